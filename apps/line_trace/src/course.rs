@@ -1,0 +1,305 @@
+//! The line's course: straights joined by arcs, closed, and measured along and across.
+
+use crate::geometry::{Point, Pose, wrap_angle};
+use std::f64::consts::PI;
+use std::fmt;
+
+/// A corner of the course: the straights that meet here are joined by an arc.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Corner {
+    /// Where the straights would meet, were there no arc.
+    pub at: Point,
+    /// Radius of the arc, metres.
+    pub radius: f64,
+}
+
+impl Corner {
+    /// A corner at (x, y), rounded with `radius`; metres.
+    pub const fn new(x: f64, y: f64, radius: f64) -> Self {
+        Self { at: Point::new(x, y), radius }
+    }
+}
+
+/// Why a list of corners makes no course.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CourseError {
+    /// Fewer than three corners enclose nothing.
+    TooFewCorners(usize),
+    /// The corner of this index has no positive radius, or a coordinate that is no number.
+    BadCorner(usize),
+    /// Between the corner of this index and the next there is no room for their arcs.
+    NoRoomAfter(usize),
+}
+
+impl fmt::Display for CourseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewCorners(count) => write!(f, "a course needs three corners, not {count}"),
+            Self::BadCorner(index) => write!(f, "corner {index} of the course has a bad radius or place"),
+            Self::NoRoomAfter(index) => write!(f, "the arcs after corner {index} of the course overlap"),
+        }
+    }
+}
+
+impl std::error::Error for CourseError {}
+
+/// Where a place lies with respect to the line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nearest {
+    /// Metres from the centre of the line, positive to the left of the direction of travel.
+    pub deviation: f64,
+    /// Metres along the line from the start, `0.0..length`.
+    pub progress: f64,
+}
+
+/// A closed line; it starts, with progress 0, in the middle of the straight between the first two corners.
+#[derive(Clone, Debug)]
+pub struct Course {
+    pieces: Vec<Piece>,
+    length: f64,
+}
+
+impl Course {
+    /// The course around these corners, in their order.
+    ///
+    /// # Errors
+    /// [`CourseError`] for fewer than three corners, a corner without a positive radius, or arcs that overlap.
+    pub fn new(corners: &[Corner]) -> Result<Self, CourseError> {
+        if corners.len() < 3 {
+            return Err(CourseError::TooFewCorners(corners.len()));
+        }
+        let arcs = arcs(corners)?;
+        let mut pieces = Vec::with_capacity(2 * arcs.len() + 1);
+        for (index, arc) in arcs.iter().enumerate() {
+            let next = arcs[(index + 1) % arcs.len()];
+            pieces.push(straight_between(arc, &next).ok_or(CourseError::NoRoomAfter(index))?);
+            pieces.push(Piece::Arc(next));
+        }
+        start_in_the_middle_of_the_first(&mut pieces);
+        let length = pieces.iter().map(Piece::length).sum();
+        Ok(Self { pieces, length })
+    }
+
+    /// Metres once around.
+    pub fn length(&self) -> f64 {
+        self.length
+    }
+
+    /// The pose on the line `progress` metres from the start, looking along it; wraps around.
+    pub fn pose_at(&self, progress: f64) -> Pose {
+        let mut rest = progress.rem_euclid(self.length);
+        for piece in &self.pieces {
+            if rest <= piece.length() {
+                return piece.pose_at(rest);
+            }
+            rest -= piece.length();
+        }
+        self.pieces[0].pose_at(0.0)
+    }
+
+    /// How far from the line, and where along it, `point` lies.
+    pub fn nearest(&self, point: Point) -> Nearest {
+        let mut best = Nearest { deviation: f64::INFINITY, progress: 0.0 };
+        let mut before = 0.0;
+        for piece in &self.pieces {
+            let found = piece.nearest(point);
+            if found.deviation.abs() < best.deviation.abs() {
+                best = Nearest { progress: (before + found.progress) % self.length, ..found };
+            }
+            before += piece.length();
+        }
+        best
+    }
+}
+
+/// A stretch of the line of constant curvature.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Straight(Straight),
+    Arc(Arc),
+}
+
+impl Piece {
+    fn length(&self) -> f64 {
+        match self {
+            Self::Straight(straight) => straight.length,
+            Self::Arc(arc) => arc.radius * arc.sweep.abs(),
+        }
+    }
+
+    fn pose_at(&self, progress: f64) -> Pose {
+        match self {
+            Self::Straight(straight) => straight.pose_at(progress),
+            Self::Arc(arc) => arc.pose_at(progress),
+        }
+    }
+
+    /// As [`Course::nearest`], with progress from the beginning of this piece.
+    fn nearest(&self, point: Point) -> Nearest {
+        let progress = match self {
+            Self::Straight(straight) => straight.progress_of(point),
+            Self::Arc(arc) => arc.progress_of(point),
+        };
+        let foot = self.pose_at(progress);
+        let away = point - foot.position;
+        let deviation = away.length().copysign(away.along(foot.heading + PI / 2.0));
+        Nearest { deviation, progress }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Straight {
+    from: Pose,
+    length: f64,
+}
+
+impl Straight {
+    fn pose_at(&self, progress: f64) -> Pose {
+        Pose { position: self.from.offset(progress, 0.0), ..self.from }
+    }
+
+    fn progress_of(&self, point: Point) -> f64 {
+        (point - self.from.position).along(self.from.heading).clamp(0.0, self.length)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arc {
+    centre: Point,
+    radius: f64,
+    /// Direction from the centre to where the arc begins.
+    begin: f64,
+    /// Angle run through, positive to the left.
+    sweep: f64,
+}
+
+impl Arc {
+    fn pose_at(&self, progress: f64) -> Pose {
+        let side = self.sweep.signum();
+        let angle = self.begin + side * progress / self.radius;
+        Pose { position: self.centre.towards(angle, self.radius), heading: angle + side * PI / 2.0 }
+    }
+
+    fn progress_of(&self, point: Point) -> f64 {
+        let middle = self.begin + self.sweep / 2.0;
+        let half = self.sweep.abs() / 2.0;
+        let from_middle = wrap_angle(self.centre.heading_to(point) - middle) * self.sweep.signum();
+        (from_middle.clamp(-half, half) + half) * self.radius
+    }
+
+    fn end(&self) -> Pose {
+        self.pose_at(self.radius * self.sweep.abs())
+    }
+}
+
+/// One arc for each corner. A corner that does not turn gives one of sweep 0, which is harmless.
+fn arcs(corners: &[Corner]) -> Result<Vec<Arc>, CourseError> {
+    let count = corners.len();
+    let fine =
+        |corner: &Corner| corner.radius > 0.0 && corner.radius.is_finite() && corner.at.length().is_finite();
+    if let Some(index) = corners.iter().position(|corner| !fine(corner)) {
+        return Err(CourseError::BadCorner(index));
+    }
+    let neighbours = |i: usize| (corners[(i + count - 1) % count].at, corners[(i + 1) % count].at);
+    Ok((0..count).map(|i| arc_at(corners[i], neighbours(i))).collect())
+}
+
+fn arc_at(corner: Corner, (previous, next): (Point, Point)) -> Arc {
+    let heading = previous.heading_to(corner.at);
+    let sweep = wrap_angle(corner.at.heading_to(next) - heading);
+    let cut = corner.radius * (sweep.abs() / 2.0).tan();
+    let side = 1f64.copysign(sweep);
+    let first = corner.at.towards(heading, -cut);
+    let centre = first.towards(heading + side * PI / 2.0, corner.radius);
+    Arc { centre, radius: corner.radius, begin: heading - side * PI / 2.0, sweep }
+}
+
+/// The straight from the end of one arc to the beginning of the next, unless it would run backwards.
+fn straight_between(arc: &Arc, next: &Arc) -> Option<Piece> {
+    let (from, to) = (arc.end(), next.pose_at(0.0).position);
+    let length = (to - from.position).along(from.heading);
+    (length >= 0.0).then_some(Piece::Straight(Straight { from, length }))
+}
+
+fn start_in_the_middle_of_the_first(pieces: &mut Vec<Piece>) {
+    if let Some(Piece::Straight(first)) = pieces.first_mut() {
+        first.length /= 2.0;
+        let first_half = *first;
+        first.from.position = first.from.offset(first.length, 0.0);
+        pieces.push(Piece::Straight(first_half));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 m by 0.6 m, corners of 0.1 m, counter-clockwise from the lower left.
+    fn rectangle() -> Course {
+        let corner = |x, y| Corner::new(x, y, 0.1);
+        Course::new(&[corner(0.0, 0.0), corner(1.0, 0.0), corner(1.0, 0.6), corner(0.0, 0.6)]).unwrap()
+    }
+
+    #[test]
+    fn a_rounded_rectangle_is_as_long_as_its_straights_and_one_circle() {
+        let expected = 2.0 * 0.8 + 2.0 * 0.4 + PI * 0.2;
+        assert!((rectangle().length() - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn it_starts_in_the_middle_of_the_first_straight() {
+        let start = rectangle().pose_at(0.0);
+        assert!(start.position.distance(Point::new(0.5, 0.0)) < 1e-9);
+        assert!(start.heading.abs() < 1e-9);
+    }
+
+    #[test]
+    fn left_of_the_line_is_positive_and_right_of_it_negative() {
+        let course = rectangle();
+        let left = course.nearest(Point::new(0.6, 0.03));
+        assert!((left.deviation - 0.03).abs() < 1e-9 && (left.progress - 0.1).abs() < 1e-9, "{left:?}");
+        let right = course.nearest(Point::new(1.04, 0.3));
+        assert!((right.deviation + 0.04).abs() < 1e-9, "{right:?}");
+    }
+
+    #[test]
+    fn in_a_corner_the_distance_is_to_the_arc() {
+        let corner = rectangle().nearest(Point::new(1.0, 0.0));
+        assert!((corner.deviation + 0.1 * (2f64.sqrt() - 1.0)).abs() < 1e-9, "{corner:?}");
+    }
+
+    #[test]
+    fn every_pose_on_the_line_is_nearest_to_itself() {
+        let course = rectangle();
+        for step in 0..300 {
+            let progress = f64::from(step) * course.length() / 300.0;
+            let found = course.nearest(course.pose_at(progress).position);
+            assert!(
+                found.deviation.abs() < 1e-9 && (found.progress - progress).abs() < 1e-6,
+                "{step}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_line_has_neither_gap_nor_kink() {
+        let course = rectangle();
+        let step = course.length() / 10_000.0;
+        for index in 0..10_000 {
+            let (a, b) =
+                (course.pose_at(f64::from(index) * step), course.pose_at(f64::from(index + 1) * step));
+            assert!(a.position.distance(b.position) < step * 1.001);
+            assert!(wrap_angle(a.heading - b.heading).abs() <= step / 0.1 * 1.001);
+        }
+    }
+
+    #[test]
+    fn corners_that_make_no_course_are_refused() {
+        let corner = |x, y, radius| Corner::new(x, y, radius);
+        assert_eq!(Course::new(&[corner(0.0, 0.0, 0.1)]).unwrap_err(), CourseError::TooFewCorners(1));
+        let flat = [corner(0.0, 0.0, 0.1), corner(1.0, 0.0, 0.0), corner(0.0, 1.0, 0.1)];
+        assert_eq!(Course::new(&flat).unwrap_err(), CourseError::BadCorner(1));
+        let tight = [corner(0.0, 0.0, 0.4), corner(1.0, 0.0, 0.4), corner(0.0, 1.0, 0.4)];
+        assert_eq!(Course::new(&tight).unwrap_err(), CourseError::NoRoomAfter(0));
+    }
+}

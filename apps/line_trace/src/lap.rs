@@ -1,0 +1,197 @@
+//! How far around the track the robot has come, and how well it kept to the line.
+
+use crate::course::Nearest;
+use std::fmt;
+
+/// Largest distance along the line between two updates that counts as driving, metres. A robot that leaves the
+/// line and finds it again elsewhere has not driven what lies between.
+const LARGEST_STEP: f64 = 0.05;
+
+/// A lap that was driven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lap {
+    /// 1 for the first.
+    pub number: u32,
+    /// How long it took, seconds.
+    pub seconds: f64,
+    /// Mean speed along the line, metres per second.
+    pub speed: f64,
+    /// How far beside the line the robot was.
+    pub deviation: Deviation,
+}
+
+impl fmt::Display for Lap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, seconds, speed, deviation } = self;
+        let (mean, max) = (deviation.mean() * 1e3, deviation.max() * 1e3);
+        write!(f, "lap {number}: {seconds:.2} s, {speed:.3} m/s, ")?;
+        write!(f, "beside the line {mean:.1} mm (mean), {max:.1} mm (max)")
+    }
+}
+
+/// Distances from the centre of the line, to whichever side.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deviation {
+    sum: f64,
+    count: u32,
+    max: f64,
+}
+
+impl Deviation {
+    /// The mean distance in metres, 0 if none was taken.
+    pub fn mean(&self) -> f64 {
+        self.sum / f64::from(self.count.max(1))
+    }
+
+    /// The largest distance in metres.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+
+    fn add(&mut self, deviation: f64) {
+        self.sum += deviation.abs();
+        self.count += 1;
+        self.max = self.max.max(deviation.abs());
+    }
+}
+
+/// Counts laps from where a robot is along the line.
+#[derive(Clone, Debug)]
+pub struct LapMeter {
+    length: f64,
+    /// Time and progress of the last update.
+    last: Option<(f64, f64)>,
+    began: f64,
+    /// Metres driven along the line in this lap; less when driven backwards.
+    driven: f64,
+    deviation: Deviation,
+    laps: u32,
+}
+
+impl LapMeter {
+    /// A meter for a line of `length` metres. The first lap begins with the first update, wherever that is.
+    pub fn new(length: f64) -> Self {
+        Self { length, last: None, began: 0.0, driven: 0.0, deviation: Deviation::default(), laps: 0 }
+    }
+
+    /// Takes the robot's place at `now`, in seconds, and returns the lap that this completes. To be called so
+    /// often that the robot drives less than 50 mm in between.
+    pub fn update(&mut self, now: f64, place: Nearest) -> Option<Lap> {
+        self.deviation.add(place.deviation);
+        let Some((before, progress)) = self.last.replace((now, place.progress)) else {
+            self.began = now;
+            return None;
+        };
+        let step = self.shortest(place.progress - progress);
+        if step.abs() <= LARGEST_STEP {
+            self.driven += step;
+        }
+        (self.driven >= self.length).then(|| self.finish(before, now, step))
+    }
+
+    /// Metres driven along the line since the last lap was completed.
+    pub fn driven(&self) -> f64 {
+        self.driven
+    }
+
+    /// Laps completed.
+    pub fn laps(&self) -> u32 {
+        self.laps
+    }
+
+    /// Ends the lap at the moment, between two updates, at which the robot passed where it began.
+    fn finish(&mut self, before: f64, now: f64, step: f64) -> Lap {
+        self.driven -= self.length;
+        self.laps += 1;
+        let ended = now - (now - before) * self.driven / step;
+        let seconds = ended - self.began;
+        self.began = ended;
+        let deviation = std::mem::take(&mut self.deviation);
+        Lap { number: self.laps, seconds, speed: self.length / seconds, deviation }
+    }
+
+    /// The same difference in progress, the short way around.
+    fn shortest(&self, difference: f64) -> f64 {
+        let half = self.length / 2.0;
+        (difference + half).rem_euclid(self.length) - half
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drives from `from` to `to` metres in steps of 10 mm, one every 0.1 s.
+    fn drive(meter: &mut LapMeter, from: u32, to: u32, deviation: f64) -> Vec<Lap> {
+        (from..=to)
+            .filter_map(|step| {
+                let progress = (f64::from(step) * 0.01) % 1.0;
+                meter.update(f64::from(step) * 0.1, Nearest { deviation, progress })
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_lap_is_complete_where_it_began() {
+        let mut meter = LapMeter::new(1.0);
+        assert_eq!(drive(&mut meter, 30, 129, 0.0), []);
+        let laps = drive(&mut meter, 130, 131, 0.0);
+        assert_eq!(laps.len(), 1);
+        assert!((laps[0].seconds - 10.0).abs() < 0.02 && (laps[0].speed - 0.1).abs() < 0.001, "{laps:?}");
+    }
+
+    #[test]
+    fn a_lap_ends_between_two_updates() {
+        let mut meter = LapMeter::new(0.99);
+        let laps: Vec<Lap> = (0..30)
+            .filter_map(|step| {
+                let progress = (f64::from(step) * 0.04) % 0.99;
+                meter.update(f64::from(step), Nearest { deviation: 0.0, progress })
+            })
+            .collect();
+        assert!((laps[0].seconds - 24.75).abs() < 1e-6, "{laps:?}");
+    }
+
+    #[test]
+    fn laps_are_timed_one_after_the_other() {
+        let mut meter = LapMeter::new(1.0);
+        let laps = drive(&mut meter, 0, 305, 0.0);
+        assert_eq!(laps.iter().map(|lap| lap.number).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(laps.iter().all(|lap| (lap.seconds - 10.0).abs() < 0.02), "{laps:?}");
+    }
+
+    #[test]
+    fn mean_and_largest_deviation_are_of_both_sides_and_of_one_lap() {
+        let mut meter = LapMeter::new(1.0);
+        drive(&mut meter, 0, 49, 0.002);
+        let first = drive(&mut meter, 50, 101, -0.004)[0].deviation;
+        assert!((first.mean() - 0.003).abs() < 0.0001 && first.max() == 0.004, "{first:?}");
+        let second = drive(&mut meter, 102, 201, 0.001)[0].deviation;
+        assert!((second.mean() - 0.001).abs() < 0.0001, "{second:?}");
+    }
+
+    #[test]
+    fn driving_to_and_fro_over_the_start_is_no_lap() {
+        let mut meter = LapMeter::new(1.0);
+        for turn in 0..300 {
+            let progress = [0.98, 0.99, 0.0, 0.01, 0.0, 0.99][turn % 6];
+            assert_eq!(meter.update(turn as f64, Nearest { deviation: 0.0, progress }), None);
+        }
+    }
+
+    #[test]
+    fn a_lap_is_told_in_one_line_with_millimetres_beside_the_line() {
+        let deviation = Deviation { sum: 0.006, count: 4, max: 0.0042 };
+        let lap = Lap { number: 2, seconds: 12.345, speed: 0.25, deviation };
+        let expected = "lap 2: 12.35 s, 0.250 m/s, beside the line 1.5 mm (mean), 4.2 mm (max)";
+        assert_eq!(lap.to_string(), expected);
+    }
+
+    #[test]
+    fn a_short_cut_does_not_count_as_driven() {
+        let mut meter = LapMeter::new(1.0);
+        drive(&mut meter, 0, 20, 0.0);
+        assert_eq!(drive(&mut meter, 60, 101, 0.0), []);
+        assert!((meter.driven() - 0.61).abs() < 1e-6, "{}", meter.driven());
+    }
+}

@@ -1,0 +1,224 @@
+//! The records of a process as text, written at its end and read again by whoever joins them.
+//!
+//! ```text
+//! line_trace records 1
+//! sent 0 /light_sensors
+//! 81273645112 85944171f73967e8
+//! ```
+//! After the first line, each topic has a line with direction, number of records lost to newer ones, and name,
+//! and a line for each record that is left: the stamp in nanoseconds and the digest in hexadecimal.
+
+use super::recorder::{Direction, Record};
+use std::fmt;
+use std::io::{self, Read, Write};
+
+const HEADING: &str = "line_trace records 1";
+/// Largest log that is read, bytes: over a million records.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// What one process recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// Its topics, in the order in which they were added.
+    pub topics: Vec<TopicLog>,
+}
+
+/// What one process recorded of a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicLog {
+    /// The topic's name.
+    pub name: String,
+    /// Whether the process published or subscribed.
+    pub direction: Direction,
+    /// How many older records gave way to newer ones: the first record is of the message with this number.
+    pub overwritten: u64,
+    /// The records that are left, one a message, in order.
+    pub records: Vec<Record>,
+}
+
+/// Why a log could not be read.
+#[derive(Debug)]
+pub enum LogError {
+    /// Reading failed.
+    Io(io::Error),
+    /// It is longer than any log that is written.
+    TooLong,
+    /// It does not begin like a log.
+    NoHeading,
+    /// The line of this number, counted from 1, is neither a topic nor a record.
+    BadLine(usize),
+    /// The line of this number is a record of no topic.
+    NoTopic(usize),
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "the records cannot be read: {error}"),
+            Self::TooLong => write!(f, "the records are longer than {MAX_BYTES} bytes"),
+            Self::NoHeading => write!(f, "the records do not begin with '{HEADING}'"),
+            Self::BadLine(number) => write!(f, "line {number} of the records is neither topic nor record"),
+            Self::NoTopic(number) => write!(f, "the record in line {number} comes before any topic"),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+impl From<io::Error> for LogError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Log {
+    /// The records of a topic in one direction.
+    pub fn topic(&self, name: &str, direction: Direction) -> Option<&TopicLog> {
+        self.topics.iter().find(|topic| topic.name == name && topic.direction == direction)
+    }
+
+    /// Writes the log as text.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
+        writeln!(writer, "{HEADING}")?;
+        for topic in &self.topics {
+            let direction = if topic.direction == Direction::Sent { "sent" } else { "received" };
+            writeln!(writer, "{direction} {} {}", topic.overwritten, topic.name)?;
+            for record in &topic.records {
+                writeln!(writer, "{} {:x}", record.stamp_ns, record.digest)?;
+            }
+        }
+        writer.flush()
+    }
+
+    /// Reads a log up to the end of `reader`.
+    ///
+    /// # Errors
+    /// [`LogError`] if reading fails, the log is longer than 64 MiB, or a line is not as written by [`Log::write`].
+    pub fn read(reader: impl Read) -> Result<Self, LogError> {
+        let mut text = String::new();
+        reader.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(LogError::TooLong);
+        }
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Result<Self, LogError> {
+        let mut lines = text.lines().zip(1..);
+        if lines.next().is_none_or(|(heading, _)| heading != HEADING) {
+            return Err(LogError::NoHeading);
+        }
+        let mut topics: Vec<TopicLog> = Vec::new();
+        for (line, number) in lines {
+            match parse_line(line).ok_or(LogError::BadLine(number))? {
+                Line::Topic(topic) => topics.push(topic),
+                Line::Record(record) => {
+                    topics.last_mut().ok_or(LogError::NoTopic(number))?.records.push(record);
+                }
+            }
+        }
+        Ok(Self { topics })
+    }
+}
+
+enum Line {
+    Topic(TopicLog),
+    Record(Record),
+}
+
+fn parse_line(line: &str) -> Option<Line> {
+    let (first, rest) = line.split_once(' ')?;
+    let direction = match first {
+        "sent" => Direction::Sent,
+        "received" => Direction::Received,
+        stamp => return Some(Line::Record(parse_record(stamp, rest)?)),
+    };
+    let (overwritten, name) = rest.split_once(' ')?;
+    let overwritten = overwritten.parse().ok()?;
+    Some(Line::Topic(TopicLog { name: name.to_owned(), direction, overwritten, records: Vec::new() }))
+}
+
+fn parse_record(stamp: &str, digest: &str) -> Option<Record> {
+    Some(Record { stamp_ns: stamp.parse().ok()?, digest: u64::from_str_radix(digest, 16).ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> Log {
+        let record = |stamp_ns, digest| Record { stamp_ns, digest };
+        let sensors = TopicLog {
+            name: "/light_sensors".into(),
+            direction: Direction::Sent,
+            overwritten: 7,
+            records: vec![record(0, 0), record(u64::MAX, u64::MAX), record(12, 0xab)],
+        };
+        let leds = TopicLog {
+            name: "/leds".into(),
+            direction: Direction::Received,
+            overwritten: 0,
+            records: Vec::new(),
+        };
+        Log { topics: vec![sensors, leds] }
+    }
+
+    fn written() -> String {
+        let mut bytes = Vec::new();
+        log().write(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        assert_eq!(Log::read(written().as_bytes()).unwrap(), log());
+    }
+
+    #[test]
+    fn the_text_is_as_documented() {
+        let text = written();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..3], ["line_trace records 1", "sent 7 /light_sensors", "0 0"]);
+        assert_eq!(lines[4..], ["12 ab", "received 0 /leds"]);
+    }
+
+    #[test]
+    fn a_topic_is_found_by_name_and_direction() {
+        let log = log();
+        assert_eq!(log.topic("/leds", Direction::Received), Some(&log.topics[1]));
+        assert_eq!(log.topic("/leds", Direction::Sent), None);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_by_its_number() {
+        for bad in ["x", "12", "12 xyz", "-1 0", "sent /leds", "sent x /leds", "12 0 0", ""] {
+            let text = format!("{}{bad}\n", written());
+            let number = text.lines().count();
+            let error = Log::read(text.as_bytes()).unwrap_err();
+            assert!(matches!(error, LogError::BadLine(line) if line == number), "{bad:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_log_without_heading_or_topic_is_refused() {
+        assert!(matches!(Log::read(&b""[..]), Err(LogError::NoHeading)));
+        assert!(matches!(Log::read(&b"line_trace records 2\n"[..]), Err(LogError::NoHeading)));
+        assert!(matches!(Log::read(format!("{HEADING}\n1 2\n").as_bytes()), Err(LogError::NoTopic(2))));
+    }
+
+    #[test]
+    fn a_log_without_end_is_not_read_to_its_end() {
+        assert!(matches!(Log::read(io::repeat(b'1')), Err(LogError::TooLong)));
+    }
+
+    #[test]
+    fn a_log_cut_off_at_any_byte_does_not_panic() {
+        let text = written();
+        for end in 0..text.len() {
+            let _ = Log::read(&text.as_bytes()[..end]);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The robot, the tracer and whoever watches them as ROS nodes, each to be run in a process of its own.
+//!
+//! ```text
+//!  control ── /light_sensors, /switches ──► tracer
+//!     ▲  └──── /odom (where it really is) ────┼──► watcher
+//!     └────── /cmd_vel, /leds, /buzzer ───────┘
+//! ```
+//!
+//! Control and tracer record when each message of `/light_sensors` and `/cmd_vel` passed, from which whoever has
+//! both logs can tell the latency (see [`crate::latency`]).
+
+mod control;
+mod convert;
+mod records;
+mod tracer;
+mod watcher;
+
+pub use control::ControlNode;
+pub use tracer::TracerNode;
+pub use watcher::{Received, WatcherNode};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Brightness under the sensors, `raspimouse_msgs/LightSensors`, 100 times a second as on the robot.
+pub const LIGHT_SENSORS: &str = "/light_sensors";
+/// The push buttons, `raspimouse_msgs/Switches`, 10 times a second as on the robot, and whenever one changes.
+pub const SWITCHES: &str = "/switches";
+/// How to drive, `geometry_msgs/Twist`, in answer to each `/light_sensors`.
+pub const CMD_VEL: &str = "/cmd_vel";
+/// Which lamps to light, `raspimouse_msgs/Leds`, when that changes; the last is kept for who comes later.
+pub const LEDS: &str = "/leds";
+/// Frequency of the buzzer in hertz, `std_msgs/Int16`, when it changes.
+pub const BUZZER: &str = "/buzzer";
+/// Where the robot is on the floor, `nav_msgs/Odometry`, 20 times a second: the truth, not an estimate.
+pub const ODOM: &str = "/odom";
+
+/// Messages that may wait at either end: a second's worth, so that a stall shows as latency and not as loss.
+const DEPTH: usize = 100;
+
+/// What callbacks share. A callback that panicked has left it as usable as any other.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

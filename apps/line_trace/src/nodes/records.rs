@@ -1,0 +1,71 @@
+//! What a node records of its messages.
+
+use crate::latency::{Direction, Log, Record, Recorder, TopicId, digest};
+use runnel::core::Message;
+use runnel::core::time::Instant;
+use runnel::io::clock;
+
+/// Messages of each topic that are remembered: five minutes at 100 a second.
+const CAPACITY: usize = 30_000;
+
+/// A [`Recorder`] and a buffer for the bytes that its digests are of.
+pub(super) struct Records {
+    recorder: Recorder,
+    bytes: Vec<u8>,
+}
+
+impl Records {
+    pub(super) fn new() -> Self {
+        Self { recorder: Recorder::new(CAPACITY), bytes: Vec::new() }
+    }
+
+    pub(super) fn topic(&mut self, name: &str, direction: Direction) -> TopicId {
+        self.recorder.topic(name, direction)
+    }
+
+    /// Records a message that is published next.
+    pub(super) fn sent<M: Message>(&mut self, topic: TopicId, message: &M) {
+        let digest = self.digest(message);
+        self.recorder.record(topic, Record { stamp_ns: clock::monotonic().0, digest });
+    }
+
+    /// Records a message that came to its callback at `at`.
+    pub(super) fn received<M: Message>(&mut self, topic: TopicId, at: Instant, message: &M) {
+        let digest = self.digest(message);
+        self.recorder.record(topic, Record { stamp_ns: at.0, digest });
+    }
+
+    pub(super) fn log(&self) -> Log {
+        self.recorder.log()
+    }
+
+    fn digest<M: Message>(&mut self, message: &M) -> u64 {
+        self.bytes.clear();
+        message.write(&mut self.bytes);
+        digest(&self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel::msgs::std_msgs::Int16;
+
+    #[test]
+    fn the_digest_is_that_of_the_bytes_on_the_wire_at_both_ends() {
+        let mut records = Records::new();
+        let sent = records.topic("/a", Direction::Sent);
+        let received = records.topic("/a", Direction::Received);
+        for data in [1, 2] {
+            records.sent(sent, &Int16 { data });
+            records.received(received, clock::monotonic(), &Int16 { data });
+        }
+        let log = records.log();
+        for (sent, received) in log.topics[0].records.iter().zip(&log.topics[1].records) {
+            assert_eq!(sent.digest, received.digest);
+            assert!(sent.stamp_ns <= received.stamp_ns);
+        }
+        let expected = digest(&runnel::core::wire::encode(&Int16 { data: 2 }));
+        assert_eq!(log.topics[0].records[1].digest, expected);
+    }
+}

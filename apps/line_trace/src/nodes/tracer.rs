@@ -1,0 +1,145 @@
+//! The tracer node: the logic that traces the line, driven by what it hears.
+
+use super::records::Records;
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, SWITCHES, lock};
+use crate::latency::{Direction, Log, TopicId};
+use crate::signals::{Leds, Velocity};
+use crate::tracer::{Command, Tracer};
+use runnel::core::time::Instant;
+use runnel::io::clock;
+use runnel::msgs::geometry_msgs::Twist;
+use runnel::msgs::raspimouse_msgs;
+use runnel::msgs::std_msgs::Int16;
+use runnel::{Context, Error, Node, Publisher, QoS, Subscription, Timer};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A robot that has heard nothing for this long is told again, so that one whose sensors fell silent is stopped.
+const REPEAT: Duration = Duration::from_millis(100);
+
+/// The tracer as a node. It lives while the context spins.
+pub struct TracerNode {
+    tracing: Arc<Mutex<Tracing>>,
+    _subscriptions: [Subscription; 2],
+    _timer: Timer,
+}
+
+impl TracerNode {
+    /// Makes the node `tracer`, which waits for the first press of a switch.
+    ///
+    /// # Errors
+    /// When the master refuses, or sockets cannot be opened.
+    pub fn new(context: &Context) -> Result<Self, Error> {
+        let node = context.create_node("tracer")?;
+        let tracing = Arc::new(Mutex::new(Tracing::new(&node)?));
+        let (sensing, pressed, repeating) =
+            (Arc::clone(&tracing), Arc::clone(&tracing), Arc::clone(&tracing));
+        let subscriptions = [
+            node.create_subscription(LIGHT_SENSORS, DEPTH, move |message| {
+                let now = clock::monotonic();
+                lock(&sensing).handle_light_sensors(now, message);
+            })?,
+            node.create_subscription(SWITCHES, DEPTH, move |message| {
+                lock(&pressed).handle_switches(message)
+            })?,
+        ];
+        let timer = node.create_timer(REPEAT, move || lock(&repeating).repeat());
+        Ok(Self { tracing, _subscriptions: subscriptions, _timer: timer })
+    }
+
+    /// When the messages of `/light_sensors` and, from the first that drives, `/cmd_vel` passed.
+    pub fn log(&self) -> Log {
+        lock(&self.tracing).records.log()
+    }
+}
+
+struct Tracing {
+    started: Instant,
+    tracer: Tracer,
+    /// What the last messages said.
+    leds: Option<Leds>,
+    buzzer: i16,
+    commanded: Instant,
+    /// A command that drives has been given.
+    driven: bool,
+    outputs: Outputs,
+    records: Records,
+    sensors_received: TopicId,
+    cmd_vel_sent: TopicId,
+}
+
+struct Outputs {
+    cmd_vel: Publisher<Twist>,
+    leds: Publisher<raspimouse_msgs::Leds>,
+    buzzer: Publisher<Int16>,
+}
+
+impl Tracing {
+    fn new(node: &Node) -> Result<Self, Error> {
+        let outputs = Outputs {
+            cmd_vel: node.create_publisher(CMD_VEL, DEPTH)?,
+            leds: node.create_publisher(LEDS, QoS::keep_last(DEPTH).transient_local())?,
+            buzzer: node.create_publisher(BUZZER, DEPTH)?,
+        };
+        let mut records = Records::new();
+        let now = clock::monotonic();
+        Ok(Self {
+            started: now,
+            tracer: Tracer::default(),
+            leds: None,
+            buzzer: 0,
+            commanded: now,
+            driven: false,
+            outputs,
+            sensors_received: records.topic(LIGHT_SENSORS, Direction::Received),
+            cmd_vel_sent: records.topic(CMD_VEL, Direction::Sent),
+            records,
+        })
+    }
+
+    fn handle_light_sensors(&mut self, now: Instant, message: &raspimouse_msgs::LightSensors) {
+        self.tracer.handle_light_sensors(self.seconds(now), message.into());
+        self.command(now);
+        self.records.received(self.sensors_received, now, message);
+    }
+
+    fn handle_switches(&mut self, message: &raspimouse_msgs::Switches) {
+        self.tracer.handle_switches(self.seconds(clock::monotonic()), message.into());
+    }
+
+    fn repeat(&mut self) {
+        let now = clock::monotonic();
+        if now.since(self.commanded) >= REPEAT {
+            self.command(now);
+        }
+    }
+
+    fn seconds(&self, now: Instant) -> f64 {
+        now.since(self.started).as_secs_f64()
+    }
+
+    fn command(&mut self, now: Instant) {
+        self.commanded = now;
+        let command = self.tracer.command(self.seconds(now));
+        if let Err(error) = self.publish(command) {
+            log::error!("the tracer's commands cannot be published: {error}");
+        }
+    }
+
+    fn publish(&mut self, command: Command) -> Result<(), Error> {
+        let twist = Twist::from(command.velocity);
+        // The ones before are all alike, and nobody could tell which of them came.
+        self.driven |= command.velocity != Velocity::default();
+        if self.driven {
+            self.records.sent(self.cmd_vel_sent, &twist);
+        }
+        self.outputs.cmd_vel.publish(twist)?;
+        if self.leds.replace(command.leds) != Some(command.leds) {
+            self.outputs.leds.publish(raspimouse_msgs::Leds::from(command.leds))?;
+        }
+        if std::mem::replace(&mut self.buzzer, command.buzzer) != command.buzzer {
+            self.outputs.buzzer.publish(Int16 { data: command.buzzer })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! The person beside the track: sets the robot down, presses a switch, and watches the lamps.
+
+use crate::geometry::Pose;
+use crate::noise::Noise;
+use crate::robot::{ROW_AHEAD, Robot, Switch};
+use crate::signals::Leds;
+use crate::track::Track;
+use std::f64::consts::FRAC_PI_2;
+
+/// Between setting the robot down and the press, seconds.
+const SETTLE: f64 = 0.3;
+/// How long a switch is held, seconds.
+const HOLD: f64 = 0.15;
+/// If the lamps do not show that a press was taken within this time, the person begins again. Seconds.
+const PATIENCE: f64 = 3.0;
+/// How far beside the line the floor is sampled, metres.
+const BESIDE: f64 = 0.09;
+
+/// The lamps of a tracer that knows the floor.
+const FLOOR_KNOWN: [bool; 4] = [true, false, false, false];
+/// The lamps of a tracer that knows floor and line.
+const LINE_KNOWN: [bool; 4] = [true, true, false, false];
+
+/// Brings a robot from its box to its first lap: off the line, press; on the line, press; at the start, press.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    errands: [Errand; 3],
+    state: State,
+}
+
+/// Where to set the robot down, and what its lamps must show after the press before the next errand.
+#[derive(Clone, Copy, Debug)]
+struct Errand {
+    place: Pose,
+    lamps: Option<[bool; 4]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    SetDown { errand: usize },
+    Press { errand: usize, at: f64 },
+    Watch { errand: usize, since: f64 },
+    Done,
+}
+
+impl Operator {
+    /// A person for this track. The seed decides how exactly the robot is set down at the start: within 4 mm and
+    /// 0.1 radians.
+    pub fn new(track: &Track, seed: u64) -> Self {
+        let on = track.course().pose_at(0.0);
+        let beside = Pose { position: on.offset(0.0, BESIDE), ..on };
+        let across = Pose { heading: on.heading + FRAC_PI_2, ..on };
+        let mut noise = Noise::new(seed);
+        let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
+        let start = Pose { position: on.offset(0.0, about(0.004)), heading: on.heading + about(0.1) };
+        let errands = [
+            Errand { place: beside, lamps: Some(FLOOR_KNOWN) },
+            Errand { place: with_row_at(across), lamps: Some(LINE_KNOWN) },
+            Errand { place: with_row_at(start), lamps: None },
+        ];
+        Self { errands, state: State::SetDown { errand: 0 } }
+    }
+
+    /// Does what is due at the robot's own time. To be called at least every 0.1 s.
+    pub fn attend(&mut self, robot: &mut Robot) {
+        let now = robot.now();
+        self.state = match self.state {
+            State::SetDown { errand } => {
+                robot.place(self.errands[errand].place);
+                State::Press { errand, at: now + SETTLE }
+            }
+            State::Press { errand, at } if now >= at => {
+                robot.press(Switch::Front, HOLD);
+                State::Watch { errand, since: now }
+            }
+            State::Watch { errand, since } => self.watch(errand, since, robot),
+            waiting => waiting,
+        };
+    }
+
+    /// True once the switch has been pressed that sets the robot off.
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    fn watch(&self, errand: usize, since: f64, robot: &Robot) -> State {
+        match self.errands[errand].lamps {
+            None => State::Done,
+            Some(lamps) if robot.leds() == Leds::from_row(lamps) => State::SetDown { errand: errand + 1 },
+            Some(_) if robot.now() - since > PATIENCE => State::SetDown { errand: 0 },
+            Some(_) => State::Watch { errand, since },
+        }
+    }
+}
+
+/// The pose in which the middle of the sensor row is where `row` is, and the robot looks where it looks.
+fn with_row_at(row: Pose) -> Pose {
+    Pose { position: row.offset(-ROW_AHEAD, 0.0), ..row }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets robot and person live for `seconds`.
+    fn live(robot: &mut Robot, operator: &mut Operator, seconds: f64) {
+        for _ in 0..(seconds * 100.0) as u32 {
+            robot.advance_to(robot.now() + 0.01);
+            operator.attend(robot);
+        }
+    }
+
+    fn pair() -> (Track, Robot, Operator) {
+        let track = Track::demonstration().unwrap();
+        let operator = Operator::new(&track, 1);
+        (track, Robot::new(Pose::default(), 1), operator)
+    }
+
+    #[test]
+    fn the_robot_stands_off_the_line_first_and_then_with_all_sensors_on_it() {
+        let (track, mut robot, mut operator) = pair();
+        live(&mut robot, &mut operator, 0.2);
+        assert!(robot.light_sensors(&track).row().iter().all(|value| *value > 400));
+        robot.set_leds(Leds::from_row(FLOOR_KNOWN));
+        live(&mut robot, &mut operator, 0.5);
+        assert!(robot.light_sensors(&track).row().iter().all(|value| *value < 150));
+    }
+
+    #[test]
+    fn the_switch_is_pressed_after_the_robot_stands() {
+        let (_, mut robot, mut operator) = pair();
+        live(&mut robot, &mut operator, 0.2);
+        assert!(!robot.switches().any());
+        live(&mut robot, &mut operator, 0.15);
+        assert!(robot.switches().any());
+        live(&mut robot, &mut operator, 0.2);
+        assert!(!robot.switches().any());
+    }
+
+    #[test]
+    fn a_press_that_nobody_took_is_made_again() {
+        let (_, mut robot, mut operator) = pair();
+        live(&mut robot, &mut operator, PATIENCE + 0.3);
+        assert!(!robot.switches().any());
+        live(&mut robot, &mut operator, 0.4);
+        assert!(robot.switches().any());
+    }
+
+    #[test]
+    fn the_third_press_is_the_last_and_leaves_the_sensor_row_on_the_line() {
+        let (track, mut robot, mut operator) = pair();
+        live(&mut robot, &mut operator, 0.6);
+        robot.set_leds(Leds::from_row(FLOOR_KNOWN));
+        live(&mut robot, &mut operator, 0.6);
+        assert!(!operator.is_done());
+        robot.set_leds(Leds::from_row(LINE_KNOWN));
+        live(&mut robot, &mut operator, 0.6);
+        assert!(operator.is_done());
+        assert!(track.course().nearest(robot.row_centre()).deviation.abs() < 0.005);
+    }
+}

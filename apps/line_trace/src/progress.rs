@@ -1,0 +1,176 @@
+//! How far a drive has come, as seen from outside: by the lamps, by what the robot is told, and by where it is.
+
+use crate::course::Course;
+use crate::geometry::Pose;
+use crate::lap::{Lap, LapMeter};
+use crate::picture::PathPoint;
+use crate::robot::ROW_AHEAD;
+use crate::signals::{Leds, Velocity};
+use crate::tracer::Stage;
+
+/// A drive along a [`Course`].
+#[derive(Clone, Debug)]
+pub struct Progress {
+    course: Course,
+    meter: LapMeter,
+    lamps: Option<[bool; 4]>,
+    follows: bool,
+    speed: f64,
+    deviation: f64,
+    path: Vec<PathPoint>,
+    laps: Vec<Lap>,
+}
+
+impl Progress {
+    /// A drive that nothing is known of yet.
+    pub fn new(course: Course) -> Self {
+        Self {
+            meter: LapMeter::new(course.length()),
+            course,
+            lamps: None,
+            follows: false,
+            speed: 0.0,
+            deviation: 0.0,
+            path: Vec::new(),
+            laps: Vec::new(),
+        }
+    }
+
+    /// Takes the lamps that the tracer shows (`/leds`).
+    pub fn handle_leds(&mut self, leds: Leds) {
+        self.lamps = Some([leds.led0, leds.led1, leds.led2, leds.led3]);
+    }
+
+    /// Takes what the robot is told to do (`/cmd_vel`).
+    pub fn handle_command(&mut self, velocity: Velocity) {
+        self.follows = velocity != Velocity::default();
+    }
+
+    /// Takes where the robot is at `now`, in seconds (`/odom`). The lap begins when it first follows the line.
+    pub fn handle_place(&mut self, now: f64, pose: Pose, velocity: Velocity) {
+        self.speed = velocity.linear;
+        if !self.follows && self.path.is_empty() {
+            return;
+        }
+        let position = pose.offset(ROW_AHEAD, 0.0);
+        let place = self.course.nearest(position);
+        self.deviation = place.deviation;
+        self.path.push(PathPoint { position, speed: self.speed });
+        self.laps.extend(self.meter.update(now, place));
+    }
+
+    /// What the tracer is doing; `None` before it shows itself, and while lamps that belong to following are lit
+    /// though it does not follow.
+    pub fn stage(&self) -> Option<Stage> {
+        if self.follows {
+            return Some(Stage::Follow);
+        }
+        match self.lamps? {
+            [false, false, false, false] => Some(Stage::AwaitFloor),
+            [false, false, false, true] => Some(Stage::SampleFloor),
+            [true, false, false, false] => Some(Stage::AwaitLine),
+            [true, false, false, true] => Some(Stage::SampleLine),
+            [true, true, false, false] => Some(Stage::AwaitStart),
+            _ => None,
+        }
+    }
+
+    /// Share of the present lap that is driven, 0.0 to 1.0.
+    pub fn share(&self) -> f64 {
+        (self.meter.driven() / self.course.length()).clamp(0.0, 1.0)
+    }
+
+    /// Speed over the floor, metres per second.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Metres from the centre of the line, positive to the left; 0 before the drive.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// The laps driven so far.
+    pub fn laps(&self) -> &[Lap] {
+        &self.laps
+    }
+
+    /// Where the middle of the sensor row has been since the robot set off.
+    pub fn path(&self) -> &[PathPoint] {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::Track;
+
+    const DRIVE: Velocity = Velocity { linear: 0.2, angular: 0.0 };
+
+    fn progress() -> Progress {
+        Progress::new(Track::demonstration().unwrap().course().clone())
+    }
+
+    /// The pose of a robot whose sensor row is `aside` metres left of the line, `along` metres from its start.
+    fn robot_at(progress: &Progress, along: f64, aside: f64) -> Pose {
+        let on = progress.course.pose_at(along);
+        Pose { position: on.offset(-ROW_AHEAD, aside), ..on }
+    }
+
+    #[test]
+    fn before_the_drive_the_lamps_tell_the_stage() {
+        let mut progress = progress();
+        assert_eq!(progress.stage(), None);
+        let stages = [
+            ([false; 4], Some(Stage::AwaitFloor)),
+            ([false, false, false, true], Some(Stage::SampleFloor)),
+            ([true, false, false, false], Some(Stage::AwaitLine)),
+            ([true, false, false, true], Some(Stage::SampleLine)),
+            ([true, true, false, false], Some(Stage::AwaitStart)),
+            ([false, true, true, false], None),
+        ];
+        for (lamps, stage) in stages {
+            progress.handle_leds(Leds::from_row(lamps));
+            assert_eq!(progress.stage(), stage, "{lamps:?}");
+        }
+    }
+
+    #[test]
+    fn the_tracer_follows_while_it_drives_whatever_the_lamps_show() {
+        let mut progress = progress();
+        progress.handle_leds(Leds::from_row([true, true, false, false]));
+        progress.handle_command(DRIVE);
+        assert_eq!(progress.stage(), Some(Stage::Follow));
+        progress.handle_command(Velocity::default());
+        assert_eq!(progress.stage(), Some(Stage::AwaitStart));
+    }
+
+    #[test]
+    fn a_robot_that_is_carried_about_drives_no_lap() {
+        let mut progress = progress();
+        for (second, along) in [(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)] {
+            progress.handle_place(second, robot_at(&progress, along, 0.0), Velocity::default());
+        }
+        assert!(progress.path().is_empty() && progress.share() == 0.0);
+    }
+
+    #[test]
+    fn the_lap_begins_where_the_robot_sets_off_and_is_timed_by_its_stamps() {
+        let mut progress = progress();
+        let length = progress.course.length();
+        progress.handle_command(DRIVE);
+        let steps = (length / 0.01).ceil() as u32 + 1;
+        for step in 0..=steps {
+            if step == steps / 2 {
+                assert!((progress.share() - 0.5).abs() < 0.01, "{}", progress.share());
+            }
+            let along = f64::from(step) * 0.01;
+            progress.handle_place(1e9 + along / 0.2, robot_at(&progress, along, 0.002), DRIVE);
+        }
+        let [lap] = progress.laps() else { panic!("{:?}", progress.laps()) };
+        assert!((lap.speed - 0.2).abs() < 0.001 && (lap.deviation.mean() - 0.002).abs() < 1e-4, "{lap:?}");
+        assert!((progress.deviation() - 0.002).abs() < 1e-4 && progress.speed() == 0.2);
+        assert_eq!(progress.path().len(), steps as usize + 1);
+    }
+}

@@ -1,0 +1,99 @@
+//! What robot and tracer tell each other, with the fields of the messages that carry it.
+
+/// Brightness under the four sensors of the line-tracing unit; a brighter floor gives a larger value.
+///
+/// The fields are those of `raspimouse_msgs/LightSensors`, which are named for the distance sensors that the unit
+/// takes the place of. Its order is another one: see [`LightSensors::row`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LightSensors {
+    /// The left end of the row.
+    pub forward_r: i16,
+    /// The right end of the row.
+    pub forward_l: i16,
+    /// Right of the middle of the row.
+    pub left: i16,
+    /// Left of the middle of the row.
+    pub right: i16,
+}
+
+impl LightSensors {
+    /// The message for four values given from left to right, seen in the direction of travel.
+    pub fn from_row([far_left, mid_left, mid_right, far_right]: [i16; 4]) -> Self {
+        Self { forward_r: far_left, right: mid_left, left: mid_right, forward_l: far_right }
+    }
+
+    /// The values from left to right, seen in the direction of travel.
+    pub fn row(self) -> [i16; 4] {
+        [self.forward_r, self.right, self.left, self.forward_l]
+    }
+}
+
+/// The three push buttons, true while held: `raspimouse_msgs/Switches`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// The front one.
+    pub switch0: bool,
+    /// The middle one.
+    pub switch1: bool,
+    /// The rear one.
+    pub switch2: bool,
+}
+
+impl Switches {
+    /// True while at least one is held.
+    pub fn any(self) -> bool {
+        self.switch0 || self.switch1 || self.switch2
+    }
+}
+
+/// The four lamps, true when lit: `raspimouse_msgs/Leds`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leds {
+    /// The first lamp.
+    pub led0: bool,
+    /// The second lamp.
+    pub led1: bool,
+    /// The third lamp.
+    pub led2: bool,
+    /// The fourth lamp.
+    pub led3: bool,
+}
+
+impl Leds {
+    /// The message for the four lamps in order.
+    pub fn from_row([led0, led1, led2, led3]: [bool; 4]) -> Self {
+        Self { led0, led1, led2, led3 }
+    }
+}
+
+/// The part of `geometry_msgs/Twist` that a robot with two wheels can follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Velocity {
+    /// `linear.x`, metres per second, forward positive.
+    pub linear: f64,
+    /// `angular.z`, radians per second, counter-clockwise positive.
+    pub angular: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_survives_the_message() {
+        let row = [1, 2, 3, 4];
+        assert_eq!(LightSensors::from_row(row).row(), row);
+    }
+
+    #[test]
+    fn the_row_is_wired_as_on_the_line_tracing_unit() {
+        let message = LightSensors { forward_r: 1, right: 2, left: 3, forward_l: 4 };
+        assert_eq!(message.row(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn one_held_switch_is_enough() {
+        assert!(Switches { switch2: true, ..Switches::default() }.any());
+        assert!(!Switches::default().any());
+    }
+}

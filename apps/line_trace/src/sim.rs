@@ -1,0 +1,120 @@
+//! Robot, person and tracer in one loop, with no messaging between them.
+
+use crate::geometry::Pose;
+use crate::lap::{Lap, LapMeter};
+use crate::operator::Operator;
+use crate::picture::PathPoint;
+use crate::robot::Robot;
+use crate::tracer::{Command, Stage, Tracer};
+use crate::track::Track;
+use std::collections::VecDeque;
+
+/// Seconds between two readings of the sensors.
+pub const PERIOD: f64 = 0.01;
+
+/// A closed loop: each [`PERIOD`] the tracer is given switches and sensor values, and its command reaches the
+/// robot after a delay.
+#[derive(Clone, Debug)]
+pub struct Simulation<'track> {
+    track: &'track Track,
+    robot: Robot,
+    operator: Operator,
+    tracer: Tracer,
+    meter: LapMeter,
+    delay: f64,
+    /// Commands under way, with the time at which they arrive.
+    under_way: VecDeque<(f64, Command)>,
+    path: Vec<PathPoint>,
+    laps: Vec<Lap>,
+    periods: u32,
+}
+
+impl<'track> Simulation<'track> {
+    /// A robot in its box beside this track, and a tracer that awaits the first press. Commands take `delay`
+    /// seconds to arrive.
+    pub fn new(track: &'track Track, seed: u64, delay: f64) -> Self {
+        Self {
+            track,
+            robot: Robot::new(Pose::default(), seed),
+            operator: Operator::new(track, seed),
+            tracer: Tracer::default(),
+            meter: LapMeter::new(track.course().length()),
+            delay,
+            under_way: VecDeque::new(),
+            path: Vec::new(),
+            laps: Vec::new(),
+            periods: 0,
+        }
+    }
+
+    /// Lets one [`PERIOD`] pass.
+    pub fn step(&mut self) {
+        self.periods += 1;
+        let now = self.now();
+        self.robot.advance_to(now);
+        self.operator.attend(&mut self.robot);
+        self.deliver(now);
+        self.tracer.handle_switches(now, self.robot.switches());
+        self.tracer.handle_light_sensors(now, self.robot.light_sensors(self.track));
+        self.under_way.push_back((now + self.delay, self.tracer.command(now)));
+        if self.tracer.stage() == Stage::Follow {
+            self.measure(now);
+        }
+    }
+
+    /// Steps until `done` says so or the clock shows `limit` seconds; true if `done` did.
+    pub fn run_until(&mut self, limit: f64, done: impl Fn(&Self) -> bool) -> bool {
+        while self.now() < limit {
+            if done(self) {
+                return true;
+            }
+            self.step();
+        }
+        done(self)
+    }
+
+    /// Seconds since the beginning.
+    pub fn now(&self) -> f64 {
+        f64::from(self.periods) * PERIOD
+    }
+
+    /// The robot.
+    pub fn robot(&self) -> &Robot {
+        &self.robot
+    }
+
+    /// The robot, to interfere with.
+    pub fn robot_mut(&mut self) -> &mut Robot {
+        &mut self.robot
+    }
+
+    /// The tracer.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// The laps driven so far.
+    pub fn laps(&self) -> &[Lap] {
+        &self.laps
+    }
+
+    /// Where the middle of the sensor row has been since the robot set off, one point a [`PERIOD`].
+    pub fn path(&self) -> &[PathPoint] {
+        &self.path
+    }
+
+    fn deliver(&mut self, now: f64) {
+        while let Some((_, command)) = self.under_way.pop_front_if(|(due, _)| *due <= now) {
+            self.robot.set_velocity(command.velocity);
+            self.robot.set_leds(command.leds);
+            self.robot.set_buzzer(command.buzzer);
+            self.robot.set_motor_power(command.motor_power);
+        }
+    }
+
+    fn measure(&mut self, now: f64) {
+        let position = self.robot.row_centre();
+        self.path.push(PathPoint { position, speed: self.robot.velocity().linear });
+        self.laps.extend(self.meter.update(now, self.track.course().nearest(position)));
+    }
+}

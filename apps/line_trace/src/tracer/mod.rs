@@ -1,0 +1,239 @@
+//! The logic that traces the line: switches and sensor values in, wheels, lamps, buzzer and motor power out.
+//!
+//! The first press of a switch samples the bare floor, the second the line, the third sets off; from then on each
+//! press halts or sets off again. While it follows, the lamps show which sensors see the line; before, how far
+//! the preparation has come: first lamp, floor known; second lamp, line known; fourth lamp, sampling.
+
+mod calibration;
+mod steering;
+
+pub use calibration::Calibration;
+pub use steering::SteeringSettings;
+
+use crate::signals::{Leds, LightSensors, Switches, Velocity};
+use calibration::Sampling;
+use steering::Steering;
+
+/// A switch must have been up for this long before the next press counts: contacts bounce. Seconds.
+const DEBOUNCE: f64 = 0.05;
+/// Without sensor values for this long the tracer halts: it would drive blind. Seconds.
+const SENSOR_TIMEOUT: f64 = 0.2;
+
+/// What the tracer is waiting for or doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Waits for the first press, with the sensors off the line.
+    AwaitFloor,
+    /// Averages sensor values off the line.
+    SampleFloor,
+    /// Waits for the second press, with all sensors on the line.
+    AwaitLine,
+    /// Averages sensor values on the line.
+    SampleLine,
+    /// Waits for the press that sets off.
+    AwaitStart,
+    /// Follows the line.
+    Follow,
+}
+
+/// What the tracer wants of the robot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Command {
+    /// How to drive (`/cmd_vel`).
+    pub velocity: Velocity,
+    /// Which lamps to light (`/leds`).
+    pub leds: Leds,
+    /// Frequency of the buzzer in hertz, 0 for silence (`/buzzer`).
+    pub buzzer: i16,
+    /// Whether the motors are to have power (`/motor_power`).
+    pub motor_power: bool,
+}
+
+/// The tracer. Times given to it are seconds on any clock that does not step back.
+#[derive(Clone, Debug)]
+pub struct Tracer {
+    settings: SteeringSettings,
+    state: State,
+    /// Since when no switch is held; `None` while one is.
+    up_since: Option<f64>,
+    sensed_at: f64,
+    velocity: Velocity,
+    tone: Tone,
+}
+
+impl Tracer {
+    /// A tracer that waits for the first press.
+    pub fn new(settings: SteeringSettings) -> Self {
+        Self {
+            settings,
+            state: State::AwaitFloor,
+            up_since: Some(f64::NEG_INFINITY),
+            sensed_at: f64::NEG_INFINITY,
+            velocity: Velocity::default(),
+            tone: Tone::SILENCE,
+        }
+    }
+
+    /// Takes the switches; any of the three will do. A press counts when it begins.
+    pub fn handle_switches(&mut self, now: f64, switches: Switches) {
+        if !switches.any() {
+            self.up_since.get_or_insert(now);
+        } else if self.up_since.take().is_some_and(|since| now - since >= DEBOUNCE) {
+            self.handle_press(now);
+        }
+    }
+
+    /// Takes sensor values.
+    pub fn handle_light_sensors(&mut self, now: f64, sensors: LightSensors) {
+        self.sensed_at = now;
+        let row = sensors.row();
+        match self.state {
+            State::SampleFloor(sampling) => self.sample_floor(now, sampling.with(row)),
+            State::SampleLine { floor, sampling } => self.sample_line(now, floor, sampling.with(row)),
+            State::Follow { calibration, steering } => self.follow(now, calibration, steering, row),
+            State::AwaitFloor | State::AwaitLine { .. } | State::AwaitStart(_) => {}
+        }
+    }
+
+    /// What to do at time `now`.
+    pub fn command(&self, now: f64) -> Command {
+        let follows = matches!(self.state, State::Follow { .. });
+        let blind = now - self.sensed_at > SENSOR_TIMEOUT;
+        Command {
+            velocity: if follows && !blind { self.velocity } else { Velocity::default() },
+            leds: Leds::from_row(self.state.lamps()),
+            buzzer: self.tone.at(now),
+            motor_power: follows,
+        }
+    }
+
+    /// What it is waiting for or doing.
+    pub fn stage(&self) -> Stage {
+        match self.state {
+            State::AwaitFloor => Stage::AwaitFloor,
+            State::SampleFloor(_) => Stage::SampleFloor,
+            State::AwaitLine { .. } => Stage::AwaitLine,
+            State::SampleLine { .. } => Stage::SampleLine,
+            State::AwaitStart(_) => Stage::AwaitStart,
+            State::Follow { .. } => Stage::Follow,
+        }
+    }
+
+    /// What the samples said, once there are both.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        match &self.state {
+            State::AwaitStart(calibration) | State::Follow { calibration, .. } => Some(calibration),
+            _ => None,
+        }
+    }
+
+    fn handle_press(&mut self, now: f64) {
+        let next = match self.state {
+            State::AwaitFloor => State::SampleFloor(Sampling::default()),
+            State::AwaitLine { floor } => State::SampleLine { floor, sampling: Sampling::default() },
+            State::AwaitStart(calibration) => {
+                State::Follow { calibration, steering: Steering::new(self.settings, now) }
+            }
+            State::Follow { calibration, .. } => State::AwaitStart(calibration),
+            State::SampleFloor(_) | State::SampleLine { .. } => return,
+        };
+        self.enter(next, Tone::heard(now));
+    }
+
+    fn sample_floor(&mut self, now: f64, sampling: Sampling) {
+        match sampling.mean() {
+            Some(floor) => self.enter(State::AwaitLine { floor }, Tone::done(now)),
+            None => self.state = State::SampleFloor(sampling),
+        }
+    }
+
+    fn sample_line(&mut self, now: f64, floor: [f64; 4], sampling: Sampling) {
+        let Some(line) = sampling.mean() else {
+            self.state = State::SampleLine { floor, sampling };
+            return;
+        };
+        match Calibration::new(floor, line) {
+            Some(calibration) => self.enter(State::AwaitStart(calibration), Tone::done(now)),
+            None => self.enter(State::AwaitFloor, Tone::failed(now)),
+        }
+    }
+
+    fn follow(&mut self, now: f64, calibration: Calibration, mut steering: Steering, row: [i16; 4]) {
+        match steering.steer(now, calibration.darkness(row), calibration.sees_line(row)) {
+            Some(velocity) => {
+                self.velocity = velocity;
+                self.state = State::Follow { calibration, steering };
+            }
+            None => self.enter(State::AwaitStart(calibration), Tone::failed(now)),
+        }
+    }
+
+    fn enter(&mut self, state: State, tone: Tone) {
+        self.state = state;
+        self.tone = tone;
+        self.velocity = Velocity::default();
+    }
+}
+
+impl Default for Tracer {
+    fn default() -> Self {
+        Self::new(SteeringSettings::default())
+    }
+}
+
+/// A [`Stage`] with what is known in it.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    AwaitFloor,
+    SampleFloor(Sampling),
+    AwaitLine { floor: [f64; 4] },
+    SampleLine { floor: [f64; 4], sampling: Sampling },
+    AwaitStart(Calibration),
+    Follow { calibration: Calibration, steering: Steering },
+}
+
+impl State {
+    fn lamps(&self) -> [bool; 4] {
+        match self {
+            Self::AwaitFloor => [false; 4],
+            Self::SampleFloor(_) => [false, false, false, true],
+            Self::AwaitLine { .. } => [true, false, false, false],
+            Self::SampleLine { .. } => [true, false, false, true],
+            Self::AwaitStart(_) => [true, true, false, false],
+            Self::Follow { steering, .. } => steering.seen(),
+        }
+    }
+}
+
+/// A tone that ends by itself.
+#[derive(Clone, Copy, Debug)]
+struct Tone {
+    hertz: i16,
+    until: f64,
+}
+
+impl Tone {
+    const SILENCE: Self = Self { hertz: 0, until: f64::NEG_INFINITY };
+
+    /// A press was taken.
+    fn heard(now: f64) -> Self {
+        Self { hertz: 880, until: now + 0.1 }
+    }
+
+    /// A sampling has ended well.
+    fn done(now: f64) -> Self {
+        Self { hertz: 1320, until: now + 0.1 }
+    }
+
+    /// Floor and line look alike, or the line is lost.
+    fn failed(now: f64) -> Self {
+        Self { hertz: 220, until: now + 0.5 }
+    }
+
+    fn at(self, now: f64) -> i16 {
+        if now < self.until { self.hertz } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! The floor with the line on it, as an image that light sensors can look at.
+
+use crate::course::{Corner, Course, CourseError};
+use crate::geometry::Point;
+
+/// Brightness of the bare floor in the image.
+pub const FLOOR: u8 = 235;
+/// Brightness of the line in the image.
+pub const LINE: u8 = 25;
+
+/// Finest and coarsest resolution that is drawn, metres per pixel; it bounds the image at 64 MB.
+const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.000_5..=0.01;
+
+/// Size and look of a track.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrackSettings {
+    /// Metres of floor from left to right, at most 4.
+    pub width: f64,
+    /// Metres of floor from bottom to top, at most 4.
+    pub height: f64,
+    /// Metres per pixel, 0.5 mm to 10 mm.
+    pub resolution: f64,
+    /// Width of the line, metres.
+    pub line_width: f64,
+    /// Width of the soft edge of the line, metres.
+    pub edge: f64,
+}
+
+impl Default for TrackSettings {
+    fn default() -> Self {
+        Self { width: 1.2, height: 0.9, resolution: 0.001, line_width: 0.02, edge: 0.002 }
+    }
+}
+
+/// A floor with a dark line along a [`Course`].
+#[derive(Clone, Debug)]
+pub struct Track {
+    course: Course,
+    settings: TrackSettings,
+    columns: usize,
+    rows: usize,
+    /// Brightness, row by row from the bottom.
+    pixels: Vec<u8>,
+}
+
+impl Track {
+    /// Draws the line along `course`. Settings beyond their limits are taken as the limit.
+    pub fn new(course: Course, settings: TrackSettings) -> Self {
+        let settings = within_limits(settings);
+        let columns = (settings.width / settings.resolution).round() as usize;
+        let rows = (settings.height / settings.resolution).round() as usize;
+        let mut track = Self { course, settings, columns, rows, pixels: Vec::with_capacity(columns * rows) };
+        (0..rows).for_each(|row| track.draw_row(row));
+        track
+    }
+
+    /// The course of the demonstration, 1.2 m by 0.9 m: straights, curves to both sides and a chicane.
+    ///
+    /// # Errors
+    /// None for the corners given here; [`Course::new`] checks them.
+    pub fn demonstration() -> Result<Self, CourseError> {
+        let corners = [
+            Corner::new(0.07, 0.11, 0.12),
+            Corner::new(1.11, 0.11, 0.16),
+            Corner::new(1.11, 0.82, 0.14),
+            Corner::new(0.82, 0.82, 0.12),
+            Corner::new(0.62, 0.50, 0.10),
+            Corner::new(0.42, 0.82, 0.12),
+            Corner::new(0.07, 0.82, 0.11),
+            Corner::new(0.21, 0.46, 0.20),
+        ];
+        Ok(Self::new(Course::new(&corners)?, TrackSettings::default()))
+    }
+
+    /// The line's course.
+    pub fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// Size and look, within their limits.
+    pub fn settings(&self) -> TrackSettings {
+        self.settings
+    }
+
+    /// Brightness at `point`, 0.0 (black) to 255.0, between the pixels by bilinear interpolation. The floor goes
+    /// on beyond the image.
+    pub fn sample(&self, point: Point) -> f64 {
+        let x = point.x / self.settings.resolution - 0.5;
+        let y = point.y / self.settings.resolution - 0.5;
+        let (column, row) = (x.floor(), y.floor());
+        let (right, up) = (x - column, y - row);
+        let lower = mix(self.pixel(column, row), self.pixel(column + 1.0, row), right);
+        let upper = mix(self.pixel(column, row + 1.0), self.pixel(column + 1.0, row + 1.0), right);
+        mix(lower, upper, up)
+    }
+
+    fn pixel(&self, column: f64, row: f64) -> f64 {
+        let inside = (0.0..self.columns as f64).contains(&column) && (0.0..self.rows as f64).contains(&row);
+        let index = inside.then(|| row as usize * self.columns + column as usize);
+        f64::from(index.and_then(|index| self.pixels.get(index)).copied().unwrap_or(FLOOR))
+    }
+
+    fn centre_of(&self, column: usize, row: usize) -> Point {
+        let metres = |index: usize| (index as f64 + 0.5) * self.settings.resolution;
+        Point::new(metres(column), metres(row))
+    }
+
+    /// Appends a row of pixels. Where the line is some way off, so are the pixels up to there, without a look.
+    fn draw_row(&mut self, row: usize) {
+        let end = self.pixels.len() + self.columns;
+        while self.pixels.len() < end {
+            let point = self.centre_of(self.columns - (end - self.pixels.len()), row);
+            let beyond = self.course.nearest(point).deviation.abs() - self.settings.line_width / 2.0;
+            let clear = ((beyond - self.settings.edge) / self.settings.resolution).floor() as usize;
+            if clear > 0 {
+                self.pixels.resize(end.min(self.pixels.len() + clear), FLOOR);
+            } else {
+                self.pixels.push(self.shade(beyond));
+            }
+        }
+    }
+
+    /// Line and floor mixed, `beyond` metres outside the line, with a soft edge of cubic shape.
+    fn shade(&self, beyond: f64) -> u8 {
+        let share = (beyond / self.settings.edge + 0.5).clamp(0.0, 1.0);
+        mix(f64::from(LINE), f64::from(FLOOR), share * share * (3.0 - 2.0 * share)).round() as u8
+    }
+}
+
+fn within_limits(settings: TrackSettings) -> TrackSettings {
+    let resolution = settings.resolution.clamp(*RESOLUTIONS.start(), *RESOLUTIONS.end());
+    TrackSettings {
+        width: settings.width.clamp(resolution, 4.0),
+        height: settings.height.clamp(resolution, 4.0),
+        resolution,
+        line_width: settings.line_width.max(resolution),
+        edge: settings.edge.max(resolution / 2.0),
+    }
+}
+
+fn mix(from: f64, to: f64, share: f64) -> f64 {
+    from + (to - from) * share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A coarse track, quick to draw.
+    fn track() -> Track {
+        let demonstration = Track::demonstration().unwrap();
+        let settings = TrackSettings { resolution: 0.002, edge: 0.003, ..TrackSettings::default() };
+        Track::new(demonstration.course, settings)
+    }
+
+    #[test]
+    fn the_line_is_dark_and_the_floor_bright() {
+        let track = track();
+        let on = track.course().pose_at(0.3);
+        assert_eq!(track.sample(on.position).round(), f64::from(LINE));
+        assert_eq!(track.sample(on.offset(0.0, 0.03)).round(), f64::from(FLOOR));
+        assert_eq!(track.sample(on.offset(0.0, -0.03)).round(), f64::from(FLOOR));
+    }
+
+    #[test]
+    fn the_edge_is_soft_and_lies_at_half_the_line_width() {
+        let track = track();
+        let on = track.course().pose_at(0.0);
+        let across: Vec<f64> =
+            (0..=20).map(|mm| track.sample(on.offset(0.0, f64::from(mm) / 1000.0))).collect();
+        assert!(across.windows(2).all(|pair| pair[0] <= pair[1]), "{across:?}");
+        let middle = f64::from(FLOOR / 2 + LINE / 2);
+        assert!((across[10] - middle).abs() < 40.0, "{across:?}");
+        assert!(across.iter().filter(|shade| (30.0..230.0).contains(*shade)).count() >= 2, "{across:?}");
+    }
+
+    #[test]
+    fn every_pixel_has_the_shade_of_its_distance_to_the_line() {
+        let track = track();
+        for (index, pixel) in track.pixels.iter().enumerate().step_by(7) {
+            let centre = track.centre_of(index % track.columns, index / track.columns);
+            let beyond = track.course().nearest(centre).deviation.abs() - track.settings().line_width / 2.0;
+            assert_eq!(*pixel, track.shade(beyond), "{centre:?}");
+        }
+    }
+
+    #[test]
+    fn between_pixels_the_brightness_is_between_theirs() {
+        let track = track();
+        let edge = track.course().pose_at(0.0).offset(0.0, track.settings().line_width / 2.0);
+        let pixel = |metres: f64| (metres / track.settings().resolution) as usize;
+        let (column, row) = (pixel(edge.x), pixel(edge.y) - 1);
+        let (low, high) = (track.centre_of(column, row), track.centre_of(column, row + 1));
+        let (a, b) = (track.sample(low), track.sample(high));
+        let middle = track.sample(Point::new(low.x, (low.y + high.y) / 2.0));
+        assert!(a != b && (middle - (a + b) / 2.0).abs() < 1e-6, "{a} {middle} {b}");
+    }
+
+    #[test]
+    fn beyond_the_image_the_floor_goes_on() {
+        let track = track();
+        for point in [Point::new(-1.0, 0.12), Point::new(0.6, -0.01), Point::new(0.1, 50.0)] {
+            assert_eq!(track.sample(point), f64::from(FLOOR), "{point:?}");
+        }
+    }
+
+    #[test]
+    fn the_course_curves_both_ways_and_keeps_clear_of_the_edges() {
+        let track = track();
+        let course = track.course();
+        let step = course.length() / 1000.0;
+        let poses: Vec<_> = (0..=1000).map(|i| course.pose_at(f64::from(i) * step)).collect();
+        let turns: Vec<f64> =
+            poses.windows(2).map(|p| crate::geometry::wrap_angle(p[1].heading - p[0].heading)).collect();
+        assert!(turns.iter().any(|turn| *turn > 0.01) && turns.iter().any(|turn| *turn < -0.01));
+        let clear = |p: &Point| (0.05..=1.15).contains(&p.x) && (0.05..=0.85).contains(&p.y);
+        assert!(poses.iter().all(|pose| clear(&pose.position)));
+    }
+
+    #[test]
+    fn settings_beyond_their_limits_cannot_size_the_image() {
+        let settings =
+            TrackSettings { width: 1e9, height: 1e9, resolution: 0.01, ..TrackSettings::default() };
+        let track = Track::new(track().course, settings);
+        assert_eq!(track.pixels.len(), 400 * 400);
+    }
+}

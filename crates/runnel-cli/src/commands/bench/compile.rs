@@ -1,0 +1,165 @@
+//! Programs that are built when they are first needed: the roscpp ends, and idle nodes in several profiles.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::failure::Failure;
+
+/// Where Runnel's own sources were when this program was built.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The roscpp ends.
+const ROSCPP: &str = include_str!("../../../../../bench/peers/roscpp/ends.cpp");
+
+/// A program that does nothing.
+const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
+
+const NO_ROSCPP: &str =
+    "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev)";
+
+/// What makes a Rust program static.
+const STATIC: &str = "target-feature=+crt-static";
+
+/// How a node is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// In the release profile, linked to the system's libraries.
+    Ordinary,
+    /// In the `tiny` profile, with nothing of the system needed at run time.
+    Static,
+}
+
+/// The folder of the bench's own programs: beside the build of this one, or in the user's cache.
+///
+/// # Errors
+/// When there is neither.
+pub fn folder() -> Result<PathBuf, Failure> {
+    let program = env::current_exe().map_err(Failure::missing("cannot find this program"))?;
+    let tagged = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+    if let Some(target) = program.ancestors().skip(2).take(2).find(tagged) {
+        return Ok(target.join("bench"));
+    }
+    let home = || env::home_dir().map(|home| home.join(".cache"));
+    let cache =
+        env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute()).or_else(home);
+    let nowhere = || Failure::Missing("no folder to build in: neither XDG_CACHE_HOME nor HOME is set".into());
+    Ok(cache.ok_or_else(nowhere)?.join("runnel/bench"))
+}
+
+/// The roscpp ends, built with the system's compiler and roscpp.
+///
+/// # Errors
+/// When roscpp or the compiler is missing or refuses.
+pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
+    let program = folder.join("roscpp/ends");
+    let source = program.with_extension("cpp");
+    if is_built(&program, &source, ROSCPP) {
+        return Ok(program);
+    }
+    let missing = |_| Failure::Missing(NO_ROSCPP.into());
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "roscpp"])).map_err(missing)?;
+    let compile = || {
+        write_source(&source, ROSCPP)?;
+        let mut compiler = Command::new("g++");
+        compiler.args(["-O2", "-std=c++17", "-o"]).args([&program, &source]);
+        output(compiler.args(flags.split_whitespace()).arg("-lpthread"))
+    };
+    compile().map_err(Failure::missing("roscpp's ends cannot be compiled"))?;
+    Ok(program)
+}
+
+/// The node of `crates/runnel/examples/idle.rs`.
+///
+/// # Errors
+/// When the sources, cargo or what it needs is missing.
+pub fn idle_node(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
+    let compile = || {
+        let target = folder.join("cargo");
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(SOURCES).args([
+            "build",
+            "--quiet",
+            "--offline",
+            "-p",
+            "runnel",
+            "--example",
+            "idle",
+        ]);
+        cargo.arg("--target-dir").arg(&target);
+        let built = match build {
+            Build::Ordinary => {
+                cargo.arg("--release");
+                target.join("release")
+            }
+            Build::Static => {
+                let host = host()?;
+                cargo.args(["--profile", "tiny", "--target", &host]).env("RUSTFLAGS", format!("-C {STATIC}"));
+                target.join(host).join("tiny")
+            }
+        };
+        output(&mut cargo)?;
+        Ok(built.join("examples/idle"))
+    };
+    compile().map_err(Failure::missing("the idle node cannot be built"))
+}
+
+/// A static program that does nothing, built as the `tiny` profile builds.
+///
+/// # Errors
+/// When the Rust compiler is missing.
+pub fn bare(folder: &Path) -> Result<PathBuf, Failure> {
+    let program = folder.join("bare/bare");
+    let source = program.with_extension("rs");
+    let compile = || {
+        if is_built(&program, &source, BARE) {
+            return Ok(());
+        }
+        write_source(&source, BARE)?;
+        let mut compiler = Command::new("rustc");
+        compiler.args(["--edition", "2024", "-C", "opt-level=s", "-C", "lto=fat", "-C", "panic=abort"]);
+        compiler
+            .args(["-C", "strip=symbols", "-C", STATIC, "--target", &host()?, "-o"])
+            .args([&program, &source]);
+        output(&mut compiler).map(drop)
+    };
+    compile().map_err(Failure::missing("the bare program cannot be built"))?;
+    Ok(program)
+}
+
+/// The machine that rustc builds for.
+fn host() -> io::Result<String> {
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc does not tell what it builds for"))
+}
+
+fn is_built(program: &Path, source: &Path, text: &str) -> bool {
+    program.is_file() && fs::read_to_string(source).is_ok_and(|built| built == text)
+}
+
+/// Writes a source and, so that a build that fails is not taken for done, removes what was built before.
+fn write_source(source: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = source.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::remove_file(source.with_extension("")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::write(source, text)
+}
+
+/// What a command says; an error, with its last line, if it fails.
+fn output(command: &mut Command) -> io::Result<String> {
+    let name = command.get_program().display().to_string();
+    let told = command.output().map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+    if told.status.success() {
+        return Ok(String::from_utf8_lossy(&told.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&told.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
+    Err(io::Error::other(format!("{name}: {}", last.trim())))
+}

@@ -1,0 +1,71 @@
+//! Who takes part in exchanges: each a program whose ends speak as `bench/README.md` tells, so that another joins with
+//! one entry here.
+
+use super::failure::Failure;
+use super::room::Room;
+use super::{compile, plan::Exchange};
+
+/// What the figures of others are compared with.
+pub const FLOOR: &str = "floor-tcp";
+
+/// The peer that the figures are compared with.
+pub const ROSCPP: &str = "roscpp";
+
+/// Runnel over TCPROS.
+pub const RUNNEL: &str = "runnel-tcpros";
+
+/// Everything that `--only` can name: contestants of exchanges and idle programs.
+pub const NAMES: [&str; 7] = [FLOOR, RUNNEL, ROSCPP, "runnel", "runnel-static", "bare-static", "topic-echo"];
+
+/// A contestant that can be started.
+#[derive(Clone, Debug)]
+pub struct Contestant {
+    /// Its name in tables and results.
+    pub name: &'static str,
+    /// The program and the arguments that come before the role.
+    pub program: Vec<String>,
+    /// How its ends find each other.
+    pub introduction: Introduction,
+}
+
+/// How the two ends of an exchange find each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Introduction {
+    /// The one says where it is and the other is told by `--peer`.
+    Address,
+    /// By a ROS master.
+    Master,
+}
+
+/// The contestants of an exchange that are wanted and can be had; of the others the user is told.
+///
+/// # Errors
+/// When no master can be started.
+pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Failure> {
+    let mut ready = Vec::new();
+    for name in [FLOOR, RUNNEL, ROSCPP].into_iter().filter(|name| room.wants(name)).collect::<Vec<_>>() {
+        match contestant(name, room) {
+            Ok(contestant) => ready.push(contestant),
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(why) => room.note(format!("{} without {name}: {why}", exchange.letter())),
+        }
+    }
+    if ready.iter().any(|contestant| contestant.introduction == Introduction::Master) {
+        room.start_master()?;
+    }
+    Ok(ready)
+}
+
+/// A contestant by its name.
+///
+/// # Errors
+/// When its program cannot be had.
+pub fn contestant(name: &'static str, room: &mut Room) -> Result<Contestant, Failure> {
+    let own = |part: &str| vec![room.program().to_owned(), "bench-peer".into(), part.into()];
+    let (program, introduction) = match name {
+        FLOOR => (own(FLOOR), Introduction::Address),
+        RUNNEL => (own(RUNNEL), Introduction::Master),
+        _ => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
+    };
+    Ok(Contestant { name, program, introduction })
+}

@@ -1,0 +1,102 @@
+//! `runnel bench`
+//!
+//! ```text
+//!  plan ─► exchange ─► outcome ─► results (JSON, saved after each run) ─► table
+//!             │ starts and watches the two ends (process), the same way for every contestant
+//!  footprint ─┘ idle programs, and the wait for a first message
+//! ```
+
+mod compile;
+mod contestants;
+mod exchange;
+mod failure;
+mod first;
+mod footprint;
+mod machine;
+mod outcome;
+mod plan;
+mod process;
+mod results;
+mod room;
+mod statistics;
+mod summary;
+mod table;
+
+use std::path::PathBuf;
+
+use self::contestants::NAMES;
+use self::failure::Failure;
+use self::plan::{Amount, Exchange, Scenario};
+use self::room::Room;
+use crate::error::CliError;
+use crate::session::Session;
+
+/// Measure latency, rate and footprint, beside the floor and roscpp
+///
+/// Both ends of every contestant run on the same CPUs, in turns, each turn on one CPU and on two. Results are saved
+/// as JSON after each run. In a network of its own, with nothing else on it:
+/// unshare -rn bash -c 'ip link set lo up; runnel bench C A footprint'
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to measure [default: all]
+    #[arg(value_enum, ignore_case = true)]
+    scenario: Vec<Scenario>,
+
+    /// Fewer rounds and messages: whether it works, not how fast
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these contestants
+    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = NAMES)]
+    only: Vec<String>,
+
+    /// Folder for the results [default: bench/results beside the build]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    out: Option<PathBuf>,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let mut room = Room::open(args, session.output)?;
+    let amount = if args.quick { Amount::QUICK } else { Amount::FULL };
+    let measured = measure(&scenarios(&args.scenario), amount, &mut room);
+    let report = room.finish()?;
+    session.output.answer(|| table::report(&report), || report.to_json())?;
+    match measured {
+        // What was finished is shown and saved; being asked to end is no failure.
+        Ok(()) | Err(Failure::Interrupted) => Ok(()),
+        Err(failure) => Err(CliError::failed(failure)),
+    }
+}
+
+/// The scenarios that are asked for, each once.
+fn scenarios(asked: &[Scenario]) -> Vec<Scenario> {
+    let all = [Scenario::PingPong, Scenario::Queue, Scenario::Footprint];
+    all.into_iter().filter(|scenario| asked.is_empty() || asked.contains(scenario)).collect()
+}
+
+fn measure(scenarios: &[Scenario], amount: Amount, room: &mut Room) -> Result<(), Failure> {
+    room.start_master()?;
+    for scenario in scenarios {
+        match scenario {
+            Scenario::PingPong => exchange::measure(Exchange::PingPong, amount, room)?,
+            Scenario::Queue => exchange::measure(Exchange::Queue, amount, room)?,
+            Scenario::Footprint => {
+                footprint::measure(amount, room)?;
+                first::measure(amount, room)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_names_every_scenario_is_measured_and_each_only_once() {
+        assert_eq!(scenarios(&[]).len(), 3);
+        let twice = [Scenario::Queue, Scenario::Queue];
+        assert_eq!(scenarios(&twice), [Scenario::Queue]);
+    }
+}

@@ -1,0 +1,234 @@
+//! What was found, in the form in which it is saved. The fields are told of in `bench/README.md`.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::first::FirstMessage;
+use super::footprint::Footprint;
+use super::machine::Machine;
+use super::outcome::Outcome;
+use super::plan::{Exchange, Placement};
+use super::statistics::{Summary, jitter};
+use super::summary::{CaseSummary, summaries};
+
+/// The number of this form: a change that a reader must know of gets another.
+const FORMAT: u32 = 1;
+
+/// What is exchanged, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Case {
+    /// The scenario.
+    pub scenario: Exchange,
+    /// Bytes of payload.
+    pub size: usize,
+    /// Where the ends run.
+    pub placement: Placement,
+}
+
+/// One turn of one contestant.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was exchanged.
+    pub case: Case,
+    /// Who.
+    pub contestant: &'static str,
+    /// Which turn, from 1 on.
+    pub round: u32,
+    /// What came of it, or why nothing did.
+    pub result: Result<Outcome, String>,
+}
+
+impl Run {
+    /// The outcome, if all messages arrived, and each once.
+    pub fn clean(&self) -> Option<&Outcome> {
+        self.result.as_ref().ok().filter(|outcome| outcome.lost == 0 && outcome.doubled == 0)
+    }
+
+    fn to_json(&self) -> Json {
+        let outcome = self.result.as_ref().ok();
+        let samples =
+            |of: fn(&Outcome) -> &Vec<u64>| outcome.and_then(|outcome| Summary::of(of(outcome).clone()));
+        let count = |of: fn(&Outcome) -> u64| outcome.map(of);
+        json!({
+            "case": self.case,
+            "contestant": self.contestant,
+            "round": self.round,
+            "failure": self.result.as_ref().err(),
+            "sent": count(|outcome| outcome.sent),
+            "lost": count(|outcome| outcome.lost),
+            "doubled": count(|outcome| outcome.doubled),
+            "one_way_ns": samples(|outcome| &outcome.one_way),
+            "round_trip_ns": samples(|outcome| &outcome.round_trip),
+            "jitter_ns": outcome.and_then(|outcome| jitter(&outcome.round_trip)),
+            "span_ns": count(|outcome| outcome.span),
+            "messages_per_second": outcome.and_then(Outcome::messages_per_second),
+        })
+    }
+}
+
+/// One line of progress.
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case { scenario, size, placement } = self.case;
+        let (letter, placement) = (scenario.letter(), placement.name());
+        write!(f, "{letter} {size} B {placement} round {} {}: ", self.round, self.contestant)?;
+        let outcome = match &self.result {
+            Ok(outcome) => outcome,
+            Err(why) => return write!(f, "no figures: {why}"),
+        };
+        match (scenario, Summary::of(outcome.round_trip.clone()), outcome.messages_per_second()) {
+            (Exchange::PingPong, Some(trip), _) => write!(f, "round trip {:.2} us", trip.p50 as f64 / 1e3)?,
+            (Exchange::Queue, _, Some(rate)) => write!(f, "{rate:.0} messages/s")?,
+            _ => f.write_str("nothing arrived")?,
+        }
+        if outcome.lost > 0 { write!(f, ", {} of {} lost", outcome.lost, outcome.sent) } else { Ok(()) }
+    }
+}
+
+/// Everything that was found.
+#[derive(Debug)]
+pub struct Report {
+    /// Fewer rounds and messages than published.
+    pub quick: bool,
+    /// Where.
+    pub machine: Machine,
+    /// What could not be measured, or not as it should.
+    pub notes: Vec<String>,
+    /// Every turn.
+    pub runs: Vec<Run>,
+    /// Idle programs.
+    pub footprints: Vec<Footprint>,
+    /// Waits for a first message.
+    pub first_messages: Vec<FirstMessage>,
+}
+
+impl Report {
+    /// Nothing found yet.
+    pub fn new(quick: bool) -> Self {
+        Self {
+            quick,
+            machine: Machine::this(),
+            notes: Vec::new(),
+            runs: Vec::new(),
+            footprints: Vec::new(),
+            first_messages: Vec::new(),
+        }
+    }
+
+    /// Adds a turn.
+    pub fn add(&mut self, run: Run) {
+        self.runs.push(run);
+    }
+
+    /// The turns of each contestant summed up.
+    pub fn summaries(&self) -> Vec<CaseSummary> {
+        summaries(&self.runs)
+    }
+
+    /// All of it.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "format": FORMAT,
+            "version": env!("CARGO_PKG_VERSION"),
+            "quick": self.quick,
+            "machine": self.machine,
+            "notes": self.notes,
+            "summaries": self.summaries(),
+            "footprints": self.footprints,
+            "first_messages": self.first_messages,
+            "runs": self.runs.iter().map(Run::to_json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Writes all of it to a file, which is never seen half written.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let unfinished = path.with_extension("unfinished");
+        fs::write(&unfinished, format!("{:#}\n", self.to_json()))?;
+        fs::rename(&unfinished, path)
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    const README: &str = include_str!("../../../../../bench/README.md");
+
+    /// A report in which every field has a value.
+    pub fn full() -> Report {
+        let mut report = Report::new(true);
+        report.notes.push("A without real-time priority 99: not permitted".into());
+        for (placement, contestant, trips) in [
+            (Placement::OneCore, "floor-tcp", [4000, 4200, 5000]),
+            (Placement::OneCore, "runnel-tcpros", [5600, 6000, 9000]),
+            (Placement::OneCore, "roscpp", [30_000, 32_000, 50_000]),
+        ] {
+            let case = Case { scenario: Exchange::PingPong, size: 10, placement };
+            let one_way = trips.iter().map(|trip| trip / 2).collect();
+            let outcome =
+                Outcome { sent: 3, one_way, round_trip: trips.to_vec(), span: 90_000, ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+        }
+        for (contestant, lost) in [("floor-tcp", 0), ("runnel-tcpros", 0), ("roscpp", 2)] {
+            let case = Case { scenario: Exchange::Queue, size: 60_000, placement: Placement::TwoCores };
+            let one_way = vec![2_500_000, 2_600_000];
+            let outcome = Outcome { sent: 4 + lost, lost, one_way, span: 8_000_000, ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+            report.add(Run { case, contestant, round: 2, result: Err("late".into()) });
+        }
+        report.footprints.push(Footprint::example());
+        report.first_messages.push(FirstMessage::example());
+        report
+    }
+
+    /// The names of all fields of a value, those within it included.
+    fn fields(value: &Json, found: &mut Vec<String>) {
+        match value {
+            Json::Object(map) => map.iter().for_each(|(name, value)| {
+                found.push(name.clone());
+                fields(value, found);
+            }),
+            Json::Array(values) => values.iter().for_each(|value| fields(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_results_is_told_of_in_the_readme() {
+        let mut found = Vec::new();
+        fields(&full().to_json(), &mut found);
+        assert!(found.len() > 50);
+        let untold: Vec<_> = found.iter().filter(|name| !README.contains(&format!("`{name}`"))).collect();
+        assert!(untold.is_empty(), "bench/README.md does not tell of {untold:?}");
+    }
+
+    #[test]
+    fn results_are_saved_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.json");
+        full().save(&path).unwrap();
+        let read: Json = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(read["format"], FORMAT);
+        assert_eq!(read["runs"][0]["case"], json!({ "scenario": "C", "size": 10, "placement": "one-core" }));
+        assert_eq!(read["runs"][0]["round_trip_ns"]["p50"], 4200);
+        assert_eq!(read["runs"][4]["failure"], "late");
+        assert_eq!(read["runs"][4]["sent"], Json::Null);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished stays");
+    }
+
+    #[test]
+    fn progress_tells_of_figures_losses_and_failures() {
+        let lines: Vec<String> = full().runs.iter().map(Run::to_string).collect();
+        assert_eq!(lines[1], "C 10 B one-core round 1 runnel-tcpros: round trip 6.00 us");
+        assert_eq!(lines[4], "A 60000 B two-cores round 2 floor-tcp: no figures: late");
+        assert_eq!(lines[7], "A 60000 B two-cores round 1 roscpp: 500 messages/s, 2 of 6 lost");
+    }
+}

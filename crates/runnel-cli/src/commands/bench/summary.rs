@@ -1,0 +1,181 @@
+//! The turns of one contestant in one case, summed up and compared with those of the others.
+
+use serde::Serialize;
+
+use super::contestants::{FLOOR, ROSCPP};
+use super::outcome::Outcome;
+use super::plan::Exchange;
+use super::results::{Case, Run};
+use super::statistics::{Summary, jitter, median, spread};
+
+/// All turns of one contestant in one case. Turns in which messages were lost or doubled count for nothing but that.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CaseSummary {
+    /// What was exchanged.
+    pub case: Case,
+    /// Who.
+    pub contestant: &'static str,
+    /// Turns.
+    pub rounds: usize,
+    /// Turns whose figures count.
+    pub rounds_counted: usize,
+    /// Messages lost in all turns.
+    pub lost: u64,
+    /// Messages doubled in all turns.
+    pub doubled: u64,
+    /// Why turns came to nothing, each reason once.
+    pub failures: Vec<String>,
+    /// Of all messages of all turns that count.
+    pub one_way_ns: Option<Summary>,
+    /// As above.
+    pub round_trip_ns: Option<Summary>,
+    /// The median of the turns.
+    pub jitter_ns: Option<f64>,
+    /// The median of the turns.
+    pub messages_per_second: Option<f64>,
+    /// Millions of bytes of payload a second.
+    pub megabytes_per_second: Option<f64>,
+    /// How far the turns lie apart, in percent: their median round trips, or their rates.
+    pub spread_percent: Option<f64>,
+    /// The median round trip, or the rate, over that of the floor.
+    pub to_floor: Option<f64>,
+    /// The same over that of roscpp.
+    pub to_roscpp: Option<f64>,
+}
+
+impl CaseSummary {
+    fn of(case: Case, contestant: &'static str, runs: &[&Run]) -> Self {
+        let outcomes = || runs.iter().filter_map(|run| run.result.as_ref().ok());
+        let clean: Vec<&Outcome> = runs.iter().filter_map(|run| run.clean()).collect();
+        let all = |of: fn(&Outcome) -> &Vec<u64>| {
+            Summary::of(clean.iter().flat_map(|outcome| of(outcome)).copied().collect())
+        };
+        let rates: Vec<f64> = clean.iter().filter_map(|outcome| outcome.messages_per_second()).collect();
+        let trips = clean.iter().filter_map(|outcome| Summary::of(outcome.round_trip.clone()));
+        let trips: Vec<f64> = trips.map(|trip| trip.p50 as f64).collect();
+        let (rates, spread_percent) = match case.scenario {
+            Exchange::PingPong => (Vec::new(), spread(&trips)),
+            Exchange::Queue => (rates.clone(), spread(&rates)),
+        };
+        let messages_per_second = median(rates);
+        Self {
+            case,
+            contestant,
+            rounds: runs.len(),
+            rounds_counted: clean.len(),
+            lost: outcomes().map(|outcome| outcome.lost).sum(),
+            doubled: outcomes().map(|outcome| outcome.doubled).sum(),
+            failures: failures(runs),
+            one_way_ns: all(|outcome| &outcome.one_way),
+            round_trip_ns: all(|outcome| &outcome.round_trip),
+            jitter_ns: median(clean.iter().filter_map(|outcome| jitter(&outcome.round_trip)).collect()),
+            messages_per_second,
+            megabytes_per_second: messages_per_second.map(|rate| rate * case.size as f64 / 1e6),
+            spread_percent,
+            to_floor: None,
+            to_roscpp: None,
+        }
+    }
+
+    /// The figure that contestants are compared by.
+    fn figure(&self) -> Option<f64> {
+        match self.case.scenario {
+            Exchange::PingPong => self.round_trip_ns.map(|trip| trip.p50 as f64),
+            Exchange::Queue => self.messages_per_second,
+        }
+    }
+}
+
+fn failures(runs: &[&Run]) -> Vec<String> {
+    let mut failures: Vec<String> = runs.iter().filter_map(|run| run.result.clone().err()).collect();
+    failures.sort_unstable();
+    failures.dedup();
+    failures
+}
+
+/// Sums up turns: scenario by scenario as they were measured, in each case contestant by contestant.
+pub fn summaries(runs: &[Run]) -> Vec<CaseSummary> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut series: Vec<(Case, &'static str)> = Vec::new();
+    for run in runs {
+        if !cases.contains(&run.case) {
+            cases.push(run.case);
+        }
+        if !series.contains(&(run.case, run.contestant)) {
+            series.push((run.case, run.contestant));
+        }
+    }
+    series.sort_by_key(|(case, _)| cases.iter().position(|other| other == case));
+    let of = |&(case, who): &(Case, &'static str)| {
+        let runs: Vec<&Run> = runs.iter().filter(|run| run.case == case && run.contestant == who).collect();
+        CaseSummary::of(case, who, &runs)
+    };
+    compared(series.iter().map(of).collect())
+}
+
+fn compared(mut summaries: Vec<CaseSummary>) -> Vec<CaseSummary> {
+    let figures: Vec<_> =
+        summaries.iter().map(|summary| (summary.case, summary.contestant, summary.figure())).collect();
+    let of =
+        |case: Case, name: &str| figures.iter().find(|(other, who, _)| *other == case && *who == name)?.2;
+    for summary in &mut summaries {
+        let ratio = |name| Some(summary.figure()? / of(summary.case, name)?);
+        (summary.to_floor, summary.to_roscpp) = (ratio(FLOOR), ratio(ROSCPP));
+    }
+    summaries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::bench::plan::Placement;
+
+    fn run(contestant: &'static str, round: u32, trips: &[u64], lost: u64) -> Run {
+        let case = Case { scenario: Exchange::PingPong, size: 10, placement: Placement::OneCore };
+        let sent = trips.len() as u64 + lost;
+        let outcome = Outcome { sent, lost, round_trip: trips.to_vec(), ..Outcome::default() };
+        Run { case, contestant, round, result: Ok(outcome) }
+    }
+
+    #[test]
+    fn all_rounds_are_one_series_and_their_medians_tell_the_spread() {
+        let runs = [run("floor-tcp", 1, &[9, 10, 11], 0), run("floor-tcp", 2, &[10, 11, 12], 0)];
+        let summary = summaries(&runs).remove(0);
+        let trip = summary.round_trip_ns.unwrap();
+        assert_eq!((trip.min, trip.p50, trip.max), (9, 10, 12));
+        assert_eq!((summary.rounds, summary.rounds_counted), (2, 2));
+        assert_eq!(summary.spread_percent, Some(1.0 / 10.5 * 100.0));
+        assert_eq!(summary.jitter_ns, Some(1.0));
+    }
+
+    #[test]
+    fn a_round_with_losses_is_counted_and_not_averaged() {
+        let runs = [run("roscpp", 1, &[10], 0), run("roscpp", 2, &[1000], 3)];
+        let summary = summaries(&runs).remove(0);
+        assert_eq!((summary.lost, summary.rounds, summary.rounds_counted), (3, 2, 1));
+        assert_eq!(summary.round_trip_ns.unwrap().max, 10);
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_case() {
+        let mut runs = vec![run("floor-tcp", 1, &[10], 0), run("runnel-tcpros", 1, &[14], 0)];
+        runs.push(run("roscpp", 1, &[56], 0));
+        let mut elsewhere = run("runnel-tcpros", 1, &[14], 0);
+        elsewhere.case.placement = Placement::TwoCores;
+        runs.push(elsewhere);
+        let ratios: Vec<_> =
+            summaries(&runs).iter().map(|summary| (summary.to_floor, summary.to_roscpp)).collect();
+        assert_eq!(ratios[0], (Some(1.0), Some(10.0 / 56.0)));
+        assert_eq!(ratios[1], (Some(1.4), Some(0.25)));
+        assert_eq!(ratios[3], (None, None));
+    }
+
+    #[test]
+    fn a_contestant_that_only_fails_has_reasons_and_no_figures() {
+        let mut failed = run("roscpp", 1, &[], 0);
+        failed.result = Err("too late".into());
+        let summary = summaries(&[failed.clone(), failed]).remove(0);
+        assert_eq!((summary.failures, summary.rounds_counted), (vec!["too late".to_owned()], 0));
+        assert_eq!((summary.round_trip_ns, summary.spread_percent), (None, None));
+    }
+}

@@ -1,0 +1,41 @@
+//! What an end and the bench say to each other: lines on standard output, one line and then the end of the stream on
+//! standard input.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::thread;
+
+use runnel::Context;
+
+use crate::error::CliError;
+
+/// Tells the bench something.
+pub(super) fn say(line: impl fmt::Display) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+/// Tells the bench that this end is joined to the other.
+pub(super) fn say_ready() -> Result<(), CliError> {
+    say("ready")
+}
+
+/// Waits for the bench to give the start.
+pub(super) fn wait_for_go() -> Result<(), CliError> {
+    match io::stdin().read_line(&mut String::new())? {
+        0 => Err(CliError::failed("the bench has gone")),
+        _ => Ok(()),
+    }
+}
+
+/// Serves the graph until the bench closes our standard input, or a callback shuts the context down.
+pub(super) fn serve(context: &Context) -> Result<(), CliError> {
+    let ending = context.clone();
+    thread::Builder::new().name("bench".into()).spawn(move || {
+        // Whether the stream ended or failed, nobody is there any more.
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        ending.shutdown();
+    })?;
+    Ok(context.spin()?)
+}

@@ -1,0 +1,210 @@
+//! The drive itself: watched until its last lap, then ended in order.
+
+use std::time::{Duration, Instant};
+
+use line_trace::lap::Lap;
+use line_trace::latency::{Direction, Joined, Log, TopicLog, join};
+use line_trace::nodes::{CMD_VEL, LIGHT_SENSORS, Received, WatcherNode};
+use line_trace::picture::PathPoint;
+use line_trace::tracer::Stage;
+use line_trace::track::Track;
+use runnel::Context;
+
+use super::display::{Display, Seen, stage_name};
+use super::process::NodeProcess;
+use super::usage::Usage;
+use crate::error::CliError;
+
+/// Between two looks at the drive.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The node here that watches, which goes first, and the two processes.
+pub struct Drive {
+    watcher: WatcherNode,
+    control: NodeProcess,
+    tracer: NodeProcess,
+    /// What the tracer was last known to do.
+    stage: Option<Stage>,
+    rates: Rates,
+}
+
+/// What is to be driven.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    /// Laps.
+    pub laps: u32,
+    /// How long each may take, the preparation included.
+    pub lap_within: Duration,
+}
+
+/// What is known once it is over.
+pub struct Finished {
+    /// The laps.
+    pub laps: Vec<Lap>,
+    /// Where the robot has been.
+    pub path: Vec<PathPoint>,
+    /// What each process took at the end of the last lap, by what it is.
+    pub usages: Vec<(&'static str, Option<Usage>)>,
+    /// The messages of each topic, joined.
+    pub latencies: Vec<(&'static str, Joined)>,
+}
+
+impl Drive {
+    /// Begins to watch `[control, tracer]`.
+    ///
+    /// # Errors
+    /// When the watcher's node cannot be made.
+    pub fn new(
+        context: &Context,
+        track: &Track,
+        [control, tracer]: [NodeProcess; 2],
+    ) -> Result<Self, CliError> {
+        let watcher = WatcherNode::new(context, track.course().clone())?;
+        Ok(Self { watcher, control, tracer, stage: None, rates: Rates::new() })
+    }
+
+    /// Watches until so many laps are driven.
+    ///
+    /// # Errors
+    /// When a process ends, a lap takes too long, or the user does not want to wait.
+    pub fn watch(&mut self, context: &Context, goal: Goal, display: &mut Display) -> Result<(), CliError> {
+        let (mut driven, mut deadline) = (0, Instant::now() + goal.lap_within);
+        while driven < goal.laps {
+            spin_for(context, LOOK)?;
+            self.check(context)?;
+            let done = self.watcher.look(|progress| progress.laps().len() as u32);
+            if done > driven {
+                (driven, deadline) = (done, Instant::now() + goal.lap_within);
+            } else if Instant::now() >= deadline {
+                return Err(self.hung(goal));
+            }
+            display.show(&self.seen(driven, goal.laps))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the processes and gathers what they recorded.
+    ///
+    /// # Errors
+    /// When one does not end as it should.
+    pub fn finish(self) -> Result<Finished, CliError> {
+        let Self { watcher, control, tracer, .. } = self;
+        let usages = vec![
+            ("control: the robot", Usage::of(control.id())),
+            ("tracer", Usage::of(tracer.id())),
+            ("demo: master and watcher", Usage::of(std::process::id())),
+        ];
+        let (laps, path) = watcher.look(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
+        // It would wonder where its publishers have gone.
+        drop(watcher);
+        tracer.tell_to_end()?;
+        control.tell_to_end()?;
+        let (traced, controlled) = (tracer.finish()?, control.finish()?);
+        let latencies = vec![
+            (LIGHT_SENSORS, joined(LIGHT_SENSORS, &controlled, &traced)),
+            (CMD_VEL, joined(CMD_VEL, &traced, &controlled)),
+        ];
+        Ok(Finished { laps, path, usages, latencies })
+    }
+
+    /// Makes sure that both processes run and the user has patience.
+    fn check(&mut self, context: &Context) -> Result<(), CliError> {
+        if !context.ok() {
+            let stage = stage_name(self.stage);
+            return Err(CliError::Failed(format!("the demonstration was interrupted ({stage})")));
+        }
+        self.control.check()?;
+        self.tracer.check()
+    }
+
+    fn hung(&mut self, goal: Goal) -> CliError {
+        let (seconds, stage) = (goal.lap_within.as_secs(), stage_name(self.stage));
+        let [sensors, commands] = self.rates.last.unwrap_or_default();
+        let mut text = format!(
+            "no lap within {seconds} s: it is still {stage} ({LIGHT_SENSORS} {sensors:.0} Hz, {CMD_VEL} {commands:.0} Hz)"
+        );
+        for node in [&mut self.control, &mut self.tracer] {
+            let said = node.last_words();
+            if !said.is_empty() {
+                text.push_str(&format!("\nnode {} said:\n{said}", node.name()));
+            }
+        }
+        CliError::Failed(text)
+    }
+
+    fn seen(&mut self, driven: u32, laps: u32) -> Seen {
+        let rates = self.rates.update(Instant::now(), self.watcher.received());
+        self.watcher.look(|progress| {
+            self.stage = progress.stage().or(self.stage);
+            Seen {
+                stage: self.stage,
+                lap: (driven + 1).min(laps),
+                laps,
+                share: if driven < laps { progress.share() } else { 1.0 },
+                speed: progress.speed(),
+                deviation: progress.deviation(),
+                rates,
+            }
+        })
+    }
+}
+
+/// Runs callbacks for as long.
+fn spin_for(context: &Context, time: Duration) -> Result<(), CliError> {
+    let until = Instant::now() + time;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || !context.ok() {
+            return Ok(());
+        }
+        context.spin_once(left)?;
+    }
+}
+
+fn joined(topic: &str, sender: &Log, receiver: &Log) -> Joined {
+    let sent = sender.topic(topic, Direction::Sent);
+    let received = receiver.topic(topic, Direction::Received);
+    let both = |(sent, received): (&TopicLog, &TopicLog)| join(sent, received);
+    sent.zip(received).map(both).unwrap_or_default()
+}
+
+/// Messages a second, taken over a second at least.
+struct Rates {
+    since: Instant,
+    counts: Received,
+    last: Option<[f64; 2]>,
+}
+
+impl Rates {
+    fn new() -> Self {
+        Self { since: Instant::now(), counts: Received::default(), last: None }
+    }
+
+    /// Those of `/light_sensors` and `/cmd_vel`.
+    fn update(&mut self, now: Instant, counts: Received) -> Option<[f64; 2]> {
+        let seconds = now.saturating_duration_since(self.since).as_secs_f64();
+        if seconds >= 1.0 {
+            let rate = |now: u64, before: u64| (now - before) as f64 / seconds;
+            let sensors = rate(counts.light_sensors, self.counts.light_sensors);
+            self.last = Some([sensors, rate(counts.cmd_vel, self.counts.cmd_vel)]);
+            (self.since, self.counts) = (now, counts);
+        }
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_taken_over_a_second_and_kept_until_the_next() {
+        let mut rates = Rates::new();
+        let start = rates.since;
+        let counts = |light_sensors, cmd_vel| Received { light_sensors, cmd_vel };
+        assert_eq!(rates.update(start + Duration::from_millis(900), counts(90, 80)), None);
+        assert_eq!(rates.update(start + Duration::from_secs(2), counts(200, 100)), Some([100.0, 50.0]));
+        assert_eq!(rates.update(start + Duration::from_millis(2500), counts(250, 100)), Some([100.0, 50.0]));
+        assert_eq!(rates.update(start + Duration::from_secs(3), counts(300, 100)), Some([100.0, 0.0]));
+    }
+}

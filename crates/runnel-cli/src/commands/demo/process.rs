@@ -1,0 +1,217 @@
+//! A node of the demonstration in a process of its own.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use line_trace::latency::Log;
+use runnel::ros1::rpc::Uri;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use crate::error::CliError;
+
+/// How long a node may take to end once it has been told to.
+const END: Duration = Duration::from_secs(5);
+
+/// The same when nobody wants its records any more.
+const HASTY_END: Duration = Duration::from_secs(1);
+
+/// Bytes of what a node said last that are shown.
+const LAST_WORDS: i64 = 2000;
+
+/// Variables that would lead a node elsewhere.
+const CLEARED: [&str; 3] = ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE"];
+
+/// A running node. What it writes goes to memory, so that no file is left behind; dropping it ends it.
+pub struct NodeProcess {
+    name: &'static str,
+    child: Child,
+    output: File,
+    errors: File,
+}
+
+impl NodeProcess {
+    /// Starts this program again as the node that the arguments say, of this master.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub fn start(name: &'static str, arguments: &[String], master: &Uri) -> Result<Self, CliError> {
+        let (output, errors) = (memory_file(name)?, memory_file(name)?);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("line-trace").args(arguments).env("ROS_MASTER_URI", master.to_string());
+        CLEARED.iter().for_each(|variable| {
+            command.env_remove(variable);
+        });
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+        // Ctrl-C is for the demonstration, which then ends its nodes.
+        let child = command.process_group(0).spawn();
+        let child =
+            child.map_err(|error| CliError::Failed(format!("node {name} cannot be started: {error}")))?;
+        Ok(Self { name, child, output, errors })
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Makes sure that it runs.
+    ///
+    /// # Errors
+    /// When it has ended, with what it said last.
+    pub fn check(&mut self) -> Result<(), CliError> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(self.failure(status)),
+        }
+    }
+
+    /// Tells it to end.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn tell_to_end(&self) -> Result<(), CliError> {
+        Ok(kill_process(Pid::from_child(&self.child), Signal::TERM).map_err(io::Error::from)?)
+    }
+
+    /// Waits for its end, and reads what it has recorded. To be called after [`NodeProcess::tell_to_end`].
+    ///
+    /// # Errors
+    /// When it does not end in time, ends with a failure, or has not written its records.
+    pub fn finish(mut self) -> Result<Log, CliError> {
+        if !self.ends_within(END)? {
+            return Err(CliError::Failed(format!(
+                "node {} did not end within {} s",
+                self.name,
+                END.as_secs()
+            )));
+        }
+        let status = self.child.wait()?;
+        if !status.success() {
+            return Err(self.failure(status));
+        }
+        self.output.rewind()?;
+        Log::read(&self.output).map_err(|error| CliError::Failed(format!("node {}: {error}", self.name)))
+    }
+
+    /// What it said last on standard error, empty if nothing.
+    pub fn last_words(&mut self) -> String {
+        let length = self.errors.metadata().map_or(0, |found| i64::try_from(found.len()).unwrap_or(i64::MAX));
+        let mut bytes = Vec::new();
+        let read = self
+            .errors
+            .seek(SeekFrom::End(-length.min(LAST_WORDS)))
+            .and_then(|_| (&self.errors).take(LAST_WORDS.unsigned_abs()).read_to_end(&mut bytes));
+        match read {
+            Ok(_) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+            Err(error) => format!("(its messages cannot be read: {error})"),
+        }
+    }
+
+    fn failure(&mut self, status: ExitStatus) -> CliError {
+        let said = match self.last_words() {
+            said if said.is_empty() => "it said nothing".to_owned(),
+            said => format!("it said:\n{said}"),
+        };
+        CliError::Failed(format!("node {} has ended ({status}); {said}", self.name))
+    }
+
+    fn ends_within(&self, time: Duration) -> io::Result<bool> {
+        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
+        let deadline = Instant::now() + time;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
+                Ok(ended) => return Ok(ended > 0),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Drop for NodeProcess {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        let ended = self.tell_to_end().is_ok() && self.ends_within(HASTY_END).unwrap_or(false);
+        if !ended {
+            // It may end just now, and then there is nothing to kill.
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn memory_file(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(format!("line-trace-{name}"), MemfdFlags::CLOEXEC)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(script: &str) -> NodeProcess {
+        let (output, errors) = (memory_file("test").unwrap(), memory_file("test").unwrap());
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(Stdio::null());
+        command.stdout(output.try_clone().unwrap()).stderr(errors.try_clone().unwrap());
+        NodeProcess { name: "test", child: command.spawn().unwrap(), output, errors }
+    }
+
+    #[test]
+    fn a_process_that_fails_is_named_with_what_it_said() {
+        let failed = process("echo no robot here >&2; exit 3").finish().unwrap_err().to_string();
+        assert!(failed.contains("node test has ended (exit status: 3); it said:\nno robot here"), "{failed}");
+    }
+
+    #[test]
+    fn of_much_that_was_said_the_last_is_shown() {
+        let mut process = process("seq 1 5000 >&2");
+        assert!(process.ends_within(Duration::from_secs(20)).unwrap());
+        let said = process.last_words();
+        assert!(said.len() <= LAST_WORDS as usize && said.ends_with("\n4999\n5000"), "{said}");
+    }
+
+    #[test]
+    fn what_was_written_to_standard_output_is_read_as_records() {
+        let log = process("echo line_trace records 1; echo sent 0 /leds; echo 12 ab").finish().unwrap();
+        assert_eq!(log.topics.len(), 1);
+        let nothing = process("true").finish().unwrap_err().to_string();
+        assert!(nothing.starts_with("node test: the records"), "{nothing}");
+    }
+
+    #[test]
+    fn a_process_that_was_told_to_end_ends() {
+        let waiting = process("exec sleep 600");
+        waiting.tell_to_end().unwrap();
+        assert!(waiting.ends_within(Duration::from_secs(20)).unwrap());
+    }
+
+    #[test]
+    fn a_process_that_is_dropped_is_gone_even_if_it_does_not_want_to_end() {
+        for script in ["echo ready >&2; exec sleep 600", "trap '' TERM; echo ready >&2; exec sleep 600"] {
+            let mut process = process(script);
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while process.last_words() != "ready" {
+                assert!(Instant::now() < deadline, "{script}");
+                std::thread::yield_now();
+            }
+            let id = process.id();
+            drop(process);
+            assert!(!std::path::Path::new(&format!("/proc/{id}")).exists(), "{script}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Types of any kind, by what the user calls them.
+
+use std::sync::Arc;
+
+use runnel::core::schema::{ActionSchema, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
+
+use crate::error::CliError;
+use crate::types::{Types, type_name, unknown};
+
+/// A type of any kind.
+pub enum Found {
+    Message(Arc<Schema>),
+    Service(ServiceSchema),
+    Action(ActionSchema),
+}
+
+impl Found {
+    /// The types that `text` names: one if it names the package too, and otherwise one for each package.
+    ///
+    /// # Errors
+    /// When there is none, or its definition cannot be read.
+    pub fn all(types: &Types, text: &str) -> Result<Vec<Self>, CliError> {
+        if text.contains('/') {
+            return Self::one(types.library(), text).map(|found| vec![found]);
+        }
+        let named = |kind: Kind| {
+            types.names(kind).into_iter().filter(|name| name.name == text).map(move |name| (kind, name))
+        };
+        let found = Kind::ALL.into_iter().flat_map(named);
+        let found = found.map(|(kind, name)| Self::of_kind(types.library(), kind, name).map_err(unknown));
+        match found.collect::<Result<Vec<_>, CliError>>()? {
+            none if none.is_empty() => {
+                Err(CliError::Failed(format!("no type {text} is known in any package")))
+            }
+            some => Ok(some),
+        }
+    }
+
+    /// The type that `text` names with its package. If that does not say of which kind, a message comes before a
+    /// service, and a service before an action.
+    fn one(library: &Library, text: &str) -> Result<Self, CliError> {
+        let name = type_name(text)?;
+        let word = text.split('/').nth(1).filter(|_| text.matches('/').count() == 2);
+        let kinds = Kind::ALL.into_iter().filter(|kind| word.is_none_or(|word| kind.word() == word));
+        let mut missing = None;
+        for kind in kinds {
+            match Self::of_kind(library, kind, &name) {
+                Err(error @ ResolveError::Unknown { wanted_by: None, .. }) => {
+                    missing = missing.or(Some(error))
+                }
+                result => return result.map_err(unknown),
+            }
+        }
+        Err(missing.map_or_else(|| CliError::Usage(format!("{text} is of no kind")), unknown))
+    }
+
+    fn of_kind(library: &Library, kind: Kind, name: &TypeName) -> Result<Self, ResolveError> {
+        match kind {
+            Kind::Message => library.message(name).map(Self::Message),
+            Kind::Service => library.service(name).map(Self::Service),
+            Kind::Action => library.action(name).map(Self::Action),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &TypeName {
+        match self {
+            Self::Message(schema) => &schema.def.name,
+            Self::Service(schema) => &schema.name,
+            Self::Action(schema) => &schema.name,
+        }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Message(_) => Kind::Message,
+            Self::Service(_) => Kind::Service,
+            Self::Action(_) => Kind::Action,
+        }
+    }
+
+    /// Its MD5 sum; that of an action is that of the message that ROS 1 makes of it.
+    pub fn md5(&self) -> &str {
+        match self {
+            Self::Message(schema) => &schema.md5,
+            Self::Service(schema) => &schema.md5,
+            Self::Action(schema) => &schema.action.md5,
+        }
+    }
+
+    /// The parts that its file has.
+    pub fn parts(&self) -> Vec<&Schema> {
+        match self {
+            Self::Message(schema) => vec![schema],
+            Self::Service(schema) => vec![&schema.request, &schema.response],
+            Self::Action(schema) => vec![&schema.goal, &schema.result, &schema.feedback],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(Kind, String)> {
+        let types = Types::new(&[]).expect("no folder to read");
+        let found = Found::all(&types, text).expect("known");
+        found.iter().map(|found| (found.kind(), found.name().to_string())).collect()
+    }
+
+    #[test]
+    fn the_middle_word_says_of_which_kind_a_type_is() {
+        assert_eq!(kinds("std_srvs/SetBool"), [(Kind::Service, "std_srvs/SetBool".to_owned())]);
+        assert_eq!(kinds("std_srvs/srv/SetBool"), [(Kind::Service, "std_srvs/SetBool".to_owned())]);
+        let types = Types::new(&[]).expect("no folder to read");
+        assert!(Found::all(&types, "std_srvs/msg/SetBool").is_err());
+    }
+
+    #[test]
+    fn a_name_without_package_is_looked_for_in_all() {
+        let found = kinds("Empty");
+        assert!(found.contains(&(Kind::Message, "std_msgs/Empty".to_owned())), "{found:?}");
+        assert!(found.contains(&(Kind::Service, "std_srvs/Empty".to_owned())), "{found:?}");
+    }
+}

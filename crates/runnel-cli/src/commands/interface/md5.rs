@@ -1,0 +1,28 @@
+//! `runnel interface md5`
+
+use serde_json::json;
+
+use super::found::Found;
+use crate::completion;
+use crate::error::CliError;
+use crate::output::lines;
+use crate::session::Session;
+
+/// Print the MD5 sum of a type, by which nodes of ROS 1 know that they mean the same
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The type: std_msgs/String, std_srvs/srv/SetBool, or String to look in all packages
+    #[arg(value_name = "TYPE", add = completion::all_types())]
+    type_name: String,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let found = Found::all(&session.types()?, &args.type_name)?;
+    let named = !args.type_name.contains('/');
+    let line = |found: &Found| match named {
+        true => format!("[{}]: {}", found.name(), found.md5()),
+        false => found.md5().to_owned(),
+    };
+    let json = |found: &Found| json!({ "name": found.name().to_string(), "md5": found.md5() });
+    session.output.answer(|| lines(found.iter().map(line)), || found.iter().map(json).collect())
+}

@@ -1,0 +1,27 @@
+//! `runnel interface`
+
+mod found;
+mod list;
+mod md5;
+mod show;
+
+use clap::Subcommand;
+
+use crate::error::CliError;
+use crate::session::Session;
+
+/// Look at message, service and action types (rosmsg, rossrv, ros2 interface)
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Md5(md5::Args),
+}
+
+pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+    match command {
+        Command::List(args) => list::run(&args, session),
+        Command::Show(args) => show::run(&args, session),
+        Command::Md5(args) => md5::run(&args, session),
+    }
+}

@@ -1,0 +1,90 @@
+//! The commands: one file each, an `Args` whose comments are the help, and `run`.
+
+mod bench;
+mod bench_peer;
+mod completion;
+mod demo;
+mod interface;
+mod line_trace;
+mod master;
+mod node;
+mod topic;
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+
+use crate::error::CliError;
+use crate::session::Session;
+
+/// How wide help is printed at most, in columns.
+const WIDTH: usize = 80;
+
+/// What options are listed under that all commands take.
+const GLOBAL: &str = "Global options";
+
+/// Nodes, topics and messages of ROS, with no ROS installed.
+///
+/// The master is the one that ROS_MASTER_URI names, or http://localhost:11311. ROS arguments may stand anywhere:
+/// NAME:=OTHER, __ns:=/robot, __master:=http://robot:11311, --ros-args -r NAME:=OTHER.
+#[derive(Debug, Parser)]
+#[command(name = "runnel", version, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// Answer in JSON: one value, or for a stream one a line
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub json: bool,
+
+    /// Also look for message definitions below this folder (may be given again)
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub interfaces: Vec<PathBuf>,
+
+    /// Log more: -v info, -vv debug, -vvv everything (also RUNNEL_LOG=info, ..)
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done (also after Ctrl-C), 1 it could not be done, 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Demo(demo::Args),
+    Master(master::Args),
+    #[command(subcommand)]
+    Topic(topic::Command),
+    #[command(subcommand)]
+    Node(node::Command),
+    #[command(subcommand, visible_alias = "msg")]
+    Interface(interface::Command),
+    Bench(bench::Args),
+    Completion(completion::Args),
+    #[command(hide = true)]
+    LineTrace(line_trace::Args),
+    #[command(hide = true)]
+    BenchPeer(bench_peer::Args),
+}
+
+/// The parser of the command line.
+pub fn command() -> clap::Command {
+    Cli::command().max_term_width(WIDTH)
+}
+
+/// Carries out a command.
+///
+/// # Errors
+/// When it cannot be done; the error says what the user can do.
+pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+    match command {
+        Command::Demo(args) => demo::run(&args, session),
+        Command::LineTrace(args) => line_trace::run(&args),
+        Command::Master(args) => master::run(&args, session),
+        Command::Topic(command) => topic::run(command, session),
+        Command::Node(command) => node::run(command, session),
+        Command::Interface(command) => interface::run(command, session),
+        Command::Bench(args) => bench::run(&args, session),
+        Command::BenchPeer(args) => bench_peer::run(&args),
+        Command::Completion(args) => completion::run(&args),
+    }
+}

@@ -1,0 +1,70 @@
+//! `runnel node cleanup`
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use serde_json::json;
+
+use super::ping::silent_nodes;
+use crate::error::CliError;
+use crate::graph::{Graph, names_of};
+use crate::session::Session;
+
+/// Unregister nodes that do not answer
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Do not ask first
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let context = session.asking()?;
+    let silent = silent_nodes(&context, |graph, _, uri| graph.pid(uri).map(drop))?;
+    if silent.is_empty() {
+        return session.output.answer(|| "All nodes answer.".to_owned(), || json!([]));
+    }
+    if !args.yes && !confirmed(&silent)? {
+        return Err(CliError::Failed("nothing was unregistered".into()));
+    }
+    let graph = Graph::new(&context);
+    for (node, _) in &silent {
+        unregister(&graph, node)?;
+    }
+    let names: Vec<&str> = silent.iter().map(|(node, _)| node.as_str()).collect();
+    session.output.answer(|| format!("unregistered {}", names.join(", ")), || json!(names))
+}
+
+/// Asks the user on the terminal.
+fn confirmed(silent: &[(String, String)]) -> Result<bool, CliError> {
+    if !io::stdin().is_terminal() {
+        return Err(CliError::Usage("nobody to ask on standard input: give --yes to unregister them".into()));
+    }
+    let mut stderr = io::stderr().lock();
+    for (node, why) in silent {
+        writeln!(stderr, " * {node}: {why}")?;
+    }
+    writeln!(stderr, "Some may only be slow, or behind a bad network. Unregister all of them? [y/N]")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Removes all that the master knows of a node.
+fn unregister(graph: &Graph<'_>, node: &str) -> Result<(), CliError> {
+    let state = graph.system_state()?;
+    let uri = graph.node_uri(node)?.unwrap_or_default();
+    let held = |holders: &BTreeMap<String, Vec<String>>| names_of(holders, node);
+    for topic in held(&state.publishers) {
+        graph.unregister(node, "unregisterPublisher", &topic, &uri)?;
+    }
+    for topic in held(&state.subscribers) {
+        graph.unregister(node, "unregisterSubscriber", &topic, &uri)?;
+    }
+    for service in held(&state.services) {
+        if let Some(uri) = graph.service_uri(&service)? {
+            graph.unregister(node, "unregisterService", &service, &uri)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! `runnel node info`
+
+use std::collections::BTreeMap;
+
+use runnel::ros1::rpc::Uri;
+use serde_json::{Value as Json, json};
+
+use super::unknown;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::{Connection, Graph, SystemState, names_of};
+use crate::output::lines;
+use crate::session::Session;
+
+/// Show what nodes publish, subscribe to and serve, and their connections
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The nodes
+    #[arg(value_name = "NODE", required = true, add = completion::nodes())]
+    nodes: Vec<String>,
+
+    /// Only what the master knows, without asking the nodes
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What is known of a node.
+struct Info {
+    node: String,
+    uri: Option<String>,
+    publications: Vec<(String, Option<String>)>,
+    subscriptions: Vec<(String, Option<String>)>,
+    services: Vec<String>,
+    /// What the node says itself, if it was asked.
+    own: Option<Result<Own, CliError>>,
+}
+
+/// What a node says itself.
+struct Own {
+    pid: i32,
+    connections: Vec<Connection>,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let nodes = args.nodes.iter().map(|name| session.resolve(name)).collect::<Result<Vec<_>, CliError>>()?;
+    let context = session.asking()?;
+    let graph = Graph::new(&context);
+    for node in nodes {
+        show(args, session, &graph, node)?;
+    }
+    Ok(())
+}
+
+fn show(args: &Args, session: &Session, graph: &Graph<'_>, node: String) -> Result<(), CliError> {
+    let state = graph.system_state()?;
+    let uri = graph.node_uri(&node)?;
+    if uri.is_none() && !state.nodes().contains(node.as_str()) {
+        return Err(unknown(&node));
+    }
+    let mut info = Info::known(&state, &graph.topic_types()?, node, uri);
+    if let Some(uri) = info.uri.as_deref().filter(|_| !args.quiet) {
+        info.own = Some(graph.pid(uri).and_then(|pid| Ok(Own { pid, connections: graph.connections(uri)? })));
+    }
+    let peers = info.peers(graph, &state)?;
+    session.output.answer(|| info.text(&peers), || info.json(&peers))?;
+    match info.own {
+        Some(Err(error)) => Err(CliError::Failed(format!("node {} does not answer: {error}", info.node))),
+        _ => Ok(()),
+    }
+}
+
+impl Info {
+    /// What the master knows.
+    fn known(
+        state: &SystemState,
+        types: &BTreeMap<String, String>,
+        node: String,
+        uri: Option<String>,
+    ) -> Self {
+        let typed = |topics: Vec<String>| {
+            let with_type = |topic: String| (types.get(&topic).cloned(), topic);
+            topics.into_iter().map(with_type).map(|(type_name, topic)| (topic, type_name)).collect()
+        };
+        Self {
+            publications: typed(names_of(&state.publishers, &node)),
+            subscriptions: typed(names_of(&state.subscribers, &node)),
+            services: names_of(&state.services, &node),
+            node,
+            uri,
+            own: None,
+        }
+    }
+
+    fn connections(&self) -> impl Iterator<Item = &Connection> {
+        let own = self.own.as_ref().and_then(|own| own.as_ref().ok());
+        own.into_iter().flat_map(|own| &own.connections).filter(|connection| connection.connected)
+    }
+
+    /// The names of the nodes whose URIs stand in the connections.
+    fn peers(&self, graph: &Graph<'_>, state: &SystemState) -> Result<BTreeMap<String, String>, CliError> {
+        let mut names = BTreeMap::new();
+        for connection in self.connections().filter(|connection| Uri::parse(&connection.peer).is_ok()) {
+            let publishers = state.publishers.get(&connection.topic).map(Vec::as_slice).unwrap_or_default();
+            for publisher in publishers {
+                if let Some(uri) = graph.node_uri(publisher)? {
+                    names.insert(uri, publisher.clone());
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn text(&self, peers: &BTreeMap<String, String>) -> String {
+        let mut text = format!("{}\nNode [{}]\n", "-".repeat(80), self.node);
+        text += &section("Publications", self.publications.iter().map(typed_topic));
+        text += &section("Subscriptions", self.subscriptions.iter().map(typed_topic));
+        text += &section("Services", self.services.iter().map(|service| format!(" * {service}")));
+        match (&self.uri, &self.own) {
+            (Some(uri), Some(_)) => text += &format!("\ncontacting node {uri} ...\n"),
+            (None, _) => text += "\nThe master does not know where it answers.\n",
+            _ => {}
+        }
+        if let Some(Ok(own)) = &self.own {
+            text += &format!("Pid: {}\nMachine: {}\n", own.pid, self.machine().unwrap_or_default());
+            text += if own.connections.is_empty() { "" } else { "Connections:\n" };
+            text +=
+                &self.connections().map(|connection| connection_text(connection, peers)).collect::<String>();
+        }
+        text + "\n"
+    }
+
+    /// The host in the node's URI.
+    fn machine(&self) -> Option<String> {
+        Some(Uri::parse(self.uri.as_deref()?).ok()?.endpoint.host)
+    }
+
+    fn json(&self, peers: &BTreeMap<String, String>) -> Json {
+        let topics = |topics: &[(String, Option<String>)]| {
+            topics
+                .iter()
+                .map(|(topic, type_name)| json!({ "topic": topic, "type": type_name }))
+                .collect::<Json>()
+        };
+        let mut json = json!({
+            "node": self.node, "uri": self.uri, "machine": self.machine(),
+            "publications": topics(&self.publications),
+            "subscriptions": topics(&self.subscriptions),
+            "services": self.services,
+        });
+        if let Some(Ok(own)) = &self.own {
+            json["pid"] = json!(own.pid);
+            json["connections"] =
+                self.connections().map(|connection| connection_json(connection, peers)).collect();
+        }
+        json
+    }
+}
+
+fn section(word: &str, items: impl Iterator<Item = String>) -> String {
+    match lines(items) {
+        none if none.is_empty() => format!("{word}: None\n\n"),
+        items => format!("{word}: \n{items}\n"),
+    }
+}
+
+fn typed_topic((topic, type_name): &(String, Option<String>)) -> String {
+    format!(" * {topic} [{}]", type_name.as_deref().unwrap_or("unknown type"))
+}
+
+fn connection_text(connection: &Connection, peers: &BTreeMap<String, String>) -> String {
+    let Connection { topic, transport, .. } = connection;
+    let socket = socket_text(&connection.details).map(|text| format!(" {text}")).unwrap_or_default();
+    let to = peers
+        .get(&connection.peer)
+        .map_or_else(|| connection.peer.clone(), |name| format!("{name} ({})", connection.peer));
+    let direction = direction(connection);
+    format!(
+        " * topic: {topic}\n    * to: {to}\n    * direction: {direction}{socket}\n    * transport: {transport}\n"
+    )
+}
+
+fn direction(connection: &Connection) -> &'static str {
+    match connection.direction.as_str() {
+        "i" => "inbound",
+        "o" => "outbound",
+        _ => "unknown",
+    }
+}
+
+/// `(PORT - ADDRESS) [SOCKET]` of `TCPROS connection on port PORT to [ADDRESS on socket SOCKET]`.
+fn socket_text(details: &str) -> Option<String> {
+    let (_, rest) = details.split_once(" connection on port ")?;
+    let (port, rest) = rest.split_once(" to [")?;
+    let (address, socket) = rest.strip_suffix(']')?.rsplit_once(" on socket ")?;
+    // rospy leaves out the numbers of sockets that it has closed.
+    [port, socket]
+        .iter()
+        .all(|number| number.parse::<u32>().is_ok())
+        .then(|| format!("({port} - {address}) [{socket}]"))
+}
+
+fn connection_json(connection: &Connection, peers: &BTreeMap<String, String>) -> Json {
+    json!({
+        "topic": connection.topic,
+        "peer": peers.get(&connection.peer).unwrap_or(&connection.peer),
+        "direction": direction(connection),
+        "transport": connection.transport,
+        "details": connection.details,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_reads_as_rosnode_prints_it() {
+        let connection = Connection {
+            peer: "http://a:1/".into(),
+            direction: "i".into(),
+            transport: "TCPROS".into(),
+            topic: "/chatter".into(),
+            connected: true,
+            details: "TCPROS connection on port 40001 to [127.0.0.1:5 on socket 9]".into(),
+        };
+        let peers = BTreeMap::from([("http://a:1/".to_owned(), "/talker".to_owned())]);
+        let expected = " * topic: /chatter\n    * to: /talker (http://a:1/)\n    \
+                        * direction: inbound (40001 - 127.0.0.1:5) [9]\n    * transport: TCPROS\n";
+        assert_eq!(connection_text(&connection, &peers), expected);
+    }
+
+    #[test]
+    fn details_of_another_form_are_left_out() {
+        for details in
+            ["", "TCPROS", "x connection on port 1 to [a]", "x connection on port 1 to [a on socket None]"]
+        {
+            assert_eq!(socket_text(details), None, "{details}");
+        }
+    }
+}

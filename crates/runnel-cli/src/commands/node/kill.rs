@@ -1,0 +1,44 @@
+//! `runnel node kill`
+
+use serde_json::json;
+
+use super::unknown;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::session::Session;
+
+/// Ask nodes to end
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The nodes
+    #[arg(value_name = "NODE", required_unless_present = "all", add = completion::nodes())]
+    nodes: Vec<String>,
+
+    /// All nodes
+    #[arg(short, long, conflicts_with = "nodes")]
+    all: bool,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let context = session.asking()?;
+    let graph = Graph::new(&context);
+    let nodes = match args.all {
+        true => graph.system_state()?.nodes().into_iter().map(str::to_owned).collect(),
+        false => args.nodes.iter().map(|name| session.resolve(name)).collect::<Result<Vec<_>, CliError>>()?,
+    };
+    // All are looked up before the first is asked: a typing error ends nothing.
+    let uris = nodes.iter().map(|node| graph.node_uri(node)?.ok_or_else(|| unknown(node)));
+    let uris = uris.collect::<Result<Vec<String>, CliError>>()?;
+    let mut refused = Vec::new();
+    for (node, uri) in nodes.iter().zip(&uris) {
+        match graph.shut_down(uri, "user request") {
+            Ok(()) => session.output.answer(|| format!("killed {node}"), || json!({ "killed": node }))?,
+            Err(error) => refused.push(format!("{node} ({error})")),
+        }
+    }
+    match refused.as_slice() {
+        [] => Ok(()),
+        refused => Err(CliError::Failed(format!("could not be asked to end: {}", refused.join(", ")))),
+    }
+}

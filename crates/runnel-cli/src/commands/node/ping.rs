@@ -1,0 +1,125 @@
+//! `runnel node ping`
+
+use std::time::Duration;
+
+use runnel::io::clock;
+use runnel::{Context, Rate};
+use serde_json::json;
+
+use super::unknown;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::{Graph, NODE_DEADLINE};
+use crate::output::Output;
+use crate::session::Session;
+
+/// See whether nodes answer
+///
+/// Pings a node once a second until Ctrl-C, or all nodes once. Exit code 1 if one does not answer.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The node
+    #[arg(required_unless_present = "all", add = completion::nodes())]
+    node: Option<String>,
+
+    /// End after so many pings
+    #[arg(short, long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "all")]
+    count: Option<u64>,
+
+    /// Ping every node once
+    #[arg(short, long, conflicts_with = "node")]
+    all: bool,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    match &args.node {
+        Some(node) => ping_one(&session.resolve(node)?, args.count, session),
+        None => ping_all(session),
+    }
+}
+
+fn ping_one(node: &str, count: Option<u64>, session: &Session) -> Result<(), CliError> {
+    let context = session.running()?;
+    let graph = Graph::new(&context);
+    let uri = graph.node_uri(node)?.ok_or_else(|| unknown(node))?;
+    announce(node, session.output)?;
+    let mut times = Vec::new();
+    let mut rate = Rate::new(&context, 1.0);
+    while context.ok() {
+        times.push(ping(&graph, node, &uri, session.output)?);
+        if count.is_some_and(|count| times.len() as u64 >= count) {
+            break;
+        }
+        rate.sleep()?;
+    }
+    report_mean(&times, session.output)
+}
+
+fn announce(node: &str, output: Output) -> Result<(), CliError> {
+    if output.json {
+        return Ok(());
+    }
+    output.line(&format!("pinging {node} with a timeout of {:.1}s", NODE_DEADLINE.as_secs_f64()))
+}
+
+fn report_mean(times: &[Duration], output: Output) -> Result<(), CliError> {
+    if output.json || times.len() < 2 {
+        return Ok(());
+    }
+    let total: Duration = times.iter().sum();
+    output.line(&format!("ping average: {:.6}ms", milliseconds(total) / times.len() as f64))
+}
+
+/// Asks a node for its process id; gives how long that took.
+fn ping(graph: &Graph<'_>, node: &str, uri: &str, output: Output) -> Result<Duration, CliError> {
+    let start = clock::monotonic();
+    let answer = graph.pid(uri);
+    let took = clock::monotonic().since(start);
+    let time = milliseconds(took);
+    match answer {
+        Ok(_) if output.json => output.json(&json!({ "node": node, "uri": uri, "milliseconds": time }))?,
+        Ok(_) => output.line(&format!("xmlrpc reply from {uri}\ttime={time:.6}ms"))?,
+        Err(error) => return Err(CliError::Failed(format!("node {node} does not answer at {error}"))),
+    }
+    Ok(took)
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn ping_all(session: &Session) -> Result<(), CliError> {
+    let context = session.asking()?;
+    let failed = silent_nodes(&context, |graph, node, uri| {
+        announce(node, session.output)?;
+        ping(graph, node, uri, session.output).map(drop)
+    })?;
+    match failed.len() {
+        0 => Ok(()),
+        count => {
+            failed.iter().for_each(|(_, why)| session.output.note(why));
+            Err(CliError::Failed(format!("nodes that do not answer: {count} (see 'runnel node cleanup')")))
+        }
+    }
+}
+
+/// The nodes that do not answer, each with the reason. Ends at once if nobody reads the output.
+pub fn silent_nodes(
+    context: &Context,
+    ping: impl Fn(&Graph<'_>, &str, &str) -> Result<(), CliError>,
+) -> Result<Vec<(String, String)>, CliError> {
+    let graph = Graph::new(context);
+    let mut silent = Vec::new();
+    for node in graph.system_state()?.nodes() {
+        let answer = match graph.node_uri(node)? {
+            Some(uri) => ping(&graph, node, &uri),
+            None => Err(CliError::Failed(format!("node {node}: the master does not know where it answers"))),
+        };
+        match answer {
+            Ok(()) => {}
+            Err(CliError::ClosedPipe) => return Err(CliError::ClosedPipe),
+            Err(error) => silent.push((node.to_owned(), error.to_string())),
+        }
+    }
+    Ok(silent)
+}

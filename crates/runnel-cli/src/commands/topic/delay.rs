@@ -1,0 +1,109 @@
+//! `runnel topic delay`
+
+use std::sync::{Arc, Mutex};
+
+use runnel::core::dynamic::{DynamicMessage, ValueRef};
+use runnel::core::schema::Schema;
+use runnel::io::clock;
+use runnel::{QoS, RawMessage, Time};
+use serde_json::json;
+
+use super::hz::{DEPTH, PERIOD, subscribed};
+use super::subject;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::Output;
+use crate::session::Session;
+use crate::statistics::{Delays, Summary, WIDEST};
+use crate::streaming::{Ending, lock};
+use crate::types::ReceivedTypes;
+
+/// Show how old messages are when they arrive, by the stamps in their headers
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The topic, whose messages must begin with a header
+    #[arg(add = completion::topics())]
+    topic: String,
+
+    /// Average over so many messages
+    #[arg(short, long, default_value_t = WIDEST)]
+    window: usize,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let context = session.running()?;
+    let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
+    let node = session.node(&context, "delay")?;
+    let ending = Ending::of(&context);
+    let delays = Arc::new(Mutex::new(Delays::new(args.window)));
+    let (count, end) = (Arc::clone(&delays), ending.clone());
+    let mut types = ReceivedTypes::new(session.types_loader());
+    let take = move |message: &RawMessage<'_>| match age(message, &mut types, clock::realtime()) {
+        Ok(age) => lock(&count).arrived(age),
+        Err(error) => end.unless_ok(Err(error)),
+    };
+    let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), take)?;
+    subscribed(session.output, &topic)?;
+    let (output, end) = (session.output, ending.clone());
+    let _timer = node.create_timer(PERIOD, move || {
+        let news = lock(&delays).news();
+        end.unless_ok(report(output, &topic, news));
+    });
+    ending.wait()
+}
+
+/// How long before `now` a message was stamped, in seconds.
+fn age(message: &RawMessage<'_>, types: &mut ReceivedTypes, now: Time) -> Result<f64, CliError> {
+    let schema = types.of(message)?;
+    let Some(header) = header_field(&schema) else {
+        let name = &schema.def.name;
+        return Err(CliError::Failed(format!(
+            "{name} does not begin with a header: its delay cannot be known"
+        )));
+    };
+    let decoded = DynamicMessage::decode(&schema, message.bytes());
+    let unreadable =
+        |error| CliError::Failed(format!("message of publisher {}: {error}", message.publisher()));
+    match decoded.map_err(unreadable)?.get(&format!("{header}.stamp")) {
+        Ok(ValueRef::Time(stamp)) => Ok((now - stamp).as_nanos() as f64 / 1e9),
+        _ => Err(CliError::Failed(format!("publisher {} has a header without a stamp", message.publisher()))),
+    }
+}
+
+fn header_field(schema: &Schema) -> Option<&str> {
+    schema.def.fields.first().filter(|_| schema.def.has_header()).map(|field| field.name.as_str())
+}
+
+fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
+    match news {
+        Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
+        Some((summary, window)) => output.line(&text(&summary, window)),
+        None if output.json => Ok(()),
+        None => output.line("no new messages"),
+    }
+}
+
+fn text(summary: &Summary, window: usize) -> String {
+    let Summary { mean, min, max, std_dev } = summary;
+    format!(
+        "average delay: {mean:.3}\n\tmin: {min:.3}s max: {max:.3}s std dev: {std_dev:.5}s window: {window}"
+    )
+}
+
+fn to_json(topic: &str, summary: &Summary, window: usize) -> serde_json::Value {
+    let Summary { mean, min, max, std_dev } = summary;
+    json!({ "topic": topic, "delay": mean, "min": min, "max": max, "std_dev": std_dev, "window": window })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_reads_as_rostopic_prints_it() {
+        let summary = Summary { mean: 0.0012, min: 0.001, max: 0.0015, std_dev: 0.000_11 };
+        let expected = "average delay: 0.001\n\tmin: 0.001s max: 0.002s std dev: 0.00011s window: 3";
+        assert_eq!(text(&summary, 3), expected);
+    }
+}

@@ -1,0 +1,203 @@
+//! `runnel topic echo`
+
+use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
+use runnel::core::yaml::{self, YamlOptions};
+use runnel::{Node, QoS, RawMessage, Subscription};
+
+use super::subject::Subject;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::Output;
+use crate::session::Session;
+use crate::streaming::Ending;
+use crate::types::ReceivedTypes;
+
+/// Messages that wait at most while others are printed.
+const DEPTH: usize = 256;
+
+/// Print messages as they arrive
+///
+/// The type is learnt from the publisher. Long arrays and strings are cut as ros2 does; -f prints them whole as
+/// rostopic does.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The topic; a field may follow it as in rostopic: /scan/ranges
+    #[arg(add = completion::topics())]
+    topic: String,
+
+    /// Take only messages of this type
+    #[arg(value_name = "TYPE", add = completion::message_types())]
+    type_name: Option<String>,
+
+    /// End after one message
+    #[arg(short = '1', long)]
+    once: bool,
+
+    /// End after so many messages
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "once")]
+    count: Option<u64>,
+
+    /// Print only this field, such as pose.position.x; an index in brackets picks an element
+    #[arg(long, value_name = "PATH")]
+    field: Option<String>,
+
+    /// Print values on one line, separated by commas
+    #[arg(long)]
+    csv: bool,
+
+    /// Print a table for plotting: a line of names, then lines of values
+    #[arg(short, long, conflicts_with = "csv")]
+    plot: bool,
+
+    /// Do not print the elements of arrays
+    #[arg(long, alias = "noarr")]
+    no_arr: bool,
+
+    /// Do not print strings
+    #[arg(long, alias = "nostr")]
+    no_str: bool,
+
+    /// Print long arrays and strings whole
+    #[arg(short, long)]
+    full_length: bool,
+
+    /// Print so many elements of an array and characters of a string
+    #[arg(short = 'l', long, value_name = "LENGTH", default_value_t = 128, conflicts_with = "full_length")]
+    truncate_length: usize,
+}
+
+/// The form of what is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Yaml,
+    Csv,
+    Plot,
+    Json,
+}
+
+/// Prints messages until it has printed enough.
+struct Printer {
+    output: Output,
+    form: Form,
+    options: YamlOptions,
+    field: Option<String>,
+    types: ReceivedTypes,
+    printed: u64,
+    most: Option<u64>,
+}
+
+pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
+    let context = session.running()?;
+    let subject = Subject::find(session, &Graph::new(&context), &args.topic)?;
+    let node = session.node(&context, "echo")?;
+    let ending = Ending::of(&context);
+    let type_name = args.type_name.clone();
+    let printer = Printer::new(args, subject.field, session)?;
+    let subscription =
+        subscribe(session, &node, &subject.topic, type_name.as_deref(), printer, ending.clone())?;
+    ending.wait()?;
+    if subscription.dropped() > 0 {
+        log::warn!(
+            "{} messages came faster than they were printed, and were dropped",
+            subscription.dropped()
+        );
+    }
+    Ok(())
+}
+
+fn subscribe(
+    session: &Session,
+    node: &Node,
+    topic: &str,
+    type_name: Option<&str>,
+    mut printer: Printer,
+    ending: Ending,
+) -> Result<Subscription, CliError> {
+    let schema = type_name.map(|name| session.types()?.message(name)).transpose()?;
+    let take = move |message: &RawMessage<'_>| {
+        if printer.has_enough() {
+            return;
+        }
+        ending.unless_ok(printer.take(message));
+        if printer.has_enough() {
+            ending.reached();
+        }
+    };
+    Ok(node.create_raw_subscription(topic, schema.as_deref(), QoS::keep_last(DEPTH), take)?)
+}
+
+impl Printer {
+    fn new(args: Args, field: Option<String>, session: &Session) -> Result<Self, CliError> {
+        let form = match args {
+            _ if session.output.json => Form::Json,
+            Args { csv: true, .. } => Form::Csv,
+            Args { plot: true, .. } => Form::Plot,
+            _ => Form::Yaml,
+        };
+        let field = args.field.or(field);
+        if form == Form::Plot && field.is_some() {
+            return Err(CliError::Usage("--plot prints whole messages, not one field".into()));
+        }
+        let truncate = (!args.full_length).then_some(args.truncate_length);
+        Ok(Self {
+            output: session.output,
+            form,
+            options: YamlOptions { no_arr: args.no_arr, no_str: args.no_str, truncate },
+            field,
+            types: ReceivedTypes::new(session.types_loader()),
+            printed: 0,
+            most: if args.once { Some(1) } else { args.count },
+        })
+    }
+
+    fn has_enough(&self) -> bool {
+        self.most.is_some_and(|most| self.printed >= most)
+    }
+
+    /// Prints a message. One that cannot be read, or has no such element, is passed over with a word about it.
+    fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
+        let schema = self.types.of(message)?;
+        let printed =
+            DynamicMessage::decode(&schema, message.bytes()).and_then(|message| self.text(&message));
+        match printed {
+            Ok(text) => {
+                self.printed += 1;
+                self.output.line(&text)
+            }
+            Err(error) if concerns_one_message(&error) => {
+                log::error!("message of publisher {}: {error}", message.publisher());
+                Ok(())
+            }
+            Err(error) => Err(CliError::failed(error)),
+        }
+    }
+
+    fn text(&self, message: &DynamicMessage) -> Result<String, DynamicError> {
+        let (field, options) = (self.field.as_deref(), &self.options);
+        match (self.form, field) {
+            (Form::Yaml, None) => Ok(yaml::to_yaml(message, options) + "\n---"),
+            (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),
+            (Form::Csv, None) => Ok(yaml::to_csv(message, options)),
+            (Form::Csv, Some(field)) => yaml::field_to_csv(message, field, options),
+            (Form::Json, None) => Ok(yaml::to_json(message).to_string()),
+            (Form::Json, Some(field)) => Ok(yaml::field_to_json(message, field)?.to_string()),
+            (Form::Plot, _) => Ok(self.plot(message)),
+        }
+    }
+
+    fn plot(&self, message: &DynamicMessage) -> String {
+        let stamp = match message.get("header.stamp") {
+            Ok(ValueRef::Time(stamp)) => stamp,
+            _ => runnel::io::clock::realtime(),
+        };
+        let row = yaml::plot_row(message, stamp);
+        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(message)) } else { row }
+    }
+}
+
+/// True if another message of the same type may do.
+fn concerns_one_message(error: &DynamicError) -> bool {
+    use DynamicErrorKind::{BadPath, NoParts, NoSuchField, SchemaMissing};
+    !matches!(error.kind(), BadPath | NoParts { .. } | NoSuchField { .. } | SchemaMissing { .. })
+}

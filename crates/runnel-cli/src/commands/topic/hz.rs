@@ -1,0 +1,134 @@
+//! `runnel topic hz`
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use runnel::io::clock;
+use runnel::{QoS, RawMessage};
+use serde_json::json;
+
+use super::subject;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::{Output, table};
+use crate::session::Session;
+use crate::statistics::{Intervals, Summary, WIDEST};
+use crate::streaming::{Ending, lock};
+
+/// Messages that wait at most to be counted.
+pub const DEPTH: usize = 1000;
+
+/// How often results are printed.
+pub const PERIOD: Duration = Duration::from_secs(1);
+
+/// Show how often messages arrive
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The topic, or several
+    #[arg(required = true, add = completion::topics())]
+    topics: Vec<String>,
+
+    /// Average over so many messages
+    #[arg(short, long, default_value_t = WIDEST)]
+    window: usize,
+}
+
+type Shared = Arc<Mutex<Intervals>>;
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let context = session.running()?;
+    let graph = Graph::new(&context);
+    let topics = args.topics.iter().map(|typed| subject::topic(session, &graph, typed));
+    let topics = topics.collect::<Result<Vec<String>, CliError>>()?;
+    let node = session.node(&context, "hz")?;
+    let ending = Ending::of(&context);
+    let (mut subscriptions, mut measured) = (Vec::new(), Vec::new());
+    for topic in topics {
+        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(args.window)));
+        let count = Arc::clone(&intervals);
+        let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
+        subscriptions.push(node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), arrived)?);
+        subscribed(session.output, &topic)?;
+        measured.push((topic, intervals));
+    }
+    let (output, end) = (session.output, ending.clone());
+    let _timer = node.create_timer(PERIOD, move || end.unless_ok(report(output, &measured)));
+    ending.wait()
+}
+
+/// Tells people that messages are waited for.
+pub fn subscribed(output: Output, topic: &str) -> Result<(), CliError> {
+    if output.json { Ok(()) } else { output.line(&format!("subscribed to [{topic}]")) }
+}
+
+fn report(output: Output, measured: &[(String, Shared)]) -> Result<(), CliError> {
+    let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
+    let news: Vec<_> = news.filter_map(|(topic, news)| Some((topic, news?))).collect();
+    if output.json {
+        return news
+            .iter()
+            .try_for_each(|(topic, (summary, window))| output.json(&to_json(topic, summary, *window)));
+    }
+    match news.as_slice() {
+        [] => output.line("no new messages"),
+        [(_, (summary, window))] if measured.len() == 1 => output.line(&text(summary, *window)),
+        several => output.line(&table(&COLUMNS, &rows(several))),
+    }
+}
+
+const COLUMNS: [&str; 6] = ["topic", "rate", "min", "max", "std dev", "window"];
+
+fn rate(summary: &Summary) -> f64 {
+    if summary.mean > 0.0 { 1.0 / summary.mean } else { 0.0 }
+}
+
+fn text(summary: &Summary, window: usize) -> String {
+    let Summary { min, max, std_dev, .. } = summary;
+    let rate = rate(summary);
+    format!(
+        "average rate: {rate:.3}\n\tmin: {min:.3}s max: {max:.3}s std dev: {std_dev:.5}s window: {window}"
+    )
+}
+
+fn rows(measured: &[(&str, (Summary, usize))]) -> Vec<Vec<String>> {
+    let row = |(topic, (summary, window)): &(&str, (Summary, usize))| {
+        let Summary { min, max, std_dev, .. } = summary;
+        let rate = format!("{:.3}", rate(summary));
+        let times = [format!("{min:.3}s"), format!("{max:.3}s"), format!("{std_dev:.5}s")];
+        [(*topic).to_owned(), rate].into_iter().chain(times).chain([window.to_string()]).collect()
+    };
+    measured.iter().map(row).collect()
+}
+
+fn to_json(topic: &str, summary: &Summary, window: usize) -> serde_json::Value {
+    let Summary { min, max, std_dev, .. } = summary;
+    json!({ "topic": topic, "rate": rate(summary), "min": min, "max": max, "std_dev": std_dev, "window": window })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TENTH: Summary = Summary { mean: 0.1, min: 0.09996, max: 0.2, std_dev: 0.000_014 };
+
+    #[test]
+    fn it_reads_as_rostopic_prints_it() {
+        let expected = "average rate: 10.000\n\tmin: 0.100s max: 0.200s std dev: 0.00001s window: 10";
+        assert_eq!(text(&TENTH, 10), expected);
+    }
+
+    #[test]
+    fn messages_that_come_at_once_have_no_rate() {
+        assert_eq!(rate(&Summary { mean: 0.0, ..TENTH }), 0.0);
+    }
+
+    #[test]
+    fn several_topics_make_a_table() {
+        let text = table(&COLUMNS, &rows(&[("/a", (TENTH, 10)), ("/long_one", (TENTH, 2))]));
+        let expected = "topic        rate     min     max   std dev  window\n\
+                        /a         10.000  0.100s  0.200s  0.00001s      10\n\
+                        /long_one  10.000  0.100s  0.200s  0.00001s       2\n";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,153 @@
+//! `runnel topic info`
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::{Graph, NODE_DEADLINE};
+use crate::output::lines;
+use crate::session::Session;
+
+/// Show a topic's type, publishers and subscribers
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The topic
+    #[arg(add = completion::topics())]
+    topic: String,
+
+    /// Ask each node for its process id, its connections on the topic and the messages it dropped for slow ones
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+struct Info {
+    type_name: Option<String>,
+    md5: Option<String>,
+    publishers: Vec<End>,
+    subscribers: Vec<End>,
+}
+
+/// A node at one end of the topic.
+struct End {
+    node: String,
+    uri: Option<String>,
+    asked: Option<Asked>,
+}
+
+/// What a node says itself; an error if it does not answer.
+type Asked = Result<Said, String>;
+
+struct Said {
+    pid: i32,
+    connections: usize,
+    /// Messages that it dropped for slow connections, if it counts them.
+    dropped: Option<i64>,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let topic = session.resolve(&args.topic)?;
+    let context = session.asking()?;
+    let graph = Graph::new(&context);
+    let state = graph.system_state()?;
+    if !state.topics().contains(topic.as_str()) {
+        return Err(CliError::Failed(format!("no topic {topic} (see 'runnel topic list')")));
+    }
+    let ends = |holders: &BTreeMap<String, Vec<String>>, direction: &str| {
+        let nodes = holders.get(&topic).map(Vec::as_slice).unwrap_or_default();
+        let end = |node: &String| End::of(&graph, node, args.verbose.then_some((topic.as_str(), direction)));
+        nodes.iter().map(end).collect::<Result<Vec<_>, CliError>>()
+    };
+    let type_name = graph.topic_types()?.remove(&topic).filter(|name| name != "*");
+    let md5 = if args.verbose { md5(session, type_name.as_deref()) } else { None };
+    let (publishers, subscribers) = (ends(&state.publishers, "o")?, ends(&state.subscribers, "i")?);
+    let info = Info { type_name, md5, publishers, subscribers };
+    session.output.answer(|| info.text(), || info.json(&topic))
+}
+
+/// The sum of a type that is known here.
+fn md5(session: &Session, type_name: Option<&str>) -> Option<String> {
+    let schema = session.types().ok()?.message(type_name?).ok()?;
+    Some(schema.md5.clone())
+}
+
+impl End {
+    /// Asks for a node, and the node itself if `links` names topic and direction.
+    fn of(graph: &Graph<'_>, node: &str, links: Option<(&str, &str)>) -> Result<Self, CliError> {
+        let uri = graph.node_uri(node)?;
+        let asked = uri.as_deref().zip(links).map(|(uri, (topic, direction))| {
+            let answers = graph.pid(uri).and_then(|pid| Ok((pid, graph.connections(uri)?)));
+            let here = |count: usize, link: &crate::graph::Connection| {
+                count + usize::from(link.topic == topic && link.direction == direction && link.connected)
+            };
+            let dropped = graph.dropped(uri, topic, direction);
+            let said =
+                |(pid, all): (i32, Vec<_>)| Said { pid, connections: all.iter().fold(0, here), dropped };
+            answers.map(said).map_err(|error| error.to_string())
+        });
+        Ok(Self { node: node.to_owned(), uri, asked })
+    }
+
+    fn text(&self) -> String {
+        let Self { node, uri, .. } = self;
+        let mut text = match uri {
+            Some(uri) => format!(" * {node} ({uri})"),
+            None => format!(" * {node} (unknown address)"),
+        };
+        match &self.asked {
+            Some(Ok(said)) => text += &said.text(),
+            Some(Err(_)) => text += &format!(" no answer within {} s", NODE_DEADLINE.as_secs()),
+            None => {}
+        }
+        text
+    }
+
+    fn json(&self) -> Json {
+        let mut json = json!({ "node": self.node, "uri": self.uri });
+        match &self.asked {
+            Some(Ok(said)) => {
+                json["pid"] = json!(said.pid);
+                json["connections"] = json!(said.connections);
+                json["dropped"] = json!(said.dropped);
+            }
+            Some(Err(error)) => json["error"] = json!(error),
+            None => {}
+        }
+        json
+    }
+}
+
+impl Said {
+    fn text(&self) -> String {
+        let Self { pid, connections, dropped } = self;
+        let dropped = dropped.map_or(String::new(), |count| format!(", dropped {count}"));
+        format!(" pid {pid}, connections {connections}{dropped}")
+    }
+}
+
+impl Info {
+    fn text(&self) -> String {
+        let mut text = format!("Type: {}\n", self.type_name.as_deref().unwrap_or("unknown type"));
+        if let Some(md5) = &self.md5 {
+            text += &format!("MD5: {md5}\n");
+        }
+        for (word, ends) in [("Publishers", &self.publishers), ("Subscribers", &self.subscribers)] {
+            text += &format!("\n{word}: {}\n", if ends.is_empty() { "None" } else { "" });
+            text += &lines(ends.iter().map(End::text));
+        }
+        text + "\n"
+    }
+
+    fn json(&self, topic: &str) -> Json {
+        let ends = |ends: &[End]| ends.iter().map(End::json).collect::<Json>();
+        let (publishers, subscribers) = (ends(&self.publishers), ends(&self.subscribers));
+        let mut json = json!({
+            "name": topic, "type": self.type_name, "publishers": publishers, "subscribers": subscribers
+        });
+        if let Some(md5) = &self.md5 {
+            json["md5"] = json!(md5);
+        }
+        json
+    }
+}

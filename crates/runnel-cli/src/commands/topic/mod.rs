@@ -1,0 +1,45 @@
+//! `runnel topic`
+
+mod bw;
+mod delay;
+mod echo;
+mod find;
+mod hz;
+mod info;
+mod list;
+mod publish;
+mod subject;
+mod type_name;
+
+use clap::Subcommand;
+
+use crate::error::CliError;
+use crate::session::Session;
+
+/// Look at topics, and publish to them (rostopic, ros2 topic)
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    List(list::Args),
+    Info(info::Args),
+    Type(type_name::Args),
+    Find(find::Args),
+    Echo(echo::Args),
+    Pub(publish::Args),
+    Hz(hz::Args),
+    Bw(bw::Args),
+    Delay(delay::Args),
+}
+
+pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+    match command {
+        Command::List(args) => list::run(&args, session),
+        Command::Info(args) => info::run(&args, session),
+        Command::Type(args) => type_name::run(&args, session),
+        Command::Find(args) => find::run(&args, session),
+        Command::Echo(args) => echo::run(args, session),
+        Command::Pub(args) => publish::run(&args, session),
+        Command::Hz(args) => hz::run(&args, session),
+        Command::Bw(args) => bw::run(&args, session),
+        Command::Delay(args) => delay::run(&args, session),
+    }
+}

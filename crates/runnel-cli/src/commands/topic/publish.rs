@@ -1,0 +1,327 @@
+//! `runnel topic pub`
+
+use std::io::{self, BufRead};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::Schema;
+use runnel::core::yaml;
+use runnel::io::clock;
+use runnel::{Context, DynamicPublisher, QoS, Rate};
+
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::Output;
+use crate::session::Session;
+
+/// Messages that wait at most for a slow subscriber.
+const DEPTH: usize = 100;
+
+/// How long a few messages wait for subscribers, or are kept for them.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long standard input waits at most for a slow subscriber.
+const MAX_BLOCKING: Duration = Duration::from_secs(10);
+
+/// How often waiting looks whether it is to end.
+const GLANCE: Duration = Duration::from_millis(100);
+
+const EXAMPLES: &str = "\
+Examples:
+  runnel topic pub -1 /chatter std_msgs/String hello
+  runnel topic pub -r 10 /cmd_vel geometry_msgs/Twist '{linear: {x: 0.5}}'
+  runnel topic pub /cmd_vel geometry_msgs/Twist -- '[0.5, 0, 0]' '[0, 0, -1]'";
+
+/// Publish messages
+///
+/// VALUES is one YAML text ('{linear: {x: 0.5}}', 'data: hello', or the bare value of a message of one field), or
+/// one text for each field. Fields that are left out get their defaults. A time may be now, a header auto. Values
+/// that begin with a hyphen stand behind --.
+///
+/// It publishes once a second unless told otherwise. With -1 it keeps the message for 3 s for subscribers to come, as
+/// rostopic does; with -n it first gives those that the master knows of up to 3 s to connect.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    /// The topic
+    #[arg(add = completion::topics())]
+    topic: String,
+
+    /// The message type, such as std_msgs/String or std_msgs/msg/String
+    #[arg(value_name = "TYPE", add = completion::message_types())]
+    type_name: String,
+
+    /// The message, in YAML
+    values: Vec<String>,
+
+    /// Publish one message and end
+    #[arg(short = '1', long)]
+    once: bool,
+
+    /// Publish so many messages a second [default: 1]
+    #[arg(short, long, value_name = "HZ", value_parser = rate, conflicts_with = "once")]
+    rate: Option<f64>,
+
+    /// Publish so many messages and end
+    #[arg(short = 'n', long, value_name = "COUNT", conflicts_with = "once")]
+    times: Option<u64>,
+
+    /// Wait for so many subscribers before the first message, however long it takes
+    #[arg(short, long, value_name = "COUNT")]
+    wait: Option<usize>,
+
+    /// Stay for so long after the last message [default: 3 with -1 but not with --wait, otherwise 0]
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    keep_alive: Option<Duration>,
+
+    /// Keep the last message for subscribers that come later; without -r, -n and -1 publish it only once
+    #[arg(short, long)]
+    latch: bool,
+
+    /// Read messages from standard input, YAML documents with --- between them
+    #[arg(long, conflicts_with_all = ["values", "once", "times"])]
+    stdin: bool,
+
+    /// Print what is published
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let context = session.running()?;
+    let schema = session.types()?.message(&args.type_name)?;
+    if !args.stdin {
+        // What was typed is looked at before anyone is bothered.
+        message(&schema, &args.values)?;
+    }
+    let graph = Graph::new(&context);
+    graph.check_master()?;
+    let node = session.node(&context, "pub")?;
+    let mut publisher = node.create_dynamic_publisher(&args.topic, &schema, args.qos())?;
+    publisher.set_max_blocking_time(MAX_BLOCKING);
+    let job = Job { args, context: &context, publisher, output: session.output };
+    job.wait_for_subscribers(&graph)?;
+    match args {
+        Args { stdin: true, .. } => job.publish_documents()?,
+        Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
+        _ => job.publish_again_and_again()?,
+    }
+    context.sleep(args.keep_alive())?;
+    job.tell_of_losses();
+    Ok(())
+}
+
+impl Args {
+    /// How many messages are to be published; `None` for no end.
+    fn times(&self) -> Option<u64> {
+        if self.once { Some(1) } else { self.times }
+    }
+
+    /// What is read as fast as it comes waits for slow subscribers; what is published at a rate does not.
+    fn qos(&self) -> QoS {
+        let qos = if self.stdin { QoS::keep_all() } else { QoS::keep_last(DEPTH) };
+        if self.latch || self.once { qos.transient_local() } else { qos }
+    }
+
+    /// How long to stay for subscribers that come late.
+    fn keep_alive(&self) -> Duration {
+        let default = if self.once && self.wait.is_none() { PATIENCE } else { Duration::ZERO };
+        self.keep_alive.unwrap_or(default)
+    }
+}
+
+/// The message that the values mean now.
+fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| wrong_message(schema, &error))
+}
+
+fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
+    let name = &schema.def.name;
+    CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show {name}')"))
+}
+
+/// A rate of more than none.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "must be a number greater than 0".to_owned())
+}
+
+/// A time that is not negative.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "must be a number of seconds".to_owned())
+}
+
+struct Job<'a> {
+    args: &'a Args,
+    context: &'a Context,
+    publisher: DynamicPublisher,
+    output: Output,
+}
+
+impl Job<'_> {
+    /// Waits as long as it takes for as many as the user wants; otherwise, if messages are few, for a while for those
+    /// that the master knows of.
+    fn wait_for_subscribers(&self, graph: &Graph<'_>) -> Result<(), CliError> {
+        if let Some(count) = self.args.wait {
+            self.output.note(&format!("waiting until {count} subscribe to {}", self.publisher.topic()));
+            return self.wait_for(count, None).map(drop);
+        }
+        // A message that is kept needs no waiting before it.
+        if self.args.times().is_none() || self.args.once && !self.args.keep_alive().is_zero() {
+            return Ok(());
+        }
+        let state = graph.system_state()?;
+        let known = state.subscribers.get(self.publisher.topic()).map_or(0, Vec::len);
+        if !self.wait_for(known.max(1), Some(PATIENCE))? {
+            let connected = self.publisher.subscription_count();
+            log::warn!("{connected} subscribers connected within {PATIENCE:?}, the master knows of {known}");
+        }
+        Ok(())
+    }
+
+    /// False if so many subscribers did not come within `patience`.
+    fn wait_for(&self, count: usize, patience: Option<Duration>) -> Result<bool, CliError> {
+        let until = patience.map(|patience| clock::monotonic() + patience);
+        while self.context.ok() {
+            if self.publisher.wait_for_subscribers(count, GLANCE)? {
+                return Ok(true);
+            }
+            if until.is_some_and(|until| clock::monotonic() >= until) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn publish_latched(&self) -> Result<(), CliError> {
+        self.publish(&message(self.publisher.schema(), &self.args.values)?)?;
+        self.output.note("latched; Ctrl-C ends");
+        Ok(self.context.spin()?)
+    }
+
+    fn publish_again_and_again(&self) -> Result<(), CliError> {
+        if self.args.once && !self.args.keep_alive().is_zero() {
+            self.output.note(&format!("publishing and latching for {:?}", self.args.keep_alive()));
+        }
+        let values = &self.args.values;
+        // The time that goes into these is that of each message.
+        let changes = values.iter().any(|value| value.contains("now") || value.contains("auto"));
+        let typed = || message(self.publisher.schema(), values);
+        let mut next = typed()?;
+        let mut rate = Rate::new(self.context, self.args.rate.unwrap_or(1.0));
+        let mut left = self.args.times();
+        while self.context.ok() && left != Some(0) {
+            self.publish(&next)?;
+            left = left.map(|left| left - 1);
+            if left != Some(0) {
+                rate.sleep()?;
+            }
+            if changes {
+                next = typed()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn publish_documents(&self) -> Result<(), CliError> {
+        let mut rate = self.args.rate.map(|hertz| Rate::new(self.context, hertz));
+        let documents = documents();
+        while self.context.ok() {
+            let text = match documents.recv_timeout(GLANCE) {
+                Ok(text) => text?,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let schema = self.publisher.schema();
+            let message = yaml::from_yaml(schema, &text, clock::realtime());
+            self.publish(&message.map_err(|error| wrong_message(schema, &error))?)?;
+            rate.as_mut().map_or(Ok(()), Rate::sleep)?;
+        }
+        Ok(())
+    }
+
+    fn publish(&self, message: &DynamicMessage) -> Result<(), CliError> {
+        self.publisher.publish(message)?;
+        if !self.args.verbose {
+            return Ok(());
+        }
+        let text = || format!("publishing:\n{}\n", yaml::to_yaml(message, &yaml::YamlOptions::default()));
+        self.output.answer(text, || yaml::to_json(message))
+    }
+
+    fn tell_of_losses(&self) {
+        if self.publisher.dropped() > 0 {
+            log::warn!("{} messages were dropped for slow subscribers", self.publisher.dropped());
+        }
+    }
+}
+
+/// The documents of standard input, which another thread reads: this one must see Ctrl-C while nobody types.
+fn documents() -> Receiver<Result<String, CliError>> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        let mut lines = io::stdin().lock().lines();
+        while let Some(document) = next_document(&mut lines).transpose() {
+            let failed = document.is_err();
+            if sender.send(document).is_err() || failed {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// The lines until the next `---`, or until the end if there are any that say something.
+fn next_document(lines: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<String>, CliError> {
+    let mut document = String::new();
+    for line in lines {
+        let line = line?;
+        let ends = line.trim_end() == "---";
+        if ends && !document.trim().is_empty() {
+            return Ok(Some(document));
+        }
+        if !ends {
+            document.push_str(&line);
+            document.push('\n');
+        }
+        if document.len() > yaml::MAX_TEXT {
+            return Err(CliError::Failed(format!(
+                "a document of standard input exceeds {} bytes",
+                yaml::MAX_TEXT
+            )));
+        }
+    }
+    Ok(Some(document).filter(|document| !document.trim().is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(text: &str) -> Vec<String> {
+        let mut lines = text.lines().map(|line| Ok(line.to_owned()));
+        std::iter::from_fn(|| next_document(&mut lines).expect("lines can be read")).collect()
+    }
+
+    #[test]
+    fn documents_are_what_stands_between_rules() {
+        assert_eq!(documents("a: 1\nb: 2\n---\nc: 3\n---\n"), ["a: 1\nb: 2\n", "c: 3\n"]);
+        assert_eq!(documents("---\nx\n"), ["x\n"]);
+        assert_eq!(documents("\n---\n \n---"), [""; 0]);
+        assert_eq!(documents(""), [""; 0]);
+    }
+
+    #[test]
+    fn a_rate_is_a_number_greater_than_0() {
+        assert_eq!(rate("0.5"), Ok(0.5));
+        for text in ["0", "-1", "x", "nan", "inf", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a command that listens is about.
+
+use crate::error::CliError;
+use crate::graph::{Graph, SystemState};
+use crate::session::Session;
+
+/// A topic, and perhaps a field of its messages.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The topic's absolute name.
+    pub topic: String,
+    /// Path of a field.
+    pub field: Option<String>,
+}
+
+impl Subject {
+    /// The topic that the user named; or, as in rostopic, a topic and behind it a field: `/scan/ranges[3]`. Says so
+    /// if nobody publishes it yet.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the master does not answer.
+    pub fn find(session: &Session, graph: &Graph<'_>, typed: &str) -> Result<Self, CliError> {
+        let (name, index) = typed.split_at(typed.find('[').unwrap_or(typed.len()));
+        let name = session.resolve(name)?;
+        let state = graph.system_state()?;
+        let subject = Self::within(&state, &name, index);
+        let subject =
+            subject.ok_or_else(|| CliError::Failed(format!("no topic is published that has {typed}")))?;
+        note_unless_published(session, &state, &subject.topic);
+        Ok(subject)
+    }
+
+    /// `None` if `index` follows what is no field of a published topic.
+    fn within(state: &SystemState, name: &str, index: &str) -> Option<Self> {
+        let fields =
+            |topic: &&String| name.strip_prefix(topic.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        let known = index.is_empty() && state.topics().contains(name);
+        let outer = state.publishers.keys().filter(fields).max_by_key(|topic| topic.len());
+        match outer.filter(|_| !known) {
+            Some(topic) => {
+                let field = name.get(topic.len() + 1..).unwrap_or_default();
+                Some(Self { topic: topic.clone(), field: Some(format!("{field}{index}").replace('/', ".")) })
+            }
+            None => index.is_empty().then(|| Self { topic: name.to_owned(), field: None }),
+        }
+    }
+}
+
+/// Resolves a topic. Says so if nobody publishes it yet.
+///
+/// # Errors
+/// As [`Subject::find`].
+pub fn topic(session: &Session, graph: &Graph<'_>, typed: &str) -> Result<String, CliError> {
+    let topic = session.resolve(typed)?;
+    note_unless_published(session, &graph.system_state()?, &topic);
+    Ok(topic)
+}
+
+fn note_unless_published(session: &Session, state: &SystemState, topic: &str) {
+    if !state.publishers.contains_key(topic) {
+        session.output.note(&format!("waiting for {topic}: nobody publishes it yet"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(published: &[&str], subscribed: &[&str]) -> SystemState {
+        let holders = |topics: &[&str]| {
+            topics.iter().map(|topic| ((*topic).to_owned(), vec!["/n".to_owned()])).collect()
+        };
+        SystemState {
+            publishers: holders(published),
+            subscribers: holders(subscribed),
+            ..SystemState::default()
+        }
+    }
+
+    fn parts(name: &str, index: &str) -> Option<(String, Option<String>)> {
+        let state = state(&["/scan", "/scan/raw", "/a"], &["/a/b"]);
+        Subject::within(&state, name, index).map(|subject| (subject.topic, subject.field))
+    }
+
+    #[test]
+    fn a_topic_that_exists_is_no_field() {
+        for topic in ["/scan", "/scan/raw", "/a/b", "/new", "/scanner/x"] {
+            assert_eq!(parts(topic, ""), Some((topic.to_owned(), None)));
+        }
+    }
+
+    #[test]
+    fn what_follows_a_published_topic_is_a_field() {
+        assert_eq!(parts("/scan/ranges", "[3]"), Some(("/scan".into(), Some("ranges[3]".into()))));
+        assert_eq!(
+            parts("/scan/raw/header/stamp", ""),
+            Some(("/scan/raw".into(), Some("header.stamp".into())))
+        );
+        assert_eq!(parts("/nobody/x", "[3]"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! What can stand in an argument, for shells that ask while the user types.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::CompleteEnv;
+use runnel::core::schema::Kind;
+use runnel::{Context, ContextOptions};
+
+use crate::commands;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::types::Types;
+
+/// The variable by which a shell's script asks for completions.
+pub const VARIABLE: &str = "RUNNEL_COMPLETE";
+
+/// How long the master may take: somebody waits at the keyboard.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// The completion that a shell asks for in the environment.
+pub fn environment() -> CompleteEnv<'static, fn() -> clap::Command> {
+    let factory: fn() -> clap::Command = commands::command;
+    CompleteEnv::with_factory(factory).var(VARIABLE)
+}
+
+/// Completes the names of topics.
+pub fn topics() -> ArgValueCompleter {
+    live(|graph| Ok(owned(graph.system_state()?.topics())))
+}
+
+/// Completes the names of nodes.
+pub fn nodes() -> ArgValueCompleter {
+    live(|graph| Ok(owned(graph.system_state()?.nodes())))
+}
+
+/// Completes the names of message types.
+pub fn message_types() -> ArgValueCompleter {
+    types(&[Kind::Message])
+}
+
+/// Completes the names of types of every kind.
+pub fn all_types() -> ArgValueCompleter {
+    types(&Kind::ALL)
+}
+
+fn types(kinds: &'static [Kind]) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let Ok(types) = Types::new(&[]) else { return Vec::new() };
+        let names = kinds.iter().flat_map(|kind| types.names(*kind)).map(ToString::to_string);
+        candidates(current, names.collect())
+    })
+}
+
+/// Completes what the graph knows; nothing where it cannot be asked.
+fn live(
+    names: impl Fn(&Graph<'_>) -> Result<BTreeSet<String>, CliError> + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let options = ContextOptions { arguments: Vec::new(), signals: false, ..ContextOptions::default() };
+        let Ok(context) = Context::with_options(options) else { return Vec::new() };
+        candidates(current, names(&Graph::within(&context, PATIENCE)).unwrap_or_default())
+    })
+}
+
+fn owned(names: BTreeSet<&str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn candidates(current: &OsStr, names: BTreeSet<String>) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    names.into_iter().filter(|name| name.starts_with(&*current)).map(CompletionCandidate::new).collect()
+}

@@ -1,0 +1,110 @@
+//! How a command fails.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use runnel::core::names::NameError;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub enum CliError {
+    /// What was typed cannot be followed. Exit code 2.
+    Usage(String),
+    /// What was typed cannot be followed, or asks for help, as the parser puts it. Exit code 2, or 0 for help.
+    Parser(clap::Error),
+    /// It could not be done. Exit code 1.
+    Failed(String),
+    /// Nobody reads the output any more: no failure.
+    ClosedPipe,
+}
+
+impl CliError {
+    /// A failure with this text.
+    pub fn failed(text: impl fmt::Display) -> Self {
+        Self::Failed(text.to_string())
+    }
+
+    /// Tells the user; gives the exit code.
+    pub fn report(self) -> ExitCode {
+        let (code, text) = match self {
+            Self::ClosedPipe => return ExitCode::SUCCESS,
+            Self::Parser(error) => {
+                // If nobody reads, there is nobody to tell.
+                let _ = error.print();
+                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            }
+            Self::Usage(text) => (2, text),
+            Self::Failed(text) => (1, text),
+        };
+        // As above.
+        let _ = writeln!(io::stderr().lock(), "error: {text}");
+        ExitCode::from(code)
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) | Self::Failed(text) => f.write_str(text),
+            Self::Parser(error) => error.fmt(f),
+            Self::ClosedPipe => f.write_str("the output is closed"),
+        }
+    }
+}
+
+impl From<clap::Error> for CliError {
+    fn from(error: clap::Error) -> Self {
+        Self::Parser(error)
+    }
+}
+
+impl From<runnel::Error> for CliError {
+    fn from(error: runnel::Error) -> Self {
+        match error {
+            runnel::Error::Name(error) => error.into(),
+            runnel::Error::Argument(error) => Self::Usage(error.to_string()),
+            error => Self::failed(error),
+        }
+    }
+}
+
+impl From<NameError> for CliError {
+    fn from(error: NameError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::failed(error),
+        }
+    }
+}
+
+/// What the operating system said, as part of a sentence: no capital letter, no number.
+pub fn plain(why: &str) -> String {
+    let why = why.split(" (os error").next().unwrap_or_default();
+    let mut chars = why.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_becomes_part_of_a_sentence() {
+        assert_eq!(plain("Connection refused (os error 111)"), "connection refused");
+        assert_eq!(plain("no such host"), "no such host");
+        assert_eq!(plain(""), "");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let error = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(matches!(error, CliError::ClosedPipe));
+    }
+}

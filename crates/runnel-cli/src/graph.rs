@@ -1,0 +1,375 @@
+//! What the master and the nodes know, asked for over XML-RPC.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use runnel::ros1::rpc::{CallError, Uri, UriError};
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Context, Error};
+
+use crate::error::{CliError, plain};
+
+/// How long the master may take over an answer.
+const MASTER_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long a node may take over an answer.
+pub const NODE_DEADLINE: Duration = Duration::from_secs(3);
+
+/// The status of an answer that grants what was asked.
+const SUCCESS: i32 = 1;
+
+/// The name under which this program calls.
+const CALLER: &str = "/runnel";
+
+/// The graph as seen from this program.
+pub struct Graph<'a> {
+    context: &'a Context,
+    deadline: Duration,
+}
+
+/// Who publishes, subscribes and serves: for each name the nodes, in the master's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemState {
+    /// Topics that are published.
+    pub publishers: BTreeMap<String, Vec<String>>,
+    /// Topics that are subscribed to.
+    pub subscribers: BTreeMap<String, Vec<String>>,
+    /// Services.
+    pub services: BTreeMap<String, Vec<String>>,
+}
+
+/// One connection of a node, as its bus info tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// The other end: a node's name, or for an inbound one the URI of the publisher's node.
+    pub peer: String,
+    /// `i` for inbound, `o` for outbound.
+    pub direction: String,
+    /// Such as `TCPROS`.
+    pub transport: String,
+    /// The topic.
+    pub topic: String,
+    /// False while it is being made.
+    pub connected: bool,
+    /// Such as `TCPROS connection on port 40001 to [127.0.0.1:50002 on socket 9]`; empty if not told.
+    pub details: String,
+}
+
+impl<'a> Graph<'a> {
+    /// The graph of the context's master.
+    pub fn new(context: &'a Context) -> Self {
+        Self { context, deadline: MASTER_DEADLINE }
+    }
+
+    /// The same, asked for in less time.
+    pub fn within(context: &'a Context, deadline: Duration) -> Self {
+        Self { context, deadline }
+    }
+
+    /// Makes sure that the master answers.
+    ///
+    /// # Errors
+    /// When it does not, with what the user can do, as all of these.
+    pub fn check_master(&self) -> Result<(), CliError> {
+        self.ask("getPid", &[]).map(drop)
+    }
+
+    /// Who publishes, subscribes and serves.
+    pub fn system_state(&self) -> Result<SystemState, CliError> {
+        let state = self.ask("getSystemState", &[])?;
+        read_state(&state).ok_or_else(|| self.malformed("getSystemState"))
+    }
+
+    /// The types of all topics that the master knows.
+    pub fn topic_types(&self) -> Result<BTreeMap<String, String>, CliError> {
+        let types = self.ask("getTopicTypes", &[])?;
+        read_pairs(&types).ok_or_else(|| self.malformed("getTopicTypes"))
+    }
+
+    /// Where a node answers; `None` if the master does not know the node.
+    pub fn node_uri(&self, node: &str) -> Result<Option<String>, CliError> {
+        let (status, _, value) = self.call_as(CALLER, "lookupNode", &[node])?;
+        Ok(value.as_str().filter(|_| status == SUCCESS).map(str::to_owned))
+    }
+
+    /// Where a service answers; `None` if the master does not know the service.
+    pub fn service_uri(&self, service: &str) -> Result<Option<String>, CliError> {
+        let (status, _, value) = self.call_as(CALLER, "lookupService", &[service])?;
+        Ok(value.as_str().filter(|_| status == SUCCESS).map(str::to_owned))
+    }
+
+    /// Removes a registration in the name of a node: `method` is `unregisterPublisher` or the like.
+    pub fn unregister(&self, node: &str, method: &str, name: &str, uri: &str) -> Result<(), CliError> {
+        self.call_as(node, method, &[name, uri]).map(drop)
+    }
+
+    /// The process id of the node at `uri`.
+    pub fn pid(&self, uri: &str) -> Result<i32, CliError> {
+        let pid = self.ask_node(uri, "getPid", &[])?;
+        pid.as_int().ok_or_else(|| malformed(uri, "getPid"))
+    }
+
+    /// The connections of the node at `uri`.
+    pub fn connections(&self, uri: &str) -> Result<Vec<Connection>, CliError> {
+        let info = self.ask_node(uri, "getBusInfo", &[])?;
+        let rows = info.as_array().ok_or_else(|| malformed(uri, "getBusInfo"))?;
+        rows.iter().map(|row| read_connection(row).ok_or_else(|| malformed(uri, "getBusInfo"))).collect()
+    }
+
+    /// How many messages of a topic the node at `uri` says it dropped for slow links in this direction; `None` if it
+    /// does not say, as roscpp does not.
+    pub fn dropped(&self, uri: &str, topic: &str, direction: &str) -> Option<i64> {
+        dropped(&self.ask_node(uri, "getBusStats", &[]).ok()?, topic, direction)
+    }
+
+    /// Tells the node at `uri` to end. One that ends before it has answered has heard it.
+    pub fn shut_down(&self, uri: &str, why: &str) -> Result<(), CliError> {
+        match self.call_node(uri, "shutdown", &[why]) {
+            Ok(_) | Err(NoAnswer { closed: true, .. }) => Ok(()),
+            Err(error) => Err(error.of(uri)),
+        }
+    }
+
+    /// Asks the master what it cannot refuse.
+    fn ask(&self, method: &str, params: &[&str]) -> Result<Value, CliError> {
+        match self.call_as(CALLER, method, params)? {
+            (SUCCESS, _, value) => Ok(value),
+            (_, text, _) => Err(CliError::Failed(format!("the master refuses {method}: {text}"))),
+        }
+    }
+
+    fn call_as(&self, caller: &str, method: &str, params: &[&str]) -> Result<(i32, String, Value), CliError> {
+        let params = with_caller(caller, params);
+        let answer = self.context.call_master(method, &params, self.deadline);
+        let answer = answer.map_err(|error| self.no_answer(error))?;
+        parts(answer).ok_or_else(|| self.malformed(method))
+    }
+
+    fn ask_node(&self, uri: &str, method: &str, params: &[&str]) -> Result<Value, CliError> {
+        let answer = self.call_node(uri, method, params).map_err(|error| error.of(uri))?;
+        match parts(answer) {
+            Some((SUCCESS, _, value)) => Ok(value),
+            Some((_, text, _)) => Err(CliError::Failed(format!("{uri} refuses {method}: {text}"))),
+            None => Err(malformed(uri, method)),
+        }
+    }
+
+    fn call_node(&self, uri: &str, method: &str, params: &[&str]) -> Result<Value, NoAnswer> {
+        let no_address = |error: UriError| NoAnswer { why: error.to_string(), closed: false };
+        let address = Uri::parse(uri).map_err(no_address)?;
+        let answer = self.context.call(
+            &address,
+            method,
+            &with_caller(CALLER, params),
+            NODE_DEADLINE.min(self.deadline),
+        );
+        answer.map_err(|error| NoAnswer {
+            closed: matches!(error, Error::Call(CallError::Closed { .. })),
+            why: reason(error),
+        })
+    }
+
+    fn malformed(&self, method: &str) -> CliError {
+        malformed(&format!("the master at {}", self.context.master_uri()), method)
+    }
+
+    fn no_answer(&self, error: Error) -> CliError {
+        let uri = self.context.master_uri();
+        let hint = "is it running? start one with 'runnel master', or set ROS_MASTER_URI";
+        CliError::Failed(format!("cannot reach the master at {uri}: {} ({hint})", reason(error)))
+    }
+}
+
+fn malformed(who: &str, method: &str) -> CliError {
+    CliError::Failed(format!("{who} answers {method} with what is no answer to it"))
+}
+
+/// Why a node did not answer.
+struct NoAnswer {
+    why: String,
+    /// The connection ended after the call was sent.
+    closed: bool,
+}
+
+impl NoAnswer {
+    fn of(self, uri: &str) -> CliError {
+        CliError::Failed(format!("{uri}: {}", self.why))
+    }
+}
+
+/// Why a call failed, without the name of what was called.
+fn reason(error: Error) -> String {
+    match error {
+        Error::Call(
+            CallError::Unreachable { why: Some(why), .. } | CallError::Closed { why: Some(why), .. },
+        ) => plain(&why),
+        Error::Call(CallError::Unreachable { .. }) => "no connection".to_owned(),
+        Error::Call(CallError::TimedOut { .. }) => "no answer in time".to_owned(),
+        Error::Call(CallError::Closed { .. }) => "connection closed before the answer".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+fn with_caller(caller: &str, params: &[&str]) -> Vec<Value> {
+    [caller].iter().chain(params).map(|text| Value::from(*text)).collect()
+}
+
+/// The status, the text and the value of an answer.
+fn parts(answer: Value) -> Option<(i32, String, Value)> {
+    let Value::Array(parts) = answer else { return None };
+    let [status, text, value] = <[Value; 3]>::try_from(parts).ok()?;
+    Some((status.as_int()?, text.as_str().unwrap_or_default().to_owned(), value))
+}
+
+fn read_state(state: &Value) -> Option<SystemState> {
+    let [publishers, subscribers, services] = state.as_array()? else { return None };
+    Some(SystemState {
+        publishers: read_holders(publishers)?,
+        subscribers: read_holders(subscribers)?,
+        services: read_holders(services)?,
+    })
+}
+
+/// Reads `[[name, [node, ..]], ..]`.
+fn read_holders(value: &Value) -> Option<BTreeMap<String, Vec<String>>> {
+    let holder = |row: &Value| {
+        let [name, nodes] = row.as_array()? else { return None };
+        let nodes: Option<Vec<String>> = nodes.as_array()?.iter().map(text).collect();
+        Some((text(name)?, nodes?))
+    };
+    value.as_array()?.iter().map(holder).collect()
+}
+
+/// Reads `[[name, type], ..]`.
+fn read_pairs(value: &Value) -> Option<BTreeMap<String, String>> {
+    let pair = |row: &Value| {
+        let [name, value] = row.as_array()? else { return None };
+        Some((text(name)?, text(value)?))
+    };
+    value.as_array()?.iter().map(pair).collect()
+}
+
+/// Reads a row of bus info, of which old nodes leave out the end.
+fn read_connection(row: &Value) -> Option<Connection> {
+    let [_id, peer, direction, transport, topic, rest @ ..] = row.as_array()? else { return None };
+    let connected = match rest.first() {
+        Some(Value::Bool(connected)) => *connected,
+        Some(number) => number.as_int()? != 0,
+        None => true,
+    };
+    Some(Connection {
+        peer: text(peer)?,
+        direction: text(direction)?,
+        transport: text(transport)?,
+        topic: text(topic)?,
+        connected,
+        details: rest.get(1).and_then(text).unwrap_or_default(),
+    })
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+impl SystemState {
+    /// All topics, published or not, in order.
+    pub fn topics(&self) -> BTreeSet<&str> {
+        self.publishers.keys().chain(self.subscribers.keys()).map(String::as_str).collect()
+    }
+
+    /// All nodes in order.
+    pub fn nodes(&self) -> BTreeSet<&str> {
+        let all = [&self.publishers, &self.subscribers, &self.services];
+        all.into_iter().flat_map(BTreeMap::values).flatten().map(String::as_str).collect()
+    }
+}
+
+/// The names in which `node` is listed, in order.
+pub fn names_of(holders: &BTreeMap<String, Vec<String>>, node: &str) -> Vec<String> {
+    let held = holders.iter().filter(|(_, nodes)| nodes.iter().any(|name| name == node));
+    held.map(|(name, _)| name.clone()).collect()
+}
+
+/// True if `name` is `namespace` or lies in it.
+pub fn is_within(name: &str, namespace: &str) -> bool {
+    let rest = name.strip_prefix(namespace.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The drops of a topic's links in the answer to `getBusStats`. Rows are `[topic, bytes, links]` of a publication, with
+/// the drops fifth in a link (where the original has no place for them), and `[topic, links]` of a subscription, with
+/// the drops third.
+fn dropped(stats: &Value, topic: &str, direction: &str) -> Option<i64> {
+    let [publications, subscriptions, ..] = stats.as_array()? else { return None };
+    let (rows, links_at, drops_at) =
+        if direction == "o" { (publications, 2, 4) } else { (subscriptions, 1, 2) };
+    let of_topic = |row: &&Value| row.as_array().and_then(|row| row.first()?.as_str()) == Some(topic);
+    let row = rows.as_array()?.iter().find(of_topic)?.as_array()?;
+    let drops = |link: &Value| Some(i64::from(link.as_array()?.get(drops_at)?.as_int()?));
+    row.get(links_at)?.as_array()?.iter().map(drops).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(values: Vec<Value>) -> Value {
+        values.into()
+    }
+
+    #[test]
+    fn the_state_of_the_system_is_read() {
+        let nodes = list(vec!["/b".into(), "/a".into()]);
+        let state = list(vec![list(vec![list(vec!["/t".into(), nodes])]), list(vec![]), list(vec![])]);
+        let state = read_state(&state).expect("a state");
+        assert_eq!(state.publishers["/t"], ["/b", "/a"]);
+        assert!(state.nodes().into_iter().eq(["/a", "/b"]));
+        assert!(state.topics().into_iter().eq(["/t"]));
+        assert_eq!(names_of(&state.publishers, "/a"), ["/t"]);
+        assert_eq!(names_of(&state.publishers, "/c"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        assert_eq!(parts(list(vec![1.into(), "".into()])), None);
+        assert_eq!(parts("text".into()), None);
+        assert_eq!(read_state(&list(vec![list(vec![]), list(vec![])])), None);
+        assert_eq!(
+            read_state(&list(vec![list(vec![list(vec!["/t".into()])]), list(vec![]), list(vec![])])),
+            None
+        );
+        assert_eq!(read_pairs(&list(vec![list(vec!["/t".into(), 1.into()])])), None);
+        assert_eq!(read_connection(&list(vec![1.into(), "/a".into()])), None);
+    }
+
+    #[test]
+    fn connections_of_old_nodes_are_read() {
+        let short = list(vec![1.into(), "/a".into(), "o".into(), "TCPROS".into(), "/t".into()]);
+        let connection = read_connection(&short).expect("a connection");
+        assert!(connection.connected && connection.details.is_empty());
+    }
+
+    #[test]
+    fn drops_are_added_up_over_the_links_of_a_topic() {
+        let link = |drops: i32| list(vec![1.into(), 100.into(), 10.into(), true.into(), drops.into()]);
+        let publication = list(vec!["/t".into(), 200.into(), list(vec![link(3), link(4)])]);
+        let stats = list(vec![list(vec![publication]), list(vec![]), list(vec![])]);
+        assert_eq!(dropped(&stats, "/t", "o"), Some(7));
+        assert_eq!((dropped(&stats, "/t", "i"), dropped(&stats, "/u", "o")), (None, None));
+        let silent = list(vec![1.into(), 100.into(), 10.into(), true.into()]);
+        let original =
+            list(vec![list(vec![list(vec!["/t".into(), 200.into(), list(vec![silent])])]), list(vec![])]);
+        assert_eq!(dropped(&original, "/t", "o"), None);
+    }
+
+    #[test]
+    fn a_namespace_holds_itself_and_what_is_below() {
+        assert!(
+            is_within("/a/b", "/a")
+                && is_within("/a", "/a")
+                && is_within("/a", "/")
+                && is_within("/a/b", "/a/")
+        );
+        assert!(!is_within("/ab", "/a") && !is_within("/", "/a"));
+    }
+}

@@ -1,0 +1,45 @@
+//! The `runnel` command: what `rostopic`, `rosnode`, `rosmsg`, `roscore` and their `ros2` counterparts do, in one
+//! program that needs no ROS.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod completion;
+mod error;
+mod graph;
+mod logging;
+mod output;
+mod session;
+mod statistics;
+mod streaming;
+mod types;
+
+#[cfg(test)]
+mod help_tests;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use arguments::Arguments;
+use commands::Cli;
+use error::CliError;
+use session::Session;
+
+fn main() -> ExitCode {
+    // Where a shell asks for completions, this answers and ends the program.
+    completion::environment().complete();
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+fn run() -> Result<(), CliError> {
+    let arguments = Arguments::of_process()?;
+    let mut matches = commands::command().try_get_matches_from(&arguments.own)?;
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
+    logging::install(cli.verbose);
+    let session = Session::new(arguments, cli.json, cli.interfaces)?;
+    commands::run(cli.command, &session)
+}

@@ -1,0 +1,101 @@
+//! Standard output: text for people, JSON for programs.
+
+use std::io::{self, Write};
+
+use serde_json::Value as Json;
+
+use crate::error::CliError;
+
+/// How a command answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    /// As JSON, one value a line.
+    pub json: bool,
+}
+
+impl Output {
+    /// Prints what a command has found in the form that is wanted. Text that is empty prints nothing.
+    ///
+    /// # Errors
+    /// When standard output cannot be written, as all of these.
+    pub fn answer(self, text: impl FnOnce() -> String, json: impl FnOnce() -> Json) -> Result<(), CliError> {
+        if self.json { self.json(&json()) } else { self.text(&text()) }
+    }
+
+    /// Prints text, and a line end if it lacks one.
+    pub fn text(self, text: &str) -> Result<(), CliError> {
+        match text {
+            "" => Ok(()),
+            text if text.ends_with('\n') => write(text),
+            text => write(&format!("{text}\n")),
+        }
+    }
+
+    /// Prints a line, which may be empty.
+    pub fn line(self, line: &str) -> Result<(), CliError> {
+        write(&format!("{line}\n"))
+    }
+
+    /// Prints one JSON value on a line of its own.
+    pub fn json(self, value: &Json) -> Result<(), CliError> {
+        write(&format!("{value}\n"))
+    }
+
+    /// Tells people what goes on, on standard error; programs are not told.
+    pub fn note(self, text: &str) {
+        if !self.json {
+            // Nobody to tell is no reason to end.
+            let _ = writeln!(io::stderr().lock(), "{text}");
+        }
+    }
+}
+
+/// Writes all at once, so that lines of several threads do not mix, and lets go of it.
+fn write(text: &str) -> Result<(), CliError> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    Ok(stdout.flush()?)
+}
+
+/// Lines joined by line ends.
+pub fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.as_ref());
+        text.push('\n');
+    }
+    text
+}
+
+/// A table: columns as wide as their widest cell, two spaces between them. Numbers stand to the right: all columns
+/// but the first.
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain(head.get(column).map(|name| name.len())).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    lines([&head].into_iter().chain(rows).map(|row| table_row(row, &widths)))
+}
+
+fn table_row(row: &[String], widths: &[usize]) -> String {
+    let cells = row.iter().zip(widths).enumerate();
+    let padded = cells.map(|(column, (cell, width))| match column {
+        0 => format!("{cell:<width$}"),
+        _ => format!("{cell:>width$}"),
+    });
+    padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_as_wide_as_its_cells() {
+        let rows = [vec!["/a".to_owned(), "10.000".to_owned()], vec!["/longer".to_owned(), "9".to_owned()]];
+        assert_eq!(table(&["topic", "rate"], &rows), "topic      rate\n/a       10.000\n/longer       9\n");
+        assert_eq!(table(&["topic", "rate"], &[]), "topic  rate\n");
+    }
+}

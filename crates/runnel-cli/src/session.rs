@@ -1,0 +1,91 @@
+//! What every command needs of the command line and the environment.
+
+use std::path::PathBuf;
+
+use runnel::core::names::{self, Remapping};
+use runnel::{Context, ContextOptions, Node};
+
+use crate::arguments::Arguments;
+use crate::error::CliError;
+use crate::output::Output;
+use crate::types::Types;
+
+/// What nodes of this program are called.
+const NODE: &str = "runnel";
+
+/// One run of the program.
+pub struct Session {
+    /// Where answers go.
+    pub output: Output,
+    typed: Vec<String>,
+    namespace: String,
+    remapping: Remapping,
+    interfaces: Vec<PathBuf>,
+}
+
+impl Session {
+    /// A session of these arguments, with folders to look for message definitions in.
+    ///
+    /// # Errors
+    /// When a name in the arguments is not valid.
+    pub fn new(arguments: Arguments, json: bool, interfaces: Vec<PathBuf>) -> Result<Self, CliError> {
+        let Arguments { ros, typed, .. } = arguments;
+        let given = ros.namespace.or_else(|| std::env::var("ROS_NAMESPACE").ok());
+        let namespace = names::clean_namespace(given.as_deref().unwrap_or_default());
+        let remapping = Remapping::new(&ros.remaps, &namespace, NODE)?;
+        Ok(Self { output: Output { json }, typed, namespace, remapping, interfaces })
+    }
+
+    /// The absolute name that the user means by `name`, remapped.
+    ///
+    /// # Errors
+    /// When it is not a valid name.
+    pub fn resolve(&self, name: &str) -> Result<String, CliError> {
+        let resolved = names::resolve(&self.namespace, NODE, name)?;
+        Ok(self.remapping.remap(&resolved).to_owned())
+    }
+
+    /// A context for a command that asks and ends: Ctrl-C ends the process at once.
+    ///
+    /// # Errors
+    /// When the environment is malformed.
+    pub fn asking(&self) -> Result<Context, CliError> {
+        self.context(false)
+    }
+
+    /// A context for a command that runs until Ctrl-C, and then takes its leave of the graph.
+    ///
+    /// # Errors
+    /// When the environment is malformed.
+    pub fn running(&self) -> Result<Context, CliError> {
+        self.context(true)
+    }
+
+    fn context(&self, signals: bool) -> Result<Context, CliError> {
+        let options = ContextOptions { arguments: self.typed.clone(), signals, ..ContextOptions::default() };
+        Ok(Context::with_options(options)?)
+    }
+
+    /// A node for a command, with a name that no other has.
+    ///
+    /// # Errors
+    /// When sockets cannot be opened.
+    pub fn node(&self, context: &Context, command: &str) -> Result<Node, CliError> {
+        let unique = format!("{}_{:06x}", std::process::id(), runnel::io::host::random()? & 0xff_ffff);
+        Ok(context.create_node(&names::anonymous(&format!("{NODE}_{command}"), &unique))?)
+    }
+
+    /// The message types that are known.
+    ///
+    /// # Errors
+    /// When a folder that was given cannot be read.
+    pub fn types(&self) -> Result<Types, CliError> {
+        Types::new(&self.interfaces)
+    }
+
+    /// The same for later, should they be needed.
+    pub fn types_loader(&self) -> impl Fn() -> Result<Types, CliError> + Send + 'static {
+        let interfaces = self.interfaces.clone();
+        move || Types::new(&interfaces)
+    }
+}

@@ -1,0 +1,161 @@
+//! Finds what messages are made of: among the types that come with Runnel, in folders, and in connection headers.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use runnel::RawMessage;
+use runnel::core::schema::{Kind, Library, ResolveError, Schema, TypeName};
+use runnel::msgs;
+
+use crate::error::CliError;
+
+/// The variables that name folders with message definitions, those of ROS 1 and ROS 2.
+const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
+
+/// The message types that are known. Only those that are asked for are read.
+pub struct Types {
+    library: Library,
+}
+
+impl Types {
+    /// The types that come with Runnel, then those in these folders, then those in the environment's folders.
+    ///
+    /// # Errors
+    /// When one of these folders cannot be read.
+    pub fn new(folders: &[PathBuf]) -> Result<Self, CliError> {
+        let mut library = msgs::library();
+        for folder in folders {
+            let unreadable = |error| CliError::Failed(format!("folder {}: {error}", folder.display()));
+            library.add_folder(folder).map_err(unreadable)?;
+        }
+        Ok(Self { library: library.with_environment_folders(environment_folders()) })
+    }
+
+    /// The library itself.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The names of all types of a kind, in order.
+    pub fn names(&self, kind: Kind) -> BTreeSet<&TypeName> {
+        self.library.names(kind).chain(self.library.environment_names(kind)).collect()
+    }
+
+    /// The message type of this name.
+    ///
+    /// # Errors
+    /// When it is no name of a type, or no definition of it can be had.
+    pub fn message(&self, name: &str) -> Result<Arc<Schema>, CliError> {
+        self.library.message(&type_name(name)?).map_err(unknown)
+    }
+}
+
+/// Reads `package/Name` or `package/msg/Name`.
+///
+/// # Errors
+/// When the text is neither.
+pub fn type_name(text: &str) -> Result<TypeName, CliError> {
+    let no_name = || CliError::Usage(format!("{text:?} is not the name of a type, such as std_msgs/String"));
+    TypeName::parse(text).ok_or_else(no_name)
+}
+
+/// The error with what the user can do about it.
+pub fn unknown(error: ResolveError) -> CliError {
+    match error {
+        ResolveError::Unknown { .. } => CliError::Failed(format!(
+            "{error} (looked among the built-in types and in {}; name folders with --interfaces)",
+            FOLDER_VARIABLES.join(", ")
+        )),
+        error => CliError::failed(error),
+    }
+}
+
+fn environment_folders() -> Vec<PathBuf> {
+    let values = FOLDER_VARIABLES.iter().filter_map(env::var_os);
+    let folders = |value: std::ffi::OsString| env::split_paths(&value).collect::<Vec<_>>();
+    values.flat_map(folders).filter(|folder| !folder.as_os_str().is_empty()).collect()
+}
+
+/// The types of received messages: what their publishers' connection headers define, and otherwise the definition
+/// known here, if it is the same.
+pub struct ReceivedTypes {
+    types: Option<Types>,
+    load: Box<dyn Fn() -> Result<Types, CliError> + Send>,
+    /// By type name and MD5 sum.
+    known: HashMap<(String, String), Arc<Schema>>,
+}
+
+impl ReceivedTypes {
+    /// `load` gives the types known here; it is called when a publisher does not define its type.
+    pub fn new(load: impl Fn() -> Result<Types, CliError> + Send + 'static) -> Self {
+        Self { types: None, load: Box::new(load), known: HashMap::new() }
+    }
+
+    /// The type of a message.
+    ///
+    /// # Errors
+    /// When the publisher does not define it and nothing here fits.
+    pub fn of(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
+        let key = (message.type_name().to_owned(), message.md5().to_owned());
+        if let Some(schema) = self.known.get(&key) {
+            return Ok(Arc::clone(schema));
+        }
+        let schema = match from_header(message) {
+            Some(schema) => schema,
+            None => self.known_here(message)?,
+        };
+        self.known.insert(key, Arc::clone(&schema));
+        Ok(schema)
+    }
+
+    fn known_here(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
+        let types = match &mut self.types {
+            Some(types) => types,
+            none => none.insert((self.load)()?),
+        };
+        let schema = types.message(message.type_name())?;
+        match message.md5() {
+            "*" => Ok(schema),
+            md5 if md5 == schema.md5 => Ok(schema),
+            md5 => Err(CliError::Failed(format!(
+                "publisher {} sends another {} than the one known here: MD5 {md5} against {}",
+                message.publisher(),
+                message.type_name(),
+                schema.md5
+            ))),
+        }
+    }
+}
+
+/// The type as the publisher's connection header defines it, if it does so in words that can be read.
+fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
+    let name = TypeName::parse(message.type_name())?;
+    let parsed = Schema::from_full_text(&name, message.definition());
+    let parsed = parsed.inspect_err(|error| log::warn!("publisher {}: {error}", message.publisher())).ok();
+    // Without any text it may be a message without fields, or a publisher that does not tell.
+    parsed.filter(|schema| !message.definition().is_empty() || schema.md5 == message.md5())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_name_a_type() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let one = types.message("std_msgs/String").expect("built in");
+        let two = types.message("std_msgs/msg/String").expect("built in");
+        assert!(Arc::ptr_eq(&one, &two));
+    }
+
+    #[test]
+    fn an_unknown_type_says_where_it_was_looked_for() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let error = types.message("no_msgs/Such").expect_err("unknown").to_string();
+        assert!(error.starts_with("no no_msgs/Such.msg is known (looked among"), "{error}");
+        assert!(matches!(types.message("String"), Err(CliError::Usage(_))));
+    }
+}

@@ -1,0 +1,216 @@
+//! The program as scripts meet it: exit codes, streams, and several of them in one graph.
+
+use std::io::{self, Read};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+use runnel_testkit::namespace::require_private_network;
+use runnel_testkit::process::{Peer, Signal, free_port, within};
+
+/// Seconds that a step may take on a busy host.
+const STEP: u64 = 20;
+
+fn runnel(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    command.args(arguments).stdin(Stdio::null());
+    for variable in
+        ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "RUNNEL_LOG"]
+    {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn result(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
+    result(runnel(arguments).output().expect("it starts"))
+}
+
+/// A master, and what is started to work with it.
+struct Graph {
+    master: Peer,
+    uri: String,
+}
+
+impl Graph {
+    fn start() -> Self {
+        require_private_network();
+        let mut master =
+            Peer::spawn("master", runnel(&["master", "--port", "0"])).expect("the master starts");
+        let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP));
+        let uri = line.expect("the master says where it is").replace("ROS_MASTER_URI=", "");
+        Self { master, uri }
+    }
+
+    fn runnel(&self, arguments: &[&str]) -> Command {
+        let mut command = runnel(arguments);
+        command.env("ROS_MASTER_URI", &self.uri);
+        command
+    }
+
+    fn spawn(&self, name: &str, arguments: &[&str]) -> Peer {
+        Peer::spawn(name, self.runnel(arguments)).expect("it starts")
+    }
+
+    /// The output of a command that succeeds and has nothing to complain of.
+    fn answer(&self, arguments: &[&str]) -> String {
+        let mut peer = self.spawn("command", arguments);
+        let status = peer.wait_exit(within(STEP)).expect("it ends by itself");
+        assert!(status.success() && !peer.output().contains("    err| "), "{arguments:?}: {}", peer.output());
+        peer.lines().iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Runs a command until it answers so.
+    fn wait_for(&self, arguments: &[&str], expected: &str) {
+        let deadline = within(STEP);
+        while self.answer(arguments) != expected {
+            assert!(Instant::now() < deadline, "{arguments:?} never answers {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let long = "x".repeat(300);
+    for arguments in [
+        &["topic", "echo"][..],
+        &["topic", "echo", "bad name"],
+        &["topic", "echo", &long],
+        &["topic", "list", "a:=b-c"],
+        &["topic", "pub", "/x", "std_msgs/Int32", "hello"],
+        &["topic", "pub", "/x", "std_msgs/Int32", "1", "-r", "0"],
+        &["topic", "pub", "/x", "std_msgs/Int32", "1", "-1", "-r", "5"],
+        &["topic", "pub", "/x", "std_msgs/Int32", "-5"],
+        &["interface", "show", "not/a/type/name"],
+        &["nonsense"],
+    ] {
+        let (code, output, error) = ran(arguments);
+        assert_eq!((code, output.as_str()), (Some(2), ""), "{arguments:?}: {error}");
+        assert!(error.starts_with("error: "), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_exit_code_1_and_one_line() {
+    for arguments in [&["interface", "show", "no_msgs/Such"][..], &["interface", "md5", "Such"]] {
+        let (code, output, error) = ran(arguments);
+        assert_eq!(
+            (code, output.as_str(), error.lines().count()),
+            (Some(1), "", 1),
+            "{arguments:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let (reader, writer) = io::pipe().expect("a pipe");
+    drop(reader);
+    let output =
+        runnel(&["interface", "list"]).stdout(writer).stderr(Stdio::piped()).output().expect("it starts");
+    assert_eq!(result(output), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn a_master_that_does_not_run_is_named_with_what_to_do() {
+    require_private_network();
+    let uri = format!("http://localhost:{}/", free_port());
+    for arguments in [
+        &["topic", "list"][..],
+        &["topic", "echo", "/x"],
+        &["node", "list"],
+        &["topic", "pub", "/x", "std_msgs/Empty"],
+    ] {
+        let output = runnel(arguments).env("ROS_MASTER_URI", &uri).output().expect("it starts");
+        let (code, output, error) = result(output);
+        assert_eq!((code, output.as_str()), (Some(1), ""));
+        let expected =
+            format!("error: cannot reach the master at {uri}: connection refused (is it running? start one");
+        assert!(error.starts_with(&expected) && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
+fn what_is_published_is_echoed_and_the_type_learnt_on_the_way() {
+    let graph = Graph::start();
+    let mut echo = graph.spawn("echo", &["topic", "echo", "/chatter", "-n", "2"]);
+    echo.wait_for_line(|line| line == "waiting for /chatter: nobody publishes it yet", within(STEP))
+        .expect("a note");
+    graph.answer(&["topic", "pub", "-n", "2", "-r", "100", "/chatter", "std_msgs/String", "hello"]);
+    assert!(echo.wait_exit(within(STEP)).expect("two messages are enough").success());
+    let printed: Vec<String> =
+        echo.lines().into_iter().filter(|line| !line.starts_with(['w', '['])).collect();
+    assert_eq!(printed, ["data: \"hello\"", "---", "data: \"hello\"", "---"]);
+}
+
+#[test]
+fn the_graph_is_shown_while_it_lives() {
+    let graph = Graph::start();
+    let publish = ["topic", "pub", "/a/b", "geometry_msgs/Point", "[1, 2, 3]", "-r", "50", "__name:=source"];
+    let mut source = graph.spawn("source", &publish);
+    graph.wait_for(&["topic", "list"], "/a/b\n");
+    assert_eq!(graph.answer(&["topic", "echo", "/a/b/y", "--once"]), "2.0\n---\n");
+    assert_eq!(graph.answer(&["topic", "echo", "b", "__ns:=/a", "--once", "--csv"]), "1.0,2.0,3.0\n");
+    assert_eq!(graph.answer(&["topic", "list", "-t"]), "/a/b [geometry_msgs/Point]\n");
+    assert_eq!(graph.answer(&["topic", "list", "/b"]), "");
+    assert_eq!(graph.answer(&["topic", "find", "geometry_msgs/msg/Point"]), "/a/b\n");
+    assert_eq!(graph.answer(&["node", "list", "--json"]), "[\"/source\"]\n");
+    let info = graph.answer(&["node", "info", "source", "--json"]);
+    assert!(
+        info.contains("\"publications\":[{\"topic\":\"/a/b\",\"type\":\"geometry_msgs/Point\"}]"),
+        "{info}"
+    );
+    assert!(info.contains(&format!("\"pid\":{}", source.id())), "{info}");
+    assert_eq!(graph.answer(&["node", "kill", "/source"]), "killed /source\n");
+    assert!(source.wait_exit(within(STEP)).expect("it is told to end").success());
+    assert_eq!(graph.answer(&["node", "list"]), "");
+}
+
+#[test]
+fn a_node_that_died_is_cleaned_up() {
+    let graph = Graph::start();
+    let mut victim = graph.spawn("victim", &["topic", "echo", "/x", "__name:=victim"]);
+    victim.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
+    graph.wait_for(&["node", "list"], "/victim\n");
+    victim.signal(Signal::KILL).expect("it runs");
+    victim.wait_exit(within(STEP)).expect("it is dead");
+    assert_eq!(graph.answer(&["node", "cleanup", "--yes"]), "unregistered /victim\n");
+    assert_eq!(graph.answer(&["node", "cleanup", "--yes"]), "All nodes answer.\n");
+}
+
+#[test]
+fn ctrl_c_is_the_regular_end_of_what_runs_on() {
+    let mut graph = Graph::start();
+    let mut echo = graph.spawn("echo", &["topic", "echo", "/x"]);
+    echo.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
+    let mut hz = graph.spawn("hz", &["topic", "hz", "/x"]);
+    hz.wait_for_line(|line| line == "no new messages", within(STEP)).expect("it counts");
+    for mut peer in [echo, hz] {
+        peer.signal(Signal::INT).expect("it runs");
+        assert!(peer.wait_exit(within(STEP)).expect("it ends").success(), "{}", peer.name());
+    }
+    graph.master.signal(Signal::INT).expect("it runs");
+    assert!(graph.master.wait_exit(within(STEP)).expect("it ends").success());
+}
+
+#[test]
+fn documents_of_standard_input_are_published_in_order_and_none_is_lost() {
+    let graph = Graph::start();
+    let mut echo = graph.runnel(&["topic", "echo", "/n", "-n", "100", "--csv"]);
+    let mut echo = echo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    let documents: String = (0..100).map(|number| format!("{number}\n---\n")).collect();
+    let (reader, mut writer) = io::pipe().expect("a pipe");
+    let mut publish = graph.runnel(&["topic", "pub", "/n", "std_msgs/Int32", "--stdin", "--wait", "1"]);
+    let mut publish = publish.stdin(reader).stderr(Stdio::null()).spawn().expect("it starts");
+    io::Write::write_all(&mut writer, documents.as_bytes()).expect("it reads");
+    drop(writer);
+    let mut heard = String::new();
+    echo.stdout.take().expect("it is piped").read_to_string(&mut heard).expect("text");
+    assert!(echo.wait().expect("it ends").success() && publish.wait().expect("it ends").success());
+    assert_eq!(heard, (0..100).map(|number| format!("{number}\n")).collect::<String>());
+}

@@ -1,0 +1,212 @@
+//! The demonstration from end to end, with the real program: it needs nothing but loopback.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use runnel_testkit::process::{Peer, Signal, within};
+use rustix::process::{Pid, kill_process};
+
+/// Seconds that a lap and all around it may take on a busy host.
+const LAP: u64 = 150;
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for the test");
+        Self(folder)
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("the test's folder");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The demonstration, with the folder as its current and its temporary one, in an environment that would mislead it.
+fn demo(folder: &Folder, arguments: &[&str]) -> Peer {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    command.arg("demo").args(arguments).current_dir(&folder.0).env("TMPDIR", &folder.0);
+    command.env("ROS_MASTER_URI", "http://no.such.host:1").env("ROS_HOSTNAME", "no.such.host");
+    command.env("ROS_NAMESPACE", "/elsewhere");
+    Peer::spawn("demo", command).expect("the demonstration starts")
+}
+
+/// The processes that `parent` has started.
+fn children(parent: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter(|id| parent_of(*id) == Some(parent)).collect()
+}
+
+fn parent_of(id: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+}
+
+/// The name of the node that a process runs, if it is one of the demonstration's.
+fn node_of(id: u32) -> Option<String> {
+    let command_line = fs::read_to_string(format!("/proc/{id}/cmdline")).ok()?;
+    let mut arguments = command_line.split('\0').skip_while(|argument| *argument != "line-trace");
+    arguments.nth(1).map(str::to_owned)
+}
+
+/// Waits until the robot follows the line; gives the two nodes' processes.
+fn wait_for_mid_lap(demo: &mut Peer) -> Vec<u32> {
+    demo.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("the robot follows the line");
+    let nodes = children(demo.id());
+    let mut names: Vec<String> = nodes.iter().filter_map(|id| node_of(*id)).collect();
+    names.sort();
+    assert_eq!(names, ["control", "tracer"]);
+    nodes
+}
+
+fn wait_until_gone(nodes: &[u32], deadline: Instant) {
+    while nodes.iter().any(|id| node_of(*id).is_some()) {
+        assert!(Instant::now() < deadline, "nodes outlive the demonstration: {nodes:?}");
+        std::thread::yield_now();
+    }
+}
+
+/// The numbers of messages, of those lost, and of those unmatched.
+fn counts(line: &str) -> [u64; 3] {
+    let numbers: Vec<u64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+    let last = numbers.len().checked_sub(3).and_then(|from| numbers.get(from..)).unwrap_or_default();
+    last.try_into().unwrap_or_else(|_| panic!("no three numbers in {line:?}"))
+}
+
+/// The picture's width and height, and how many of its pixels are coloured as the path is.
+fn picture(file: &Path) -> (u32, u32, usize) {
+    let decoder = png::Decoder::new(BufReader::new(File::open(file).expect("the picture")));
+    let mut reader = decoder.read_info().expect("the picture's head");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    let info = reader.next_frame(&mut pixels).expect("the picture's pixels");
+    assert_eq!((info.color_type, info.bit_depth), (png::ColorType::Rgb, png::BitDepth::Eight));
+    let colour =
+        |pixel: &[u8]| pixel.iter().max().zip(pixel.iter().min()).map_or(0, |(most, least)| most - least);
+    let coloured = pixels.chunks(3).filter(|pixel| colour(pixel) > 100);
+    (info.width, info.height, coloured.count())
+}
+
+#[test]
+fn a_lap_is_driven_and_reported_with_its_picture() {
+    let folder = Folder::new("lap");
+    let mut demo = demo(&folder, &[]);
+    let status = demo.wait_exit(within(LAP)).expect("the lap ends");
+    assert!(status.success(), "{status}: {}", demo.output());
+    let lines = demo.lines();
+    let has = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
+    for parts in
+        [["lap 1:", " %, "], ["lap 1:", " mm (max)"], ["tracer ", " MB "], ["path", "/line_trace.png"]]
+    {
+        assert!(has(parts), "no line has {parts:?}: {}", demo.output());
+    }
+    let tables: Vec<[u64; 3]> =
+        lines.iter().filter(|line| line.contains(" lost, ")).map(|line| counts(line)).collect();
+    assert_eq!(tables.len(), 2, "{}", demo.output());
+    for [messages, lost, unmatched] in tables {
+        assert!(messages > 500 && lost == 0 && unmatched == 0, "{}", demo.output());
+    }
+    assert_eq!(folder.files(), ["line_trace.png"]);
+    let (width, height, coloured) = picture(&folder.0.join("line_trace.png"));
+    assert!(width > 1000 && height > 900 && coloured > 5000, "{width} x {height}, {coloured} coloured");
+}
+
+#[test]
+fn programs_are_told_in_json_and_nothing_else() {
+    let folder = Folder::new("json");
+    let mut demo = demo(&folder, &["--json"]);
+    assert!(demo.wait_exit(within(LAP)).expect("the lap ends").success(), "{}", demo.output());
+    let [line] = &demo.lines()[..] else { panic!("{}", demo.output()) };
+    let report: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    let laps = report["laps"].as_array().expect("laps");
+    assert_eq!(laps.len(), 1);
+    assert!((5.0..60.0).contains(&laps[0]["seconds"].as_f64().expect("seconds")), "{report}");
+    assert!(laps[0]["max_deviation_metres"].as_f64().expect("metres") < 0.04, "{report}");
+    for topic in ["/light_sensors", "/cmd_vel"] {
+        let latency = &report["latency"][topic];
+        assert!(
+            latency["messages"].as_u64() > Some(500) && latency["average_us"].as_f64() > Some(0.0),
+            "{report}"
+        );
+    }
+    let processes = report["processes"].as_array().expect("processes");
+    assert!(
+        processes.len() == 3 && processes.iter().all(|of| of["resident_kb"].as_u64() > Some(500)),
+        "{report}"
+    );
+}
+
+#[test]
+fn an_interrupt_in_mid_lap_leaves_nothing_behind() {
+    let folder = Folder::new("interrupt");
+    let mut demo = demo(&folder, &[]);
+    let nodes = wait_for_mid_lap(&mut demo);
+    demo.signal(Signal::INT).expect("the demonstration runs");
+    let interrupted = Instant::now();
+    let status = demo.wait_exit(within(20)).expect("it ends");
+    assert!(interrupted.elapsed() < Duration::from_secs(10), "{:?}", interrupted.elapsed());
+    assert_eq!(status.code(), Some(1), "{}", demo.output());
+    assert!(demo.output().contains("interrupted (following the line)"), "{}", demo.output());
+    // It waits for its nodes, so none may be left even for a moment.
+    wait_until_gone(&nodes, Instant::now());
+    assert_eq!(folder.files(), [""; 0]);
+}
+
+#[test]
+fn a_node_that_dies_is_named_and_the_other_ended() {
+    let folder = Folder::new("death");
+    let mut demo = demo(&folder, &[]);
+    let nodes = wait_for_mid_lap(&mut demo);
+    let tracer = nodes.iter().find(|id| node_of(**id).as_deref() == Some("tracer")).expect("the tracer");
+    let tracer = Pid::from_raw(i32::try_from(*tracer).expect("a process id")).expect("a process id");
+    kill_process(tracer, Signal::KILL).expect("the tracer runs");
+    let status = demo.wait_exit(within(20)).expect("it ends");
+    assert_eq!(status.code(), Some(1), "{}", demo.output());
+    assert!(demo.output().contains("node tracer has ended (signal: 9"), "{}", demo.output());
+    wait_until_gone(&nodes, Instant::now());
+}
+
+#[test]
+fn nodes_end_even_when_the_demonstration_is_killed() {
+    let folder = Folder::new("kill");
+    let mut demo = demo(&folder, &[]);
+    let nodes = wait_for_mid_lap(&mut demo);
+    drop(demo);
+    wait_until_gone(&nodes, within(20));
+    assert_eq!(folder.files(), [""; 0]);
+}
+
+#[test]
+fn a_lap_that_takes_too_long_is_given_up_with_the_stage_that_it_hangs_in() {
+    let folder = Folder::new("deadline");
+    let mut demo = demo(&folder, &["--deadline", "4"]);
+    let status = demo.wait_exit(within(30)).expect("it ends");
+    assert_eq!(status.code(), Some(1), "{}", demo.output());
+    assert!(demo.output().contains("no lap within 4 s: it is still "), "{}", demo.output());
+    assert_eq!(folder.files(), [""; 0]);
+}
+
+#[test]
+fn a_folder_that_is_none_is_refused_at_once() {
+    let folder = Folder::new("none");
+    let mut demo = {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+        command.args(["demo", "--out", "missing"]).current_dir(&folder.0);
+        Peer::spawn("demo", command).expect("the demonstration starts")
+    };
+    let status = demo.wait_exit(within(20)).expect("it ends");
+    assert_eq!(status.code(), Some(1));
+    assert!(demo.output().contains("folder missing: "), "{}", demo.output());
+}

@@ -1,0 +1,33 @@
+//! How much memory a message may still take up.
+
+use super::{DynamicErrorKind, MAX_MEMORY, Value};
+
+/// Counts down what a message under construction takes up. Schemas and bytes from peers can each ask for far more
+/// memory than they have bytes: fixed arrays in fixed arrays, empty messages, one-byte messages.
+pub(crate) struct Budget {
+    left: usize,
+}
+
+impl Budget {
+    pub(crate) fn new() -> Self {
+        Self { left: MAX_MEMORY }
+    }
+
+    /// Takes `count` times `size` bytes.
+    ///
+    /// # Errors
+    /// When no more is left.
+    pub(crate) fn take(&mut self, count: usize, size: usize) -> Result<(), DynamicErrorKind> {
+        let bytes = count.checked_mul(size).ok_or(DynamicErrorKind::TooLarge)?;
+        self.left = self.left.checked_sub(bytes).ok_or(DynamicErrorKind::TooLarge)?;
+        Ok(())
+    }
+
+    /// Takes what a message of `fields` fields is itself, without what its fields hold elsewhere.
+    ///
+    /// # Errors
+    /// When no more is left.
+    pub(crate) fn take_message(&mut self, fields: usize) -> Result<(), DynamicErrorKind> {
+        self.take(fields + 1, size_of::<Value>())
+    }
+}

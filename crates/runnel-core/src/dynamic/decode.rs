@@ -1,0 +1,147 @@
+//! ROS 1 bytes to dynamic messages.
+
+use super::array::with_vector;
+use super::fit::{check_bound, check_len};
+use super::{
+    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, MAX_DEPTH, Value, element_name, parts,
+};
+use crate::schema::{Arity, Element, Field, Primitive, Schema};
+use crate::time::{Duration, Time};
+use crate::wire::{DecodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire};
+use std::sync::Arc;
+
+/// The most elements to make room for before any of them was read.
+const FIRST_ROOM: usize = 256;
+
+impl DynamicMessage {
+    /// Reads the whole of `bytes` as the ROS 1 wire form of a message of this schema.
+    ///
+    /// # Errors
+    /// When the bytes end early or late, hold a count that cannot be true, text that is not UTF-8 or something longer
+    /// than its bound; when the message would take up too much memory or lies too deep. The error names the field.
+    pub fn decode(schema: &Arc<Schema>, bytes: &[u8]) -> Result<Self, DynamicError> {
+        let mut decoder = Decoder { reader: Reader::new(bytes), budget: Budget::new() };
+        let message = decoder.message(schema, 0)?;
+        decoder.reader.finish()?;
+        Ok(message)
+    }
+}
+
+struct Decoder<'a> {
+    reader: Reader<'a>,
+    budget: Budget,
+}
+
+impl Decoder<'_> {
+    fn message(&mut self, schema: &Arc<Schema>, depth: usize) -> Result<DynamicMessage, DynamicError> {
+        if depth >= MAX_DEPTH {
+            return Err(DynamicErrorKind::TooDeep.into());
+        }
+        self.budget.take_message(schema.def.fields.len())?;
+        let mut fields = Vec::with_capacity(schema.def.fields.len());
+        for (field, part) in parts(schema) {
+            fields.push(self.field(field, part, depth).map_err(|error| error.within(&field.name))?);
+        }
+        Ok(DynamicMessage { schema: schema.clone(), fields })
+    }
+
+    fn field(
+        &mut self,
+        field: &Field,
+        part: Option<&Arc<Schema>>,
+        depth: usize,
+    ) -> Result<Value, DynamicError> {
+        match (&field.element, field.arity) {
+            (Element::Primitive(primitive), Arity::One) => self.primitive(*primitive),
+            (Element::Primitive(primitive), arity) => self.array(*primitive, arity).map(Value::Array),
+            (Element::Message(_), Arity::One) => {
+                self.message(known(field, part)?, depth + 1).map(Value::Message)
+            }
+            (Element::Message(_), arity) => {
+                self.messages(known(field, part)?, arity, depth + 1).map(Value::Array)
+            }
+        }
+    }
+
+    fn primitive(&mut self, primitive: Primitive) -> Result<Value, DynamicError> {
+        let from = &mut self.reader;
+        Ok(match primitive {
+            Primitive::Bool => Value::Bool(bool::read_view(from)?),
+            Primitive::I8 => i8::read_view(from)?.into(),
+            Primitive::U8 => u8::read_view(from)?.into(),
+            Primitive::I16 => i16::read_view(from)?.into(),
+            Primitive::U16 => u16::read_view(from)?.into(),
+            Primitive::I32 => i32::read_view(from)?.into(),
+            Primitive::U32 => u32::read_view(from)?.into(),
+            Primitive::I64 => i64::read_view(from)?.into(),
+            Primitive::U64 => u64::read_view(from)?.into(),
+            Primitive::F32 => f32::read_view(from)?.into(),
+            Primitive::F64 => f64::read_view(from)?.into(),
+            Primitive::Time => Time::read_view(from)?.into(),
+            Primitive::Duration => Duration::read_view(from)?.into(),
+            Primitive::String(_) | Primitive::WString(_) => {
+                let text = String::read_view(from)?;
+                check_text(primitive, text)?;
+                text.into()
+            }
+        })
+    }
+
+    fn array(&mut self, primitive: Primitive, arity: Arity) -> Result<Array, DynamicError> {
+        let mut array = Array::empty(&Element::Primitive(primitive));
+        with_vector!(&mut array, vector => fill(vector, arity, &mut self.reader)?, _messages => ());
+        check_len(arity, array.len())?;
+        if let Array::String(texts) = &array {
+            for (index, text) in texts.iter().enumerate() {
+                check_text(primitive, text)
+                    .map_err(|kind| DynamicError::from(kind).within(&format!("[{index}]")))?;
+            }
+        }
+        Ok(array)
+    }
+
+    fn messages(&mut self, schema: &Arc<Schema>, arity: Arity, depth: usize) -> Result<Array, DynamicError> {
+        let count = match arity {
+            Arity::Fixed(count) => count,
+            _ => u32::read_view(&mut self.reader)? as usize,
+        };
+        check_len(arity, count)?;
+        let left = self.reader.rest().len();
+        if count > left.max(MAX_EMPTY_ELEMENTS) {
+            return Err(DecodeErrorKind::CountBeyondMessage { count, left }.into());
+        }
+        let mut messages = Vec::with_capacity(count.min(FIRST_ROOM));
+        for index in 0..count {
+            let message = self.message(schema, depth).map_err(|error| error.within(&format!("[{index}]")))?;
+            messages.push(message);
+        }
+        Ok(Array::Message(messages))
+    }
+}
+
+/// Reads as many elements as the type says or a count in the bytes.
+fn fill<T: Wire + Default>(
+    vector: &mut Vec<T>,
+    arity: Arity,
+    from: &mut Reader<'_>,
+) -> Result<(), DynamicError> {
+    let Arity::Fixed(count) = arity else { return Ok(vector.read_into(from)?) };
+    let left = from.rest().len();
+    if count.checked_mul(T::MIN_LEN).is_none_or(|needed| needed > left) {
+        return Err(DecodeErrorKind::Truncated { needed: count.saturating_mul(T::MIN_LEN), left }.into());
+    }
+    vector.resize_with(count, T::default);
+    Ok(T::read_all(vector, from)?)
+}
+
+fn check_text(primitive: Primitive, text: &str) -> Result<(), DynamicErrorKind> {
+    match primitive {
+        Primitive::String(bound) => check_bound(bound, text.len()),
+        Primitive::WString(bound) => check_bound(bound, text.encode_utf16().count()),
+        _ => Ok(()),
+    }
+}
+
+fn known<'a>(field: &Field, part: Option<&'a Arc<Schema>>) -> Result<&'a Arc<Schema>, DynamicErrorKind> {
+    part.ok_or_else(|| DynamicErrorKind::SchemaMissing { name: element_name(&field.element, Arity::One) })
+}

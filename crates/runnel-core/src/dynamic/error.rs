@@ -1,0 +1,147 @@
+//! What can go wrong with a message known by its schema.
+
+use crate::wire::{DecodeError, DecodeErrorKind};
+use std::fmt;
+
+/// Something is wrong with a dynamic message: what, and in which field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DynamicError {
+    path: String,
+    kind: DynamicErrorKind,
+}
+
+/// What can be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DynamicErrorKind {
+    /// The bytes do not hold the message.
+    Bytes(DecodeErrorKind),
+    /// Messages lie more than [`MAX_DEPTH`](super::MAX_DEPTH) deep in one another.
+    TooDeep,
+    /// The message would take up more than [`MAX_MEMORY`](super::MAX_MEMORY).
+    TooLarge,
+    /// The schema lacks that of a field's type.
+    SchemaMissing {
+        /// The type.
+        name: String,
+    },
+    /// A sequence or text is longer than its type allows.
+    BeyondBound {
+        /// Its length: elements, or bytes of text.
+        len: usize,
+        /// The most allowed.
+        bound: usize,
+    },
+    /// An array does not have the length of its type.
+    WrongLength {
+        /// The length it has.
+        len: usize,
+        /// The length it should have.
+        expected: usize,
+    },
+    /// A value of another type is wanted.
+    WrongType {
+        /// The type wanted, such as `float64`.
+        expected: String,
+        /// What is there, such as `a string`.
+        found: String,
+    },
+    /// A number is not within the range of its type.
+    OutOfRange {
+        /// The type.
+        expected: String,
+        /// The number.
+        found: String,
+    },
+    /// The path to a field cannot be read.
+    BadPath,
+    /// There is no field of this name.
+    NoSuchField {
+        /// The type that was searched.
+        message: String,
+        /// The fields it has, joined by commas.
+        fields: String,
+    },
+    /// A field or an element of something that has none.
+    NoParts {
+        /// What it is, such as `a float64`.
+        found: String,
+    },
+    /// There is no element of this index.
+    NoSuchElement {
+        /// How many there are.
+        len: usize,
+    },
+}
+
+impl DynamicError {
+    /// What is wrong.
+    pub fn kind(&self) -> &DynamicErrorKind {
+        &self.kind
+    }
+
+    /// The field in which it is wrong, such as `poses[3].position.x`; empty for the message as a whole.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The error with the field or element (`[3]`) in which it arose before its path.
+    pub(crate) fn within(self, outer: &str) -> Self {
+        Self { path: join(outer, &self.path), kind: self.kind }
+    }
+}
+
+/// Two parts of a path as one.
+pub(crate) fn join(outer: &str, inner: &str) -> String {
+    let dot = if outer.is_empty() || inner.is_empty() || inner.starts_with('[') { "" } else { "." };
+    format!("{outer}{dot}{inner}")
+}
+
+impl From<DynamicErrorKind> for DynamicError {
+    fn from(kind: DynamicErrorKind) -> Self {
+        Self { path: String::new(), kind }
+    }
+}
+
+impl From<DecodeErrorKind> for DynamicError {
+    fn from(kind: DecodeErrorKind) -> Self {
+        DynamicErrorKind::Bytes(kind).into()
+    }
+}
+
+impl From<DecodeError> for DynamicError {
+    fn from(error: DecodeError) -> Self {
+        error.kind().into()
+    }
+}
+
+impl fmt::Display for DynamicErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(kind) => kind.fmt(f),
+            Self::TooDeep => write!(f, "messages lie more than {} deep", super::MAX_DEPTH),
+            Self::TooLarge => write!(f, "message would take up more than {} MiB", super::MAX_MEMORY >> 20),
+            Self::SchemaMissing { name } => write!(f, "the definition of {name} is missing"),
+            Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),
+            Self::WrongLength { len, expected } => {
+                write!(f, "{len} elements, where there should be {expected}")
+            }
+            Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::OutOfRange { expected, found } => write!(f, "{found} is out of the range of {expected}"),
+            Self::BadPath => f.write_str("not a path such as pose.position.x or ranges[3]"),
+            Self::NoSuchField { message, fields } => write!(f, "no such field; {message} has {fields}"),
+            Self::NoParts { found } => write!(f, "has no parts: it is {found}"),
+            Self::NoSuchElement { len } => write!(f, "no such element; there are {len}"),
+        }
+    }
+}
+
+impl fmt::Display for DynamicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "field {}: ", self.path)?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for DynamicError {}

@@ -1,0 +1,87 @@
+//! Messages of types that are known only when the program runs, by their [`Schema`].
+//!
+//! A [`DynamicMessage`] always fits its schema: each field has the type, the length and the range that the schema
+//! says, so encoding cannot fail. Arrays of numbers are kept as numbers ([`Array`]), not as values one by one.
+//!
+//! A schema may come from a peer, as bytes do. So what a message may take up in memory is bounded
+//! ([`MAX_MEMORY`]), and so is how deep messages may lie in one another ([`MAX_DEPTH`]).
+
+mod array;
+mod budget;
+mod decode;
+mod default;
+mod encode;
+mod error;
+mod fit;
+mod path;
+mod primitive;
+mod value;
+
+pub use array::Array;
+pub use error::{DynamicError, DynamicErrorKind};
+pub use value::{Value, ValueRef};
+
+pub(crate) use budget::Budget;
+pub(crate) use default::default_field;
+pub(crate) use error::join;
+pub(crate) use fit::{check_len, fit_element};
+pub(crate) use path::no_such_field;
+pub(crate) use primitive::{describe, element_name};
+
+use crate::schema::{Field, Schema};
+use std::sync::Arc;
+
+/// The most bytes of memory that a message may take up beyond the bytes it was decoded from.
+pub const MAX_MEMORY: usize = 256 << 20;
+
+/// The most levels that messages may lie in one another.
+pub const MAX_DEPTH: usize = 64;
+
+/// A message of a type known by its schema.
+#[derive(Clone, Debug)]
+pub struct DynamicMessage {
+    schema: Arc<Schema>,
+    fields: Vec<Value>,
+}
+
+impl DynamicMessage {
+    /// What the message is made of.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The fields in the schema's order, each with its value.
+    pub fn fields(&self) -> impl Iterator<Item = (&Field, &Value)> {
+        self.schema.def.fields.iter().zip(&self.fields)
+    }
+
+    /// The value of a field, or `None` if there is no field of this name.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        self.fields().find(|(field, _)| field.name == name).map(|(_, value)| value)
+    }
+}
+
+impl PartialEq for DynamicMessage {
+    /// Messages are equal if they are of one type and their fields are equal.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |a: &Schema, b: &Schema| a.md5 == b.md5 && a.def.name == b.def.name;
+        (Arc::ptr_eq(&self.schema, &other.schema) || same(&self.schema, &other.schema))
+            && self.fields == other.fields
+    }
+}
+
+impl DynamicMessage {
+    /// A message of these values, which fit the schema's fields one by one.
+    pub(crate) fn of_values(schema: Arc<Schema>, fields: Vec<Value>) -> Self {
+        Self { schema, fields }
+    }
+}
+
+/// The fields of a schema, each with the schema of its elements if they are messages.
+pub(crate) fn parts(schema: &Schema) -> impl Iterator<Item = (&Field, Option<&Arc<Schema>>)> {
+    let part = |index: usize| schema.parts.get(index).and_then(Option::as_ref);
+    schema.def.fields.iter().enumerate().map(move |(index, field)| (field, part(index)))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,124 @@
+//! What the code that `runnel-gen` writes is made with. Nobody else needs it: it may change with any version.
+
+#[doc(hidden)]
+pub use alloc::{string::String, vec::Vec};
+
+/// Makes a message type: the structure, its view, and its [`Wire`](crate::wire::Wire) and
+/// [`Message`](crate::Message) forms.
+///
+/// A type of nothing but numbers (`plain`) is its own view; any other has a view in which texts and arrays are
+/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! message {
+    (
+        $(#[$attribute:meta])*
+        plain $name:ident { $( $(#[$doc:meta])* $field:ident $wire_name:literal: $type:ty, )* }
+        $($names:tt)*
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $name { $( $(#[$doc])* pub $field: $type, )* }
+
+        $crate::message!(@wire $name, $name, { $($field $wire_name: $type,)* });
+        $crate::message!(@names $name, $($names)*);
+    };
+    (
+        $(#[$attribute:meta])*
+        $name:ident as $view:ident { $( $(#[$doc:meta])* $field:ident $wire_name:literal: $type:ty, )* }
+        $($names:tt)*
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $( $(#[$doc])* pub $field: $type, )* }
+
+        #[doc = concat!("[`", stringify!($name), "`] as borrowed from received bytes or from a value.")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $view<'a> {
+            $( $(#[$doc])* pub $field: <$type as $crate::wire::Wire>::View<'a>, )*
+        }
+
+        $crate::message!(@wire $name, $view<'a>, { $($field $wire_name: $type,)* });
+        $crate::message!(@names $name, $($names)*);
+    };
+    (@wire $name:ident, $view:ident $(<$lifetime:lifetime>)?, { $($field:ident $wire_name:literal: $type:ty,)* }) => {
+        impl $crate::wire::Wire for $name {
+            const MIN_LEN: usize = 0 $(+ <$type as $crate::wire::Wire>::MIN_LEN)*;
+            type View<'a> = $view $(<$lifetime>)?;
+            type Slice<'a> = $crate::wire::Seq<'a, Self>;
+
+            fn write(&self, out: &mut $crate::generated::Vec<u8>) {
+                $( $crate::wire::Wire::write(&self.$field, out); )*
+                let _ = out;
+            }
+
+            fn read_into(
+                &mut self,
+                from: &mut $crate::wire::Reader<'_>,
+            ) -> ::core::result::Result<(), $crate::wire::DecodeError> {
+                $(
+                    $crate::wire::Wire::read_into(&mut self.$field, from)
+                        .map_err(|error| error.within($wire_name))?;
+                )*
+                let _ = from;
+                Ok(())
+            }
+
+            fn read_view<'a>(
+                from: &mut $crate::wire::Reader<'a>,
+            ) -> ::core::result::Result<Self::View<'a>, $crate::wire::DecodeError> {
+                let _ = &from;
+                Ok($view {
+                    $(
+                        $field: <$type as $crate::wire::Wire>::read_view(from)
+                            .map_err(|error| error.within($wire_name))?,
+                    )*
+                })
+            }
+
+            fn view(&self) -> Self::View<'_> {
+                $view { $( $field: $crate::wire::Wire::view(&self.$field), )* }
+            }
+
+            fn read_slice<'a>(
+                from: &mut $crate::wire::Reader<'a>,
+                count: usize,
+            ) -> ::core::result::Result<Self::Slice<'a>, $crate::wire::DecodeError> {
+                $crate::wire::Seq::read(from, count)
+            }
+
+            fn slice(values: &[Self]) -> Self::Slice<'_> {
+                $crate::wire::Seq::from_values(values)
+            }
+        }
+    };
+    (@names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal) => {
+        impl $crate::Message for $name {
+            const TYPE: &'static str = $ros_name;
+            const MD5: &'static str = $md5;
+            const DEFINITION: &'static str = $definition;
+            const HAS_HEADER: bool = $has_header;
+        }
+    };
+}
+
+/// Makes the type that names a service.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! service {
+    (
+        $(#[$attribute:meta])*
+        $name:ident($request:ident) -> $response:ident, $ros_name:literal, $md5:literal
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl $crate::Service for $name {
+            type Request = $request;
+            type Response = $response;
+            const TYPE: &'static str = $ros_name;
+            const MD5: &'static str = $md5;
+        }
+    };
+}

@@ -1,0 +1,366 @@
+//! Command-line arguments by which the user names nodes, remaps names and sets parameters, of both generations.
+//!
+//! ROS 1 arguments stand anywhere: `a:=b`, `_p:=v`, `__name:=n`. ROS 2 arguments stand between `--ros-args` and `--`
+//! or the end: `-r a:=b`, `-p k:=v`.
+
+use super::clean_namespace;
+use super::remap::{RemapRule, Remapping, node_identity};
+use super::validate::{Generation, NameError, validate_node_name, validate_spelling};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// What the arguments of both generations say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// Rules for names, in the order given. Of ROS 1 rules for one name the last is kept; of ROS 2 rules the first
+    /// that fits counts.
+    pub remaps: Vec<RemapRule>,
+    /// The node's name (`__name:=`, `-r __node:=`, the latter if it is not for one node only).
+    pub node_name: Option<String>,
+    /// The node's namespace, absolute and clean (`__ns:=`, `-r __ns:=`, likewise).
+    pub namespace: Option<String>,
+    /// The ROS 1 master's URI (`__master:=`).
+    pub master: Option<String>,
+    /// The IP address to announce (`__ip:=`).
+    pub ip: Option<String>,
+    /// The host name to announce (`__hostname:=`).
+    pub hostname: Option<String>,
+    /// The file to log to (`__log:=`).
+    pub log_file: Option<String>,
+    /// Parameters to set, names as given (a ROS 2 one may be `node:name`), values as text in YAML.
+    pub params: Vec<(String, String)>,
+    /// Files of parameters (`--params-file`).
+    pub params_files: Vec<String>,
+    /// The least level to log, or `logger:=level` (`--log-level`).
+    pub log_level: Option<String>,
+    /// The security enclave (`--enclave`).
+    pub enclave: Option<String>,
+    /// What is left for the program itself.
+    pub rest: Vec<String>,
+}
+
+/// An argument that cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgumentError {
+    /// The flag needs a value after it.
+    MissingValue {
+        /// The flag.
+        flag: String,
+    },
+    /// No such flag stands between `--ros-args` and `--`.
+    UnknownFlag {
+        /// The flag.
+        flag: String,
+    },
+    /// It should read `a:=b`.
+    NotAnAssignment {
+        /// What it reads.
+        argument: String,
+    },
+    /// A name in it is not valid.
+    Name {
+        /// The argument.
+        argument: String,
+        /// The name in it, and what is wrong with it.
+        error: NameError,
+    },
+}
+
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingValue { flag } => write!(f, "{flag}: a value should follow"),
+            Self::UnknownFlag { flag } => write!(f, "{flag}: not a ROS argument (those end with --)"),
+            Self::NotAnAssignment { argument } => write!(f, "{argument}: should have the form NAME:=VALUE"),
+            Self::Name { argument, error } => write!(f, "{argument}: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for ArgumentError {}
+
+/// Switches of ROS 2 about where log lines go. They are taken and passed over: where they go is the program's choice.
+const LOG_SWITCHES: [&str; 6] = [
+    "--enable-rosout-logs",
+    "--disable-rosout-logs",
+    "--enable-stdout-logs",
+    "--disable-stdout-logs",
+    "--enable-external-lib-logs",
+    "--disable-external-lib-logs",
+];
+
+impl Arguments {
+    /// Reads a program's arguments, without the program's own name.
+    ///
+    /// # Errors
+    /// When an argument has the form of a ROS argument but cannot be followed.
+    pub fn parse<I>(arguments: I) -> Result<Self, ArgumentError>
+    where
+        I: IntoIterator,
+        I::Item: Into<String>,
+    {
+        let mut parsed = Self::default();
+        let mut arguments = arguments.into_iter().map(Into::into);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--ros-args" => parsed.ros2(&mut arguments)?,
+                _ => parsed.ros1(argument)?,
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// The namespace and the name of the node that its program calls `default`.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn node(&self, default: &str) -> Result<(String, String), NameError> {
+        let (namespace, name) = node_identity(&self.remaps, self.namespace.as_deref(), default);
+        let name = self.node_name.clone().unwrap_or(name);
+        validate_node_name(&name, Generation::Ros2)?;
+        Ok((namespace, name))
+    }
+
+    /// The rules that hold for the node `namespace`/`node_name`, resolved there.
+    ///
+    /// # Errors
+    /// When a side of a rule is not a name.
+    pub fn remapping(&self, namespace: &str, node_name: &str) -> Result<Remapping, NameError> {
+        Remapping::new(&self.remaps, namespace, node_name)
+    }
+
+    /// The parameters that are for the node `node_name`, without the node's name before them.
+    pub fn params_of<'a>(&'a self, node_name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.params.iter().filter_map(move |(key, value)| match key.split_once(':') {
+            Some((node, key)) => (node == node_name).then_some((key, value.as_str())),
+            None => Some((key.as_str(), value.as_str())),
+        })
+    }
+
+    fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
+        let Some((left, right)) = argument.split_once(":=").filter(|(left, _)| is_ros1_left_side(left))
+        else {
+            self.rest.push(argument);
+            return Ok(());
+        };
+        let value = Some(right.to_string());
+        match left {
+            "__name" => self.node_name = Some(node_name(&argument, right)?),
+            "__ns" => self.namespace = Some(namespace(&argument, right)?),
+            "__master" => self.master = value,
+            "__ip" => self.ip = value,
+            "__hostname" => self.hostname = value,
+            "__log" => self.log_file = value,
+            _ if left.starts_with("__") => self.rest.push(argument),
+            _ => match left.strip_prefix('_') {
+                Some(param) => self.params.push((param.into(), right.into())),
+                None => self.ros1_remap(&argument, left, right)?,
+            },
+        }
+        Ok(())
+    }
+
+    fn ros1_remap(&mut self, argument: &str, from: &str, to: &str) -> Result<(), ArgumentError> {
+        let rule = remap_rule(argument, None, from, to)?;
+        self.remaps.retain(|earlier| earlier.node.is_some() || earlier.from != rule.from);
+        self.remaps.push(rule);
+        Ok(())
+    }
+
+    fn ros2(&mut self, arguments: &mut impl Iterator<Item = String>) -> Result<(), ArgumentError> {
+        while let Some(flag) = arguments.next() {
+            if flag == "--" {
+                break;
+            }
+            let mut value = || arguments.next().ok_or(ArgumentError::MissingValue { flag: flag.clone() });
+            match flag.as_str() {
+                "-r" | "--remap" => self.ros2_remap(&value()?)?,
+                "-p" | "--param" => self.ros2_param(&value()?)?,
+                "--params-file" => self.params_files.push(value()?),
+                "--log-level" => self.log_level = Some(value()?),
+                "-e" | "--enclave" => self.enclave = Some(value()?),
+                "--log-config-file" | "--log-file-name" => drop(value()?),
+                "--ros-args" => {}
+                switch if LOG_SWITCHES.contains(&switch) => {}
+                _ => return Err(ArgumentError::UnknownFlag { flag }),
+            }
+        }
+        Ok(())
+    }
+
+    fn ros2_remap(&mut self, argument: &str) -> Result<(), ArgumentError> {
+        let (left, to) = assignment(argument)?;
+        let (node, from) = match left.split_once(':') {
+            Some((node, from)) => (Some(node_name(argument, node)?), from),
+            None => (None, left),
+        };
+        match (from, &node) {
+            ("__node" | "__name", None) => self.node_name = Some(node_name(argument, to)?),
+            ("__ns", None) => self.namespace = Some(namespace(argument, to)?),
+            ("__node" | "__name", Some(_)) => {
+                self.remaps.push(RemapRule { node, from: "__node".into(), to: node_name(argument, to)? });
+            }
+            ("__ns", Some(_)) => {
+                self.remaps.push(RemapRule { node, from: from.into(), to: namespace(argument, to)? });
+            }
+            _ => self.remaps.push(remap_rule(argument, node, from, to)?),
+        }
+        Ok(())
+    }
+
+    fn ros2_param(&mut self, argument: &str) -> Result<(), ArgumentError> {
+        let (name, value) = assignment(argument)?;
+        self.params.push((name.into(), value.into()));
+        Ok(())
+    }
+}
+
+/// True if `left` can stand before `:=` in a ROS 1 argument; others, such as `--option:=x`, are the program's own.
+fn is_ros1_left_side(left: &str) -> bool {
+    let rest = left.strip_prefix("__").or_else(|| left.strip_prefix('_'));
+    match rest {
+        Some(rest) => {
+            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '/'))
+        }
+        None => !left.is_empty() && validate_spelling(left).is_ok(),
+    }
+}
+
+fn assignment(argument: &str) -> Result<(&str, &str), ArgumentError> {
+    let parts = argument.split_once(":=").filter(|(left, _)| !left.is_empty());
+    parts.ok_or_else(|| ArgumentError::NotAnAssignment { argument: argument.into() })
+}
+
+fn remap_rule(
+    argument: &str,
+    node: Option<String>,
+    from: &str,
+    to: &str,
+) -> Result<RemapRule, ArgumentError> {
+    for name in [from, to] {
+        if name.is_empty() {
+            return Err(ArgumentError::NotAnAssignment { argument: argument.into() });
+        }
+        named(argument, validate_spelling(name))?;
+    }
+    Ok(RemapRule { node, from: from.into(), to: to.into() })
+}
+
+fn node_name(argument: &str, name: &str) -> Result<String, ArgumentError> {
+    named(argument, validate_node_name(name, Generation::Ros2))?;
+    Ok(name.into())
+}
+
+fn namespace(argument: &str, namespace: &str) -> Result<String, ArgumentError> {
+    let clean = clean_namespace(namespace);
+    named(argument, validate_spelling(&clean))?;
+    Ok(clean)
+}
+
+/// The error with the argument in which it arose.
+fn named(argument: &str, check: Result<(), NameError>) -> Result<(), ArgumentError> {
+    check.map_err(|error| ArgumentError::Name { argument: argument.into(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, vec};
+
+    fn parse(line: &str) -> Result<Arguments, ArgumentError> {
+        Arguments::parse(line.split_whitespace())
+    }
+
+    fn rule(node: Option<&str>, from: &str, to: &str) -> RemapRule {
+        RemapRule { node: node.map(Into::into), from: from.into(), to: to.into() }
+    }
+
+    #[test]
+    fn arguments_of_ros_1_stand_anywhere() {
+        let line = "file chatter:=/talk _rate:=10 __name:=n __ns:=robot1/ __ip:=10.0.0.1 __hostname:=h \
+                    __master:=http://m:11311 __log:=/tmp/l --verbose ~x:=y _empty:=";
+        let arguments = parse(line).unwrap();
+        let expected = Arguments {
+            remaps: vec![rule(None, "chatter", "/talk"), rule(None, "~x", "y")],
+            node_name: Some("n".into()),
+            namespace: Some("/robot1".into()),
+            master: Some("http://m:11311".into()),
+            ip: Some("10.0.0.1".into()),
+            hostname: Some("h".into()),
+            log_file: Some("/tmp/l".into()),
+            params: vec![("rate".into(), "10".into()), ("empty".into(), "".into())],
+            rest: vec!["file".into(), "--verbose".into()],
+            ..Arguments::default()
+        };
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn arguments_of_ros_2_stand_between_ros_args_and_a_double_dash() {
+        let line = "a --ros-args -r a:=b --remap __node:=n -r __ns:=/x -r talker:c:=d -p k:=v --params-file f.yaml \
+                    --log-level debug --enclave /e --disable-rosout-logs -- -r z --ros-args -p node:q:=[1,2]";
+        let arguments = parse(line).unwrap();
+        let expected = Arguments {
+            remaps: vec![rule(None, "a", "b"), rule(Some("talker"), "c", "d")],
+            node_name: Some("n".into()),
+            namespace: Some("/x".into()),
+            params: vec![("k".into(), "v".into()), ("node:q".into(), "[1,2]".into())],
+            params_files: vec!["f.yaml".into()],
+            log_level: Some("debug".into()),
+            enclave: Some("/e".into()),
+            rest: vec!["a".into(), "-r".into(), "z".into()],
+            ..Arguments::default()
+        };
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn what_only_looks_like_an_assignment_is_the_programs_own() {
+        let arguments = parse("--expr:=x 1:=2 :=x a.b:=c __unknown:=x").unwrap();
+        assert_eq!(arguments.rest, ["--expr:=x", "1:=2", ":=x", "a.b:=c", "__unknown:=x"]);
+        assert_eq!(arguments.remaps, []);
+    }
+
+    #[test]
+    fn of_two_rules_for_one_name_the_last_counts_in_ros_1_and_the_first_in_ros_2() {
+        let remap = |line: &str| {
+            let remapping = parse(line).unwrap().remapping("/", "n").unwrap();
+            remapping.remap("/a").to_string()
+        };
+        assert_eq!(remap("a:=b a:=c"), "/c");
+        assert_eq!(remap("--ros-args -r a:=b -r a:=c"), "/b");
+    }
+
+    #[test]
+    fn a_node_is_named_by_the_program_unless_the_user_says_otherwise() {
+        let node = |line: &str| parse(line).unwrap().node("talker").unwrap();
+        assert_eq!(node(""), ("/".into(), "talker".into()));
+        assert_eq!(node("__name:=n __ns:=x"), ("/x".into(), "n".into()));
+        assert_eq!(node("--ros-args -r talker:__node:=a -r talker:__ns:=/b"), ("/b".into(), "a".into()));
+        assert_eq!(node("--ros-args -r other:__node:=a"), ("/".into(), "talker".into()));
+    }
+
+    #[test]
+    fn parameters_for_other_nodes_are_passed_over() {
+        let arguments = parse("_a:=1 --ros-args -p b:=2 -p me:c:=3 -p other:d:=4").unwrap();
+        assert!(arguments.params_of("me").eq([("a", "1"), ("b", "2"), ("c", "3")]));
+    }
+
+    #[test]
+    fn an_error_names_the_argument() {
+        let table = [
+            ("--ros-args -r", "-r: a value should follow"),
+            ("--ros-args --nonsense", "--nonsense: not a ROS argument (those end with --)"),
+            ("--ros-args -r ab", "ab: should have the form NAME:=VALUE"),
+            ("--ros-args -p :=x", ":=x: should have the form NAME:=VALUE"),
+            ("a:=b-c", "a:=b-c: name \"b-c\": may not hold '-'"),
+            ("a:=", "a:=: should have the form NAME:=VALUE"),
+            ("__name:=a/b", "__name:=a/b: name \"a/b\": may not hold '/'"),
+            ("__ns:=a~", "__ns:=a~: name \"/a~\": may not hold '~'"),
+        ];
+        for (line, expected) in table {
+            assert_eq!(format!("{}", parse(line).unwrap_err()), expected);
+        }
+    }
+}

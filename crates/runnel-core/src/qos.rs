@@ -1,0 +1,283 @@
+//! Quality of service: what a publisher offers and a subscription asks for.
+//!
+//! ROS 1 has queue sizes and latching only. There, [`History::KeepLast`]'s depth is the queue size, and
+//! [`Durability::TransientLocal`] is a latched topic: its late subscribers get the last message, so
+//! [`QoS::latched`] is `QoS::keep_last(1).transient_local()`.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+/// Which messages wait when they cannot go on at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum History {
+    /// The last so many, see [`QoS::depth`].
+    #[default]
+    KeepLast,
+    /// All, as far as the queue's bound goes.
+    KeepAll,
+}
+
+/// Whether lost messages are sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reliability {
+    /// Sent once.
+    BestEffort,
+    /// Sent until acknowledged.
+    #[default]
+    Reliable,
+}
+
+/// Whether late subscribers get earlier messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Durability {
+    /// They do not.
+    #[default]
+    Volatile,
+    /// They get those that the publisher still holds. In ROS 1: a latched topic.
+    TransientLocal,
+}
+
+/// How a publisher shows that it lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Liveliness {
+    /// Its process lives.
+    #[default]
+    Automatic,
+    /// It says so itself, or publishes.
+    ManualByTopic,
+}
+
+/// A set of policies, made by a constructor and narrowed by methods:
+/// `QoS::keep_last(10).reliable().transient_local()`.
+///
+/// A number alone is a depth: `create_publisher("x", 10)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QoS {
+    /// Which messages wait.
+    pub history: History,
+    /// How many messages wait at most, with [`History::KeepLast`]; at least 1.
+    pub depth: usize,
+    /// Whether lost messages are sent again.
+    pub reliability: Reliability,
+    /// Whether late subscribers get earlier messages.
+    pub durability: Durability,
+    /// The longest time between two messages; `None` for any.
+    pub deadline: Option<Duration>,
+    /// How long a message is worth delivering; `None` for ever.
+    pub lifespan: Option<Duration>,
+    /// How a publisher shows that it lives.
+    pub liveliness: Liveliness,
+    /// How long it counts as living after it last did; `None` for ever.
+    pub liveliness_lease: Option<Duration>,
+}
+
+impl Default for QoS {
+    /// Keep the last 10, reliable, volatile.
+    fn default() -> Self {
+        Self::keep_last(10)
+    }
+}
+
+impl From<usize> for QoS {
+    fn from(depth: usize) -> Self {
+        Self::keep_last(depth)
+    }
+}
+
+impl QoS {
+    /// Keeps the last `depth` messages (0 counts as 1); reliable and volatile.
+    pub const fn keep_last(depth: usize) -> Self {
+        Self {
+            history: History::KeepLast,
+            depth: if depth == 0 { 1 } else { depth },
+            reliability: Reliability::Reliable,
+            durability: Durability::Volatile,
+            deadline: None,
+            lifespan: None,
+            liveliness: Liveliness::Automatic,
+            liveliness_lease: None,
+        }
+    }
+
+    /// Keeps all messages; reliable and volatile.
+    pub const fn keep_all() -> Self {
+        Self { history: History::KeepAll, ..Self::keep_last(1) }
+    }
+
+    /// For sensors, where the newest counts: the last 5, best effort.
+    pub const fn sensor_data() -> Self {
+        Self::keep_last(5).best_effort()
+    }
+
+    /// What ROS 2's middlewares take when nothing is said: the last 1, reliable.
+    pub const fn system_default() -> Self {
+        Self::keep_last(1)
+    }
+
+    /// For services: the last 10, reliable.
+    pub const fn services() -> Self {
+        Self::keep_last(10)
+    }
+
+    /// For the parameter services: the last 1000, reliable.
+    pub const fn parameters() -> Self {
+        Self::keep_last(1000)
+    }
+
+    /// What ROS 1 calls latched: late subscribers get the last message.
+    pub const fn latched() -> Self {
+        Self::keep_last(1).transient_local()
+    }
+
+    /// Sends lost messages again.
+    #[must_use]
+    pub const fn reliable(self) -> Self {
+        Self { reliability: Reliability::Reliable, ..self }
+    }
+
+    /// Sends each message once.
+    #[must_use]
+    pub const fn best_effort(self) -> Self {
+        Self { reliability: Reliability::BestEffort, ..self }
+    }
+
+    /// Gives late subscribers what is still held.
+    #[must_use]
+    pub const fn transient_local(self) -> Self {
+        Self { durability: Durability::TransientLocal, ..self }
+    }
+
+    /// Gives late subscribers new messages only.
+    #[must_use]
+    pub const fn volatile(self) -> Self {
+        Self { durability: Durability::Volatile, ..self }
+    }
+
+    /// Sets the longest time between two messages.
+    #[must_use]
+    pub const fn deadline(self, deadline: Duration) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
+
+    /// Sets how long a message is worth delivering.
+    #[must_use]
+    pub const fn lifespan(self, lifespan: Duration) -> Self {
+        Self { lifespan: Some(lifespan), ..self }
+    }
+
+    /// Sets how a publisher shows that it lives, and for how long that holds.
+    #[must_use]
+    pub const fn liveliness(self, kind: Liveliness, lease: Option<Duration>) -> Self {
+        Self { liveliness: kind, liveliness_lease: lease, ..self }
+    }
+
+    /// True if late subscribers get earlier messages, which is how a ROS 1 connection header says `latching=1`.
+    pub fn is_latching(&self) -> bool {
+        self.durability == Durability::TransientLocal
+    }
+
+    /// The policies by which a subscription that asks for this cannot take what a publisher offers; empty if it can.
+    /// Source: DDS 1.4, section 2.2.3, requested against offered. History, depth and lifespan never stand in the way.
+    pub fn incompatible_with(&self, offered: &QoS) -> Vec<Policy> {
+        let checks = [
+            (Policy::Reliability, offered.reliability >= self.reliability),
+            (Policy::Durability, offered.durability >= self.durability),
+            (Policy::Deadline, within(offered.deadline, self.deadline)),
+            (Policy::Liveliness, offered.liveliness >= self.liveliness),
+            (Policy::LivelinessLease, within(offered.liveliness_lease, self.liveliness_lease)),
+        ];
+        checks.iter().filter(|(_, fits)| !fits).map(|(policy, _)| *policy).collect()
+    }
+}
+
+/// True if the time offered is no longer than the time asked for; `None` is for ever.
+fn within(offered: Option<Duration>, requested: Option<Duration>) -> bool {
+    match (offered, requested) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(offered), Some(requested)) => offered <= requested,
+    }
+}
+
+/// A policy by which a publisher and a subscription can fail to meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// See [`QoS::reliability`].
+    Reliability,
+    /// See [`QoS::durability`].
+    Durability,
+    /// See [`QoS::deadline`].
+    Deadline,
+    /// See [`QoS::liveliness`].
+    Liveliness,
+    /// See [`QoS::liveliness_lease`].
+    LivelinessLease,
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reliability => "reliability",
+            Self::Durability => "durability",
+            Self::Deadline => "deadline",
+            Self::Liveliness => "liveliness",
+            Self::LivelinessLease => "liveliness lease duration",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn a_number_alone_is_a_depth() {
+        let qos: QoS = 10.into();
+        assert_eq!(qos, QoS::keep_last(10).reliable().volatile());
+        assert_eq!(QoS::from(0).depth, 1);
+    }
+
+    #[test]
+    fn latched_is_transient_local_of_depth_one() {
+        assert_eq!(QoS::latched(), QoS::keep_last(1).reliable().transient_local());
+        assert!(QoS::latched().is_latching());
+        assert!(!QoS::default().is_latching());
+    }
+
+    #[test]
+    fn presets_are_those_of_ros_2() {
+        assert_eq!((QoS::sensor_data().depth, QoS::sensor_data().reliability), (5, Reliability::BestEffort));
+        assert_eq!((QoS::services().depth, QoS::parameters().depth), (10, 1000));
+        assert_eq!(QoS::default(), QoS::services());
+    }
+
+    #[test]
+    fn more_may_be_offered_than_is_asked_for_but_not_less() {
+        let best_effort = QoS::keep_last(1).best_effort();
+        assert_eq!(best_effort.incompatible_with(&QoS::latched()), []);
+        let wants = QoS::latched();
+        assert_eq!(wants.incompatible_with(&best_effort), [Policy::Reliability, Policy::Durability]);
+    }
+
+    #[test]
+    fn times_offered_must_not_be_longer_than_those_asked_for() {
+        let wants = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)));
+        let short = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(49)));
+        let long = QoS::default().deadline(MS(101)).liveliness(Liveliness::Automatic, Some(MS(51)));
+        assert_eq!(wants.incompatible_with(&short), []);
+        let all = [Policy::Deadline, Policy::Liveliness, Policy::LivelinessLease];
+        assert_eq!(wants.incompatible_with(&long), all);
+        assert_eq!(wants.incompatible_with(&QoS::default()), all);
+        assert_eq!(QoS::default().incompatible_with(&wants), []);
+    }
+
+    #[test]
+    fn history_depth_and_lifespan_never_stand_in_the_way() {
+        let offers = QoS::keep_all().lifespan(MS(1));
+        assert_eq!(QoS::keep_last(7).incompatible_with(&offers), []);
+        assert_eq!(offers.incompatible_with(&QoS::keep_last(7)), []);
+    }
+}

@@ -1,0 +1,92 @@
+//! Finds definition files below a folder.
+
+use super::library::Kind;
+use super::types::TypeName;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How deep below a folder packages are looked for: `src/group/package` in a workspace, with one to spare.
+const MAX_DEPTH: usize = 4;
+/// The most folders that one search looks into.
+const MAX_FOLDERS: usize = 50_000;
+/// Files that say that a folder and all below it are to be passed over.
+const IGNORE_MARKS: [&str; 3] = ["CATKIN_IGNORE", "COLCON_IGNORE", "AMENT_IGNORE"];
+
+/// A file that, by its place, defines a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinitionFile {
+    /// What it defines.
+    pub kind: Kind,
+    /// The name: package and file name without its ending.
+    pub name: TypeName,
+    /// Where it lies.
+    pub path: PathBuf,
+}
+
+/// The files `<package>/msg/*.msg`, `<package>/srv/*.srv` and `<package>/action/*.action` below a folder, which may
+/// also be a package itself, sorted by path. Packages are looked for four folders deep, and not within packages.
+///
+/// # Errors
+/// When the folder itself cannot be read. What cannot be read below it is passed over.
+pub fn definition_files(folder: &Path) -> io::Result<Vec<DefinitionFile>> {
+    let folder = fs::canonicalize(folder)?;
+    fs::read_dir(&folder)?;
+    let mut search = Search { files: Vec::new(), folders_left: MAX_FOLDERS };
+    search.look_into(&folder, 0);
+    search.files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(search.files)
+}
+
+struct Search {
+    files: Vec<DefinitionFile>,
+    folders_left: usize,
+}
+
+impl Search {
+    fn look_into(&mut self, folder: &Path, depth: usize) {
+        let Some(left) = self.folders_left.checked_sub(1) else { return };
+        self.folders_left = left;
+        let entries = entries(folder);
+        let names: Vec<_> = entries.iter().map(DirEntry::file_name).collect();
+        if names.iter().any(|name| IGNORE_MARKS.iter().any(|mark| name == mark)) {
+            return;
+        }
+        let found_before = self.files.len();
+        for kind in Kind::ALL {
+            if names.iter().any(|name| name == kind.word()) {
+                self.add_package_files(folder, kind);
+            }
+        }
+        let is_package = self.files.len() > found_before || names.iter().any(|name| name == "package.xml");
+        if is_package || depth == MAX_DEPTH {
+            return;
+        }
+        let folders = entries.iter().filter(|entry| is_folder(entry) && !is_hidden(entry));
+        folders.for_each(|entry| self.look_into(&entry.path(), depth + 1));
+    }
+
+    fn add_package_files(&mut self, package: &Path, kind: Kind) {
+        let Some(package_name) = package.file_name().and_then(|name| name.to_str()) else { return };
+        for path in entries(&package.join(kind.word())).iter().map(DirEntry::path) {
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            let ending_fits = path.extension().is_some_and(|ending| ending == kind.word());
+            let name = stem.and_then(|stem| TypeName::parse(&format!("{package_name}/{stem}")));
+            if let Some(name) = name.filter(|_| ending_fits) {
+                self.files.push(DefinitionFile { kind, name, path });
+            }
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<DirEntry> {
+    fs::read_dir(folder).map(|entries| entries.flatten().collect()).unwrap_or_default()
+}
+
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.path().is_dir()
+}
+
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.file_name().to_str().is_some_and(|name| name.starts_with('.'))
+}

@@ -1,0 +1,128 @@
+//! Definitions as text: with all they depend on, and as ROS 1 can read them.
+
+use super::types::{MessageDef, Schema, TypeName};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The line between the definitions of a full text.
+const RULE_LEN: usize = 80;
+/// What leads the name of a definition in a full text.
+const NAME_MARK: &str = "MSG: ";
+
+/// The text of a message followed by that of each message it depends on, once, in the order in which a walk down
+/// its fields meets them. `None` if that takes more than `budget` (bytes and fields looked at), which is reduced by
+/// what was used: texts come from peers too.
+pub(super) fn full_text(
+    def: &MessageDef,
+    parts: &[Option<Arc<Schema>>],
+    budget: &mut usize,
+) -> Option<String> {
+    let mut text = ros1_text(def).into_owned();
+    let mut seen = HashSet::new();
+    append_parts(parts, &mut text, &mut seen, budget)?;
+    *budget = budget.checked_sub(text.len())?;
+    Some(text)
+}
+
+fn append_parts<'a>(
+    parts: &'a [Option<Arc<Schema>>],
+    text: &mut String,
+    seen: &mut HashSet<&'a TypeName>,
+    budget: &mut usize,
+) -> Option<()> {
+    *budget = budget.checked_sub(parts.len())?;
+    for schema in parts.iter().flatten() {
+        if text.len() > *budget {
+            return None;
+        }
+        let name = &schema.def.name;
+        if seen.insert(name) {
+            // Writing to a string does not fail.
+            let _ = write!(text, "\n{:=<RULE_LEN$}\n{NAME_MARK}{name}\n", "");
+            text.push_str(&ros1_text(&schema.def));
+            append_parts(&schema.parts, text, seen, budget)?;
+        }
+    }
+    Some(())
+}
+
+/// One definition within a full text.
+pub(super) struct Section<'a> {
+    /// Its name; `None` for the first, which the text does not name.
+    pub(super) name: Option<&'a str>,
+    pub(super) text: &'a str,
+}
+
+/// Cuts a full text at its rules.
+pub(super) fn sections(text: &str) -> impl Iterator<Item = Section<'_>> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let from = rest?;
+        let (section, after) = split_at_rule(from);
+        rest = after;
+        if from.len() == text.len() {
+            return Some(Section { name: None, text: section });
+        }
+        let (first_line, body) = section.split_once('\n').unwrap_or((section, ""));
+        Some(Section {
+            name: Some(first_line.strip_prefix(NAME_MARK).unwrap_or(first_line).trim()),
+            text: body,
+        })
+    })
+}
+
+/// What stands before the first rule, without the line end before it, and what follows the rule.
+fn split_at_rule(text: &str) -> (&str, Option<&str>) {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        if is_rule(line.trim_end()) {
+            let before = text.get(..at).unwrap_or_default();
+            return (before.strip_suffix('\n').unwrap_or(before), text.get(end..));
+        }
+        at = end;
+    }
+    (text, None)
+}
+
+fn is_rule(line: &str) -> bool {
+    line.len() >= RULE_LEN && line.bytes().all(|byte| byte == b'=')
+}
+
+/// A message's text if ROS 1 can read it, and otherwise one of the same fields that it can.
+fn ros1_text(def: &MessageDef) -> Cow<'_, str> {
+    let is_ros1 = def
+        .fields
+        .iter()
+        .all(|field| field.default.is_none() && ros1_spelling(&field.spelling) == field.spelling);
+    if is_ros1 {
+        return Cow::Borrowed(&def.text);
+    }
+    let constants = def.constants.iter().map(|constant| {
+        format!("{} {}={}\n", ros1_spelling(&constant.spelling), constant.name, constant.text)
+    });
+    let fields =
+        def.fields.iter().map(|field| format!("{} {}\n", ros1_spelling(&field.spelling), field.name));
+    Cow::Owned(constants.chain(fields).collect())
+}
+
+/// A type as ROS 1 spells it: no bounds, no `/msg/`, `time` and `duration` as types of the language, and one kind of
+/// string. The bytes on the ROS 1 wire are the same, so a node that wrote the definition in ROS 1 computes the same
+/// sum.
+pub(super) fn ros1_spelling(spelling: &str) -> Cow<'_, str> {
+    if !spelling.contains(['<', '/', 'w']) {
+        return Cow::Borrowed(spelling);
+    }
+    let (base, suffix) = spelling.split_at(spelling.find('[').unwrap_or(spelling.len()));
+    let base = base.split('<').next().unwrap_or_default();
+    let suffix = if suffix.starts_with("[<=") { "[]" } else { suffix };
+    let base = match base {
+        "wstring" => "string",
+        "builtin_interfaces/Time" | "builtin_interfaces/msg/Time" => "time",
+        "builtin_interfaces/Duration" | "builtin_interfaces/msg/Duration" => "duration",
+        _ => base,
+    };
+    Cow::Owned(format!("{}{suffix}", base.replacen("/msg/", "/", 1)))
+}

@@ -1,0 +1,276 @@
+//! Tests of looking types up, against the definitions of the standard packages.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn standard_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../runnel-gen/interfaces")
+}
+
+fn standard() -> Library {
+    let mut library = Library::new();
+    assert!(library.add_folder(&standard_folder()).unwrap() > 150);
+    library
+}
+
+fn type_name(text: &str) -> TypeName {
+    TypeName::parse(text).unwrap()
+}
+
+/// A library of messages in package `p`.
+fn library(messages: &[(&str, &str)]) -> Library {
+    let mut library = Library::new();
+    for (name, text) in messages {
+        library.add_text(
+            Kind::Message,
+            TypeName::new("p", *name),
+            (*text).to_owned(),
+            &format!("{name}.msg"),
+        );
+    }
+    library
+}
+
+#[test]
+fn sums_are_those_of_the_original() {
+    let library = standard();
+    for (name, md5) in [
+        ("std_msgs/Empty", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1"),
+        ("std_msgs/Header", "2176decaecbce78abc3b96ef049fabed"),
+        ("geometry_msgs/PoseStamped", "d3812c3cbc69362b77dc0b19b345f8f5"),
+        ("sensor_msgs/Image", "060021388200f6f0f447d0fcd9c64743"),
+        ("rosgraph_msgs/Log", "acffd30cd6b6de30f120938c17c593fb"),
+        ("tf2_msgs/TFMessage", "94810edda583a504dfda3829e70d7eec"),
+        ("visualization_msgs/Marker", "4048c9de2a16f4ae8e0538085ebf1b97"),
+        ("move_base_msgs/MoveBaseAction", "70b6aca7c7f7746d8d1609ad94c80bb8"),
+        ("actionlib/TestActionResult", "3d669e3a63aa986c667ea7b0f46ce85e"),
+    ] {
+        assert_eq!(library.message(&type_name(name)).unwrap().md5, md5, "{name}");
+    }
+    for (name, md5) in [
+        ("std_srvs/Empty", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("std_srvs/SetBool", "09fb03525b03e7ea1fd3992bafd87e16"),
+        ("roscpp/GetLoggers", "32e97e85527d4678a8f9279894bb64b0"),
+        ("nav_msgs/GetMap", "6cdd0a18e0aff5b0a3ca2326a89b54ff"),
+    ] {
+        assert_eq!(library.service(&type_name(name)).unwrap().md5, md5, "{name}");
+    }
+}
+
+#[test]
+fn a_definition_that_uses_what_only_ros_2_has_hashes_as_its_ros_1_form() {
+    let ros1 = library(&[("A", "uint8 X=1\nstring s\nB[] b\ntime t"), ("B", "int8 x")]);
+    let ros2 = library(&[
+        ("A", "string<=5 s \"a\"\nuint8 X=1\np/msg/B[<=2] b\nbuiltin_interfaces/Time t"),
+        ("B", "int8 x"),
+    ]);
+    let [ros1, ros2] = [ros1, ros2].map(|library| library.message(&type_name("p/A")).unwrap());
+    assert_eq!(ros1.md5, ros2.md5);
+    let rule = "=".repeat(80);
+    assert_eq!(ros2.full_text, format!("uint8 X=1\nstring s\np/B[] b\ntime t\n\n{rule}\nMSG: p/B\nint8 x"));
+}
+
+#[test]
+fn every_full_text_is_read_back() {
+    let library = standard();
+    for name in library.names(Kind::Message) {
+        let schema = library.message(name).unwrap();
+        let again = Schema::from_full_text(name, &schema.full_text).unwrap();
+        assert_eq!(*schema, *again, "{name}");
+    }
+}
+
+#[test]
+fn a_part_used_twice_is_written_once_and_shared() {
+    let library = library(&[("A", "B x\nC y"), ("B", "C z"), ("C", "int8 i")]);
+    let schema = library.message(&type_name("p/A")).unwrap();
+    let rule = "=".repeat(80);
+    let text = format!("B x\nC y\n{rule}\nMSG: p/B\nC z\n{rule}\nMSG: p/C\nint8 i");
+    assert_eq!(schema.full_text, text);
+    let of_b = schema.parts[0].as_ref().unwrap().parts[0].as_ref().unwrap();
+    assert!(Arc::ptr_eq(of_b, schema.parts[1].as_ref().unwrap()));
+    assert!(Arc::ptr_eq(&schema, &library.message(&type_name("p/msg/A")).unwrap()));
+}
+
+#[test]
+fn an_action_brings_seven_messages() {
+    let library = standard();
+    let action = library.action(&type_name("nav_msgs/action/GetMap")).unwrap();
+    assert_eq!(action.action.md5, "e611ad23fbf237c031b7536416dc7cd7");
+    assert_eq!(action.goal.def.fields, []);
+    let names: Vec<String> = library.names(Kind::Message).map(TypeName::to_string).collect();
+    assert!(names.contains(&"nav_msgs/GetMapActionFeedback".to_owned()));
+    assert!(!names.contains(&"nav_msgs/GetMapRequest".to_owned()));
+    assert!(library.message(&type_name("nav_msgs/GetMapRequest")).is_ok());
+}
+
+#[test]
+fn a_file_of_its_own_counts_before_what_an_action_brings() {
+    let mut library = standard();
+    let name = type_name("nav_msgs/GetMapGoal");
+    library.add_text(Kind::Message, name.clone(), "# own", "own");
+    assert_eq!(library.message(&name).unwrap().full_text, "# own");
+}
+
+#[test]
+fn the_definition_added_first_counts() {
+    let mut library = library(&[("A", "int8 first"), ("A", "int8 second")]);
+    library.add_text(Kind::Message, type_name("p/A"), "int8 third", "third");
+    assert_eq!(library.message(&type_name("p/A")).unwrap().def.fields[0].name, "first");
+}
+
+#[test]
+fn what_is_missing_is_named_with_who_wants_it() {
+    let library = library(&[("A", "q/B b"), ("S", "?")]);
+    let error = |name: &str| library.message(&type_name(name)).unwrap_err().to_string();
+    assert_eq!(error("p/Z"), "no p/Z.msg is known");
+    assert_eq!(error("p/A"), "no q/B.msg is known, which p/A names");
+    assert_eq!(error("p/S"), "S.msg:1:1: expected a type, found \"?\"");
+    let error = library.service(&type_name("p/A")).unwrap_err();
+    assert_eq!(error.to_string(), "no p/A.srv is known");
+}
+
+#[test]
+fn a_message_cannot_hold_itself() {
+    let library = library(&[("A", "B b"), ("B", "C[] c"), ("C", "A a")]);
+    let error = library.message(&type_name("p/A")).unwrap_err();
+    assert_eq!(error.to_string(), "message holds itself: p/A > p/B > p/C > p/A");
+    let itself = Schema::from_full_text(&type_name("p/A"), "p/A a").unwrap_err();
+    assert!(matches!(itself, ResolveError::Cycle(_)));
+}
+
+/// A full text of `layers` layers of `width` messages, each of which names all of the next layer.
+fn layered(layers: usize, width: usize) -> String {
+    let fields = |layer: usize| -> String { (0..width).map(|i| format!("L{layer}W{i} f{i}\n")).collect() };
+    let mut text = fields(0);
+    for layer in 0..layers {
+        let body = if layer + 1 < layers { fields(layer + 1) } else { "int8 x".to_owned() };
+        for i in 0..width {
+            text.push_str(&format!("\n{}\nMSG: p/L{layer}W{i}\n{body}", "=".repeat(80)));
+        }
+    }
+    text
+}
+
+#[test]
+fn nesting_is_limited() {
+    let name = type_name("p/Root");
+    assert!(Schema::from_full_text(&name, &layered(63, 1)).is_ok());
+    let error = Schema::from_full_text(&name, &layered(64, 1)).unwrap_err();
+    assert_eq!(error, ResolveError::TooDeep(type_name("p/L63W0")));
+}
+
+#[test]
+fn many_ways_to_one_part_cost_no_more_than_one() {
+    let schema = Schema::from_full_text(&type_name("p/Root"), &layered(60, 3)).unwrap();
+    assert_eq!(schema.full_text.matches("MSG: ").count(), 180);
+}
+
+#[test]
+fn a_peers_text_takes_bounded_work() {
+    let name = type_name("p/Root");
+    let text = layered(60, 30);
+    assert!(text.len() < parse::MAX_FILE_LEN);
+    assert!(matches!(Schema::from_full_text(&name, &text), Err(ResolveError::TooLarge(_))));
+}
+
+#[test]
+fn a_section_must_be_named() {
+    let text = format!("int8 x\n{}\nnothing here\n", "=".repeat(80));
+    let error = Schema::from_full_text(&type_name("p/A"), &text).unwrap_err();
+    assert_eq!(error.to_string(), "\"nothing here\" is not the name of a type");
+}
+
+/// Writes files below a new folder.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn packages_are_found_below_a_folder_and_ignored_where_marked() {
+    let folder = folder(&[
+        ("src/group/a/msg/A.msg", "int8 x"),
+        ("src/group/a/srv/S.srv", "---"),
+        ("src/group/a/msg/notes.txt", ""),
+        ("src/group/a/msg/9.msg", ""),
+        ("src/group/a/package.xml", ""),
+        ("src/group/a/inner/b/msg/B.msg", ""),
+        ("src/off/COLCON_IGNORE", ""),
+        ("src/off/c/msg/C.msg", ""),
+        ("src/.hidden/d/msg/D.msg", ""),
+        ("e/action/E.action", "---\n---"),
+        ("1/2/3/4/5/msg/TooDeep.msg", ""),
+    ]);
+    let files = definition_files(folder.path()).unwrap();
+    let found: BTreeMap<String, Kind> =
+        files.into_iter().map(|file| (file.name.to_string(), file.kind)).collect();
+    let expected = [("a/A", Kind::Message), ("a/S", Kind::Service), ("e/E", Kind::Action)];
+    assert_eq!(found, expected.map(|(name, kind)| (name.to_owned(), kind)).into());
+}
+
+#[test]
+fn a_folder_may_be_a_package_itself() {
+    let folder = folder(&[("a/msg/A.msg", "int8 x")]);
+    let mut library = Library::new();
+    assert_eq!(library.add_folder(&folder.path().join("a")).unwrap(), 1);
+    assert_eq!(library.message(&type_name("a/A")).unwrap().def.fields.len(), 1);
+    assert!(library.add_folder(&folder.path().join("none")).is_err());
+}
+
+#[test]
+fn the_environments_folders_are_searched_for_what_is_missing() {
+    let folder = folder(&[
+        ("ros2/share/a/msg/A.msg", "b/B b"),
+        ("ros1/b/msg/B.msg", "int8 x"),
+        ("ros1/p/msg/A.msg", ""),
+    ]);
+    let folders = ["ros2", "ros1", "none"].map(|name| folder.path().join(name));
+    let library = library(&[("A", "int8 own")]).with_environment_folders(folders);
+    assert_eq!(library.message(&type_name("a/A")).unwrap().parts.len(), 1);
+    assert_eq!(library.message(&type_name("p/A")).unwrap().def.fields.len(), 1);
+    let names: Vec<String> = library.environment_names(Kind::Message).map(TypeName::to_string).collect();
+    assert_eq!(names, ["a/A", "b/B", "p/A"]);
+    assert_eq!(library.names(Kind::Message).count(), 1);
+}
+
+#[test]
+fn a_file_in_another_encoding_is_read() {
+    let folder = folder(&[]);
+    fs::create_dir_all(folder.path().join("a/msg")).unwrap();
+    fs::write(folder.path().join("a/msg/A.msg"), b"int8 x # \xb5m").unwrap();
+    let mut library = Library::new();
+    library.add_folder(folder.path()).unwrap();
+    assert_eq!(library.message(&type_name("a/A")).unwrap().def.fields[0].name, "x");
+}
+
+#[test]
+fn a_library_may_be_shared_between_threads() {
+    let library = standard();
+    let name = type_name("visualization_msgs/MarkerArray");
+    let look_up = || library.message(&name).unwrap();
+    let schemas = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(look_up)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(schemas.iter().all(|schema| Arc::ptr_eq(schema, &schemas[0])));
+}
+
+proptest! {
+    #[test]
+    fn no_full_text_makes_the_reader_panic(
+        parts in prop::collection::vec("(MSG: (p/)?[A-C]\n|={80}\n|([A-C]|int8)(\\[\\])? [a-c]\n|[ \nü#=]){0,6}", 0..8)
+    ) {
+        let _ = Schema::from_full_text(&type_name("p/A"), &parts.concat());
+    }
+}

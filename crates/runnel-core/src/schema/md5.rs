@@ -1,0 +1,42 @@
+//! The MD5 sums by which ROS 1 nodes know that they mean the same type.
+//!
+//! What is hashed: the constants, each `type name=value`, then the fields, each `type name`, without comments, one a
+//! line and no line end after the last. A field that is a message is led by that message's sum instead of its type,
+//! whether it is an array or not. A service is hashed as its request's lines and its response's, one after the
+//! other.
+
+use super::full_text::ros1_spelling;
+use super::types::{MessageDef, Schema};
+use md5::{Digest, Md5};
+use std::sync::Arc;
+
+/// The sum of a message, 32 lower-case hex digits. `parts` are the schemas of its fields, as in [`Schema::parts`].
+pub fn message_md5(def: &MessageDef, parts: &[Option<Arc<Schema>>]) -> String {
+    hex_sum(&[&hashed_text(def, parts)])
+}
+
+/// The sum of a service.
+pub fn service_md5(request: &Schema, response: &Schema) -> String {
+    let text = |schema: &Schema| hashed_text(&schema.def, &schema.parts);
+    hex_sum(&[&text(request), &text(response)])
+}
+
+fn hashed_text(def: &MessageDef, parts: &[Option<Arc<Schema>>]) -> String {
+    let constants = def.constants.iter().map(|constant| {
+        let type_name = ros1_spelling(&constant.spelling);
+        format!("{type_name} {}={}", constant.name, constant.text)
+    });
+    let fields = def.fields.iter().zip(parts).map(|(field, part)| match part {
+        Some(schema) => format!("{} {}", schema.md5, field.name),
+        None => format!("{} {}", ros1_spelling(&field.spelling), field.name),
+    });
+    let lines: Vec<String> = constants.chain(fields).collect();
+    // The last constant may be a string of nothing but its name: what is hashed has no space at its ends.
+    lines.join("\n").trim().to_owned()
+}
+
+fn hex_sum(texts: &[&str]) -> String {
+    let mut hasher = Md5::new();
+    texts.iter().for_each(|text| hasher.update(text));
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,25 @@
+//! Message schemas: what `.msg`, `.srv` and `.action` files of both generations say.
+//!
+//! [`parse`] reads one file into a definition; a [`Library`] finds the definitions that it names and joins them
+//! into a [`Schema`], which knows its ROS 1 MD5 and the full text that travels in connection headers.
+
+mod action;
+mod folders;
+mod full_text;
+mod library;
+pub mod md5;
+pub mod parse;
+mod resolve;
+mod types;
+
+pub use folders::{DefinitionFile, definition_files};
+pub use library::{Kind, Library};
+pub use parse::ParseError;
+pub use resolve::ResolveError;
+pub use types::{
+    ActionDef, ActionSchema, Arity, Constant, Element, Field, Literal, MessageDef, Primitive, Schema,
+    ServiceDef, ServiceSchema, TypeName,
+};
+
+#[cfg(test)]
+mod library_tests;

@@ -1,0 +1,180 @@
+//! Reads `.msg`, `.srv` and `.action` files of both generations.
+//!
+//! One line holds one declaration: a type, a name, and then `=` and a constant's value, or (ROS 2) a default.
+//! What either generation accepts is accepted; where they differ in what a line means (quotes around a string
+//! constant), the difference is noted where it is decided.
+//!
+//! Files also come from peers, inside connection headers: nothing in them makes the parser panic, and every size has
+//! a limit.
+
+mod line;
+mod literal;
+
+use super::types::{ActionDef, MessageDef, ServiceDef, TypeName};
+use line::{Declaration, Fault};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+/// The largest file that is read, in bytes.
+pub const MAX_FILE_LEN: usize = 1 << 20;
+/// The most fields and constants that one message may have.
+pub const MAX_DECLARATIONS: usize = 10_000;
+/// The most elements that a fixed array, and the largest bound that a sequence or string may have.
+pub const MAX_BOUND: usize = 1 << 24;
+
+/// What a separator between the parts of a service or an action begins with.
+const SEPARATOR: &str = "---";
+
+/// A file is not a definition: where, what was expected there, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The file, as its reader named it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What should stand there.
+    pub expected: Cow<'static, str>,
+    /// What stands there, shortened if it is long; empty at the end of the line or file.
+    pub found: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, expected, found } = self;
+        write!(f, "{file}:{line}:{column}: expected {expected}, found ")?;
+        if found.is_empty() { f.write_str("the end of the line") } else { write!(f, "{found:?}") }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Reads a `.msg` file. `file` is what errors name.
+///
+/// # Errors
+/// At the first line that is not a declaration, and past a limit of this module.
+pub fn parse_message(name: &TypeName, text: &str, file: &str) -> Result<MessageDef, ParseError> {
+    let text = normal_text(text, file)?;
+    let part = Part { first_line: 1, text: text.into_owned() };
+    part.parse(name.clone(), file)
+}
+
+/// Reads a `.srv` file: request, `---`, response.
+///
+/// # Errors
+/// As [`parse_message`], and unless there is exactly one separator.
+pub fn parse_service(name: &TypeName, text: &str, file: &str) -> Result<ServiceDef, ParseError> {
+    let [request, response] = split_parts(text, file)?;
+    Ok(ServiceDef {
+        name: name.clone(),
+        request: request.parse(name.with_suffix("Request"), file)?,
+        response: response.parse(name.with_suffix("Response"), file)?,
+    })
+}
+
+/// Reads an `.action` file: goal, `---`, result, `---`, feedback.
+///
+/// # Errors
+/// As [`parse_message`], and unless there are exactly two separators.
+pub fn parse_action(name: &TypeName, text: &str, file: &str) -> Result<ActionDef, ParseError> {
+    let [goal, result, feedback] = split_parts(text, file)?;
+    Ok(ActionDef {
+        name: name.clone(),
+        goal: goal.parse(name.with_suffix("Goal"), file)?,
+        result: result.parse(name.with_suffix("Result"), file)?,
+        feedback: feedback.parse(name.with_suffix("Feedback"), file)?,
+    })
+}
+
+/// The text without byte order mark and with `\n` line ends.
+fn normal_text<'a>(text: &'a str, file: &str) -> Result<Cow<'a, str>, ParseError> {
+    if text.len() > MAX_FILE_LEN {
+        let found = format!("{} bytes", text.len());
+        let expected = format!("at most {MAX_FILE_LEN} bytes").into();
+        return Err(ParseError { file: file.to_owned(), line: 1, column: 1, expected, found });
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Ok(if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() })
+}
+
+/// A message within a file.
+#[derive(Default)]
+struct Part {
+    first_line: usize,
+    text: String,
+}
+
+/// Cuts a file at its separators. As in ROS 1, every line of a part ends with a line end of its own, the file's last
+/// one too: the text is part of what peers compare.
+fn split_parts<const N: usize>(text: &str, file: &str) -> Result<[Part; N], ParseError> {
+    let text = normal_text(text, file)?;
+    let mut parts: [Part; N] = std::array::from_fn(|_| Part { first_line: 1, text: String::new() });
+    let mut current = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        if line.starts_with(SEPARATOR) {
+            current += 1;
+        }
+        let Some(part) = parts.get_mut(current) else {
+            let expected = format!("at most {} separators", N - 1).into();
+            return Err(Fault::new(line, 0, expected).at(file, index + 1, line));
+        };
+        if line.starts_with(SEPARATOR) {
+            part.first_line = index + 2;
+        } else {
+            part.text.push_str(line);
+            part.text.push('\n');
+        }
+    }
+    if current + 1 < N {
+        let expected = Cow::Borrowed("a separator \"---\"");
+        return Err(Fault::new("", 0, expected).at(file, text.split('\n').count(), ""));
+    }
+    Ok(parts)
+}
+
+impl Part {
+    fn parse(self, name: TypeName, file: &str) -> Result<MessageDef, ParseError> {
+        let mut def = MessageDef { name, constants: Vec::new(), fields: Vec::new(), text: String::new() };
+        let mut names = Names::default();
+        for (index, line) in self.text.split('\n').enumerate() {
+            let at = |fault: Fault| fault.at(file, self.first_line + index, line);
+            let Some((declaration, column)) = line::parse_line(line, &def.name.package).map_err(at)? else {
+                continue;
+            };
+            names.add(&declaration).map_err(|expected| at(Fault::new(line, column, expected)))?;
+            match declaration {
+                Declaration::Constant(constant) => def.constants.push(constant),
+                Declaration::Field(field) => def.fields.push(field),
+            }
+        }
+        def.text = self.text;
+        Ok(def)
+    }
+}
+
+/// The names taken in one message.
+#[derive(Default)]
+struct Names {
+    fields: HashSet<String>,
+    constants: HashSet<String>,
+}
+
+impl Names {
+    fn add(&mut self, declaration: &Declaration) -> Result<(), Cow<'static, str>> {
+        if self.fields.len() + self.constants.len() >= MAX_DECLARATIONS {
+            return Err(format!("at most {MAX_DECLARATIONS} fields and constants").into());
+        }
+        let (is_new, expected) = match declaration {
+            Declaration::Field(field) => (self.fields.insert(field.name.clone()), "a new field name"),
+            Declaration::Constant(constant) => {
+                (self.constants.insert(constant.name.clone()), "a new constant name")
+            }
+        };
+        if is_new { Ok(()) } else { Err(expected.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

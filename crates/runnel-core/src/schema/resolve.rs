@@ -1,0 +1,246 @@
+//! From definitions to schemas: finds what a definition names, and what that names.
+
+use super::full_text::{full_text, sections};
+use super::library::{Definition, Kind, Library, Source, read_bounded};
+use super::md5::{message_md5, service_md5};
+use super::parse::{self, MAX_FILE_LEN, ParseError};
+use super::types::{ActionSchema, Element, MessageDef, Schema, ServiceSchema, TypeName};
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How deep messages may lie within messages.
+pub const MAX_NESTING: usize = 64;
+/// The most work that the full texts of one look-up may take: bytes written and fields looked at.
+const MAX_TEXT_WORK: usize = 16 << 20;
+
+/// A type cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResolveError {
+    /// No definition of that name is known.
+    Unknown {
+        /// What is looked for.
+        kind: Kind,
+        /// Its name.
+        name: TypeName,
+        /// The message with a field of that type, if one asked.
+        wanted_by: Option<TypeName>,
+    },
+    /// Its file is not a definition.
+    Parse(ParseError),
+    /// Its file cannot be read.
+    Read {
+        /// The type.
+        name: TypeName,
+        /// What the system says, with the file's name.
+        reason: String,
+    },
+    /// It holds itself, by way of the messages listed.
+    Cycle(Vec<TypeName>),
+    /// Messages lie within it more than 64 deep.
+    TooDeep(TypeName),
+    /// It, with all it depends on, is too large a text to announce.
+    TooLarge(TypeName),
+    /// Text that should name a type, such as one of a connection header, does not.
+    NotAName(String),
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { kind, name, wanted_by: None } => {
+                write!(f, "no {}.{} is known", name, kind.word())
+            }
+            Self::Unknown { kind, name, wanted_by: Some(by) } => {
+                write!(f, "no {}.{} is known, which {by} names", name, kind.word())
+            }
+            Self::Parse(error) => error.fmt(f),
+            Self::Read { name, reason } => write!(f, "{name}: {reason}"),
+            Self::Cycle(names) => {
+                let names: Vec<String> = names.iter().map(TypeName::to_string).collect();
+                write!(f, "message holds itself: {}", names.join(" > "))
+            }
+            Self::TooDeep(name) => write!(f, "{name}: messages lie more than {MAX_NESTING} deep"),
+            Self::TooLarge(name) => write!(f, "{name}: definition with all it names is too large"),
+            Self::NotAName(text) => write!(f, "{text:?} is not the name of a type"),
+        }
+    }
+}
+
+impl std::error::Error for ResolveError {}
+
+impl From<ParseError> for ResolveError {
+    fn from(error: ParseError) -> Self {
+        Self::Parse(error)
+    }
+}
+
+impl Library {
+    /// A message with everything it is made of. Requests and responses of services and the messages made of actions
+    /// count as messages.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists.
+    pub fn message(&self, name: &TypeName) -> Result<Arc<Schema>, ResolveError> {
+        Walk { library: self, path: Vec::new(), budget: MAX_TEXT_WORK }.message(name)
+    }
+
+    /// A service with everything it is made of.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists.
+    pub fn service(&self, name: &TypeName) -> Result<ServiceSchema, ResolveError> {
+        self.require(Kind::Service, name)?;
+        let request = self.message(&name.with_suffix("Request"))?;
+        let response = self.message(&name.with_suffix("Response"))?;
+        let md5 = service_md5(&request, &response);
+        Ok(ServiceSchema { name: name.clone(), request, response, md5 })
+    }
+
+    /// An action with the messages that ROS 1 makes of it.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists.
+    pub fn action(&self, name: &TypeName) -> Result<ActionSchema, ResolveError> {
+        self.require(Kind::Action, name)?;
+        let part = |suffix: &str| self.message(&name.with_suffix(suffix));
+        Ok(ActionSchema {
+            name: name.clone(),
+            goal: part("Goal")?,
+            result: part("Result")?,
+            feedback: part("Feedback")?,
+            action_goal: part("ActionGoal")?,
+            action_result: part("ActionResult")?,
+            action_feedback: part("ActionFeedback")?,
+            action: part("Action")?,
+        })
+    }
+
+    fn require(&self, kind: Kind, name: &TypeName) -> Result<&Definition, ResolveError> {
+        let unknown = || ResolveError::Unknown { kind, name: name.clone(), wanted_by: None };
+        self.definition(kind, name).ok_or_else(unknown)
+    }
+
+    fn message_def(&self, name: &TypeName, source: &Source) -> Result<MessageDef, ResolveError> {
+        let found = match source {
+            Source::Text { file, text } => Some(parse::parse_message(name, text, file)?),
+            Source::File(path) => {
+                Some(parse::parse_message(name, &read(name, path)?, &path.display().to_string())?)
+            }
+            Source::PartOfService(service) => {
+                let (text, file) = self.text(Kind::Service, service)?;
+                let def = parse::parse_service(service, &text, &file)?;
+                [def.request, def.response].into_iter().find(|part| part.name == *name)
+            }
+            Source::PartOfAction(action) => {
+                let (text, file) = self.text(Kind::Action, action)?;
+                let def = parse::parse_action(action, &text, &file)?;
+                def.derived_messages().into_iter().find(|part| part.name == *name)
+            }
+        };
+        found.ok_or_else(|| ResolveError::Unknown {
+            kind: Kind::Message,
+            name: name.clone(),
+            wanted_by: None,
+        })
+    }
+
+    /// The text of a definition and what errors call its file.
+    fn text(&self, kind: Kind, name: &TypeName) -> Result<(Cow<'_, str>, Cow<'_, str>), ResolveError> {
+        match &self.require(kind, name)?.source {
+            Source::Text { file, text } => Ok((Cow::Borrowed(text), Cow::Borrowed(file))),
+            Source::File(path) => Ok((Cow::Owned(read(name, path)?), path.to_string_lossy())),
+            Source::PartOfService(_) | Source::PartOfAction(_) => {
+                Err(ResolveError::Unknown { kind, name: name.clone(), wanted_by: None })
+            }
+        }
+    }
+}
+
+fn read(name: &TypeName, path: &Path) -> Result<String, ResolveError> {
+    read_bounded(path).map_err(|error| ResolveError::Read {
+        name: name.clone(),
+        reason: format!("{}: {error}", path.display()),
+    })
+}
+
+/// A way down from the message that was asked for.
+struct Walk<'a> {
+    library: &'a Library,
+    /// The messages between that one and here.
+    path: Vec<TypeName>,
+    budget: usize,
+}
+
+impl Walk<'_> {
+    fn message(&mut self, name: &TypeName) -> Result<Arc<Schema>, ResolveError> {
+        let library = self.library;
+        let definition = library.definition(Kind::Message, name).ok_or_else(|| ResolveError::Unknown {
+            kind: Kind::Message,
+            name: name.clone(),
+            wanted_by: self.path.last().cloned(),
+        })?;
+        if let Some(schema) = definition.schema.get() {
+            return Ok(schema.clone());
+        }
+        self.enter(name)?;
+        let def = library.message_def(name, &definition.source)?;
+        let schema = Arc::new(self.join(def)?);
+        self.path.pop();
+        // Another thread may have been faster: then its schema is the one that all share.
+        Ok(definition.schema.get_or_init(|| schema).clone())
+    }
+
+    fn enter(&mut self, name: &TypeName) -> Result<(), ResolveError> {
+        let holds_itself = self.path.contains(name);
+        self.path.push(name.clone());
+        if holds_itself {
+            return Err(ResolveError::Cycle(std::mem::take(&mut self.path)));
+        }
+        if self.path.len() > MAX_NESTING {
+            return Err(ResolveError::TooDeep(name.clone()));
+        }
+        Ok(())
+    }
+
+    /// A definition with the schemas of its fields.
+    fn join(&mut self, def: MessageDef) -> Result<Schema, ResolveError> {
+        let mut part = |element: &Element| match element {
+            Element::Primitive(_) => Ok(None),
+            Element::Message(name) => self.message(name).map(Some),
+        };
+        let parts = def.fields.iter().map(|field| part(&field.element)).collect::<Result<Vec<_>, _>>()?;
+        let md5 = message_md5(&def, &parts);
+        let too_large = || ResolveError::TooLarge(def.name.clone());
+        let full_text = full_text(&def, &parts, &mut self.budget).ok_or_else(too_large)?;
+        Ok(Schema { def, parts, md5, full_text })
+    }
+}
+
+impl Schema {
+    /// Reads a full text, as the `message_definition` of a connection header carries it: the text of the message
+    /// `name`, and after it those of the messages it depends on, each led by a rule and a line `MSG: package/Name`.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists; a text of more than a MiB counts as too large.
+    pub fn from_full_text(name: &TypeName, text: &str) -> Result<Arc<Self>, ResolveError> {
+        if text.len() > MAX_FILE_LEN {
+            return Err(ResolveError::TooLarge(name.clone()));
+        }
+        let mut library = Library::new();
+        for section in sections(text) {
+            let section_name = match section.name {
+                None => name.clone(),
+                Some(text) => TypeName::parse(text).ok_or_else(|| not_a_name(text))?,
+            };
+            let file = format!("definition of {section_name}");
+            library.add_text(Kind::Message, section_name, section.text.to_owned(), &file);
+        }
+        library.message(name)
+    }
+}
+
+fn not_a_name(text: &str) -> ResolveError {
+    ResolveError::NotAName(text.chars().take(100).collect())
+}

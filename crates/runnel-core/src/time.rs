@@ -1,0 +1,150 @@
+//! Time as messages carry it, and time as engines are told it.
+//!
+//! [`Time`] and [`Duration`] are the `time` and `duration` of ROS messages: whole seconds and nanoseconds.
+//! [`Instant`] is a point on a clock that never steps; engines receive it as an argument and never read one.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+
+/// A point in ROS time: seconds and nanoseconds since the epoch of the clock in use.
+///
+/// The wire of ROS 1 reads `sec` as unsigned, that of ROS 2 as signed; the 32 bits are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    /// Whole seconds.
+    pub sec: i32,
+    /// Nanoseconds within the second, 0 to 999 999 999.
+    pub nanosec: u32,
+}
+
+impl Time {
+    /// The time that lies `nanos` nanoseconds after the epoch.
+    pub fn from_nanos(nanos: i64) -> Self {
+        let (sec, nanosec) = split(nanos);
+        Self { sec, nanosec }
+    }
+
+    /// Nanoseconds since the epoch.
+    pub fn as_nanos(self) -> i64 {
+        i64::from(self.sec) * NANOS_PER_SECOND + i64::from(self.nanosec)
+    }
+
+    /// Seconds since the epoch, for people and rates; a double keeps about 100 ns of today's date.
+    pub fn as_secs_f64(self) -> f64 {
+        f64::from(self.sec) + f64::from(self.nanosec) / 1e9
+    }
+
+    /// True for the time 0, which ROS uses for "not set".
+    pub fn is_zero(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// A length of ROS time, possibly negative: `sec` carries the sign and `nanosec` counts up from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration {
+    /// Whole seconds, rounded down.
+    pub sec: i32,
+    /// Nanoseconds to add, 0 to 999 999 999 (ROS 1 peers may send negative ones, kept as their bits).
+    pub nanosec: u32,
+}
+
+impl Duration {
+    /// The duration of `nanos` nanoseconds.
+    pub fn from_nanos(nanos: i64) -> Self {
+        let (sec, nanosec) = split(nanos);
+        Self { sec, nanosec }
+    }
+
+    /// Nanoseconds; reads `nanosec` as signed, as ROS 1 does.
+    pub fn as_nanos(self) -> i64 {
+        i64::from(self.sec) * NANOS_PER_SECOND + i64::from(self.nanosec as i32)
+    }
+}
+
+impl Sub for Time {
+    type Output = Duration;
+    fn sub(self, earlier: Time) -> Duration {
+        Duration::from_nanos(self.as_nanos().saturating_sub(earlier.as_nanos()))
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, by: Duration) -> Time {
+        Time::from_nanos(self.as_nanos().saturating_add(by.as_nanos()))
+    }
+}
+
+impl From<core::time::Duration> for Duration {
+    fn from(d: core::time::Duration) -> Self {
+        Self::from_nanos(i64::try_from(d.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
+/// Seconds and nanoseconds of a count, held within what 32 bits of seconds can say.
+fn split(nanos: i64) -> (i32, u32) {
+    let sec = nanos.div_euclid(NANOS_PER_SECOND);
+    match i32::try_from(sec) {
+        Ok(sec) => (sec, nanos.rem_euclid(NANOS_PER_SECOND) as u32),
+        Err(_) if nanos < 0 => (i32::MIN, 0),
+        Err(_) => (i32::MAX, 999_999_999),
+    }
+}
+
+/// A point on a monotonic clock, in nanoseconds since some start that does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(pub u64);
+
+impl Instant {
+    /// How long after `earlier` this is; zero if it is not after.
+    pub fn since(self, earlier: Instant) -> core::time::Duration {
+        core::time::Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<core::time::Duration> for Instant {
+    type Output = Instant;
+    fn add(self, by: core::time::Duration) -> Instant {
+        Instant(self.0.saturating_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl AddAssign<core::time::Duration> for Instant {
+    fn add_assign(&mut self, by: core::time::Duration) {
+        *self = *self + by;
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.sec, self.nanosec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_survive_the_way_there_and_back() {
+        for nanos in [0, 1, -1, 999_999_999, 1_000_000_000, -1_500_000_000, 1_700_000_000_123_456_789] {
+            assert_eq!(Time::from_nanos(nanos).as_nanos(), nanos);
+            assert_eq!(Duration::from_nanos(nanos).as_nanos(), nanos);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_held_at_the_end() {
+        assert_eq!(Time::from_nanos(i64::MAX), Time { sec: i32::MAX, nanosec: 999_999_999 });
+        assert_eq!(Time::from_nanos(i64::MIN).sec, i32::MIN);
+    }
+
+    #[test]
+    fn an_instant_never_counts_backwards() {
+        assert_eq!(Instant(3).since(Instant(5)), core::time::Duration::ZERO);
+        assert_eq!(Instant(u64::MAX) + core::time::Duration::from_secs(1), Instant(u64::MAX));
+    }
+}

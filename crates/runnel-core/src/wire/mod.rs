@@ -1,0 +1,201 @@
+//! ROS 1 serialization: little-endian, packed, every sequence and string led by a 32-bit count.
+//!
+//! [`Wire`] is implemented by everything a message field can be and, in generated code, by messages. A value can be
+//! read in two ways: into an owned value whose buffers are used again ([`Wire::read_into`]), or as a
+//! [view](Wire::View) that borrows text and arrays from the received bytes. No count read from bytes reserves memory
+//! before it is known that so many elements can follow.
+//!
+//! Source: the ROS 1 message wire format as spoken by rospy and roscpp.
+
+mod arrays;
+mod error;
+mod primitives;
+mod reader;
+mod seq;
+mod text;
+
+pub use error::{DecodeError, DecodeErrorKind};
+pub use reader::Reader;
+pub use seq::{LeSlice, LeSliceIter, Number, Seq, SeqIter};
+
+use alloc::vec::Vec;
+
+/// The most elements that a sequence of empty messages may claim: they take no bytes, so nothing else bounds them.
+pub const MAX_EMPTY_ELEMENTS: usize = 65_536;
+
+/// A value with a ROS 1 wire form.
+pub trait Wire: Sized + 'static {
+    /// Least number of bytes that a value takes, by which counts from peers are checked.
+    const MIN_LEN: usize;
+
+    /// The value as borrowed from received bytes or from an owned value.
+    type View<'a>;
+
+    /// A sequence of such values, borrowed likewise.
+    type Slice<'a>;
+
+    /// Appends the wire form to `out`.
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Reads a value, using the buffers of the one that is there.
+    ///
+    /// # Errors
+    /// When the bytes end early, a text is not UTF-8 or a count cannot be true. `self` is then in an unspecified
+    /// but valid state.
+    fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError>;
+
+    /// Reads a view of a value. What lies within is checked here, so that no accessor of the view fails.
+    ///
+    /// # Errors
+    /// As [`Wire::read_into`].
+    fn read_view<'a>(from: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
+
+    /// The same view, of an owned value.
+    fn view(&self) -> Self::View<'_>;
+
+    /// Appends the wire forms of all values; overridden where they can be copied at once.
+    fn write_all(values: &[Self], out: &mut Vec<u8>) {
+        values.iter().for_each(|value| value.write(out));
+    }
+
+    /// Reads `values.len()` values into those that are there; overridden where they can be copied at once.
+    ///
+    /// # Errors
+    /// As [`Wire::read_into`].
+    fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
+        values.iter_mut().try_for_each(|value| value.read_into(from))
+    }
+
+    /// Reads a view of `count` values.
+    ///
+    /// # Errors
+    /// As [`Wire::read_into`].
+    fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError>;
+
+    /// The same view, of owned values.
+    fn slice(values: &[Self]) -> Self::Slice<'_>;
+}
+
+/// The whole of `bytes` as one value.
+///
+/// # Errors
+/// As [`Wire::read_into`], and when bytes are left over.
+pub fn decode<T: Wire + Default>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let mut value = T::default();
+    decode_into(&mut value, bytes)?;
+    Ok(value)
+}
+
+/// The whole of `bytes` as one value, using the buffers of the one that is there.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_into<T: Wire>(value: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
+    let mut reader = Reader::new(bytes);
+    value.read_into(&mut reader)?;
+    reader.finish()
+}
+
+/// The whole of `bytes` as a view.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_view<T: Wire>(bytes: &[u8]) -> Result<T::View<'_>, DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let view = T::read_view(&mut reader)?;
+    reader.finish()?;
+    Ok(view)
+}
+
+/// The wire form of a value in a vector of its own.
+pub fn encode<T: Wire>(value: &T) -> Vec<u8> {
+    let mut out = Vec::new();
+    value.write(&mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+    use alloc::string::String;
+    use alloc::vec;
+
+    #[test]
+    fn numbers_are_little_endian_and_packed() {
+        assert_eq!(encode(&0x0102_0304u32), [4, 3, 2, 1]);
+        assert_eq!(encode(&-2i16), [0xfe, 0xff]);
+        assert_eq!(encode(&vec![1u16, 2]), [2, 0, 0, 0, 1, 0, 2, 0]);
+        assert_eq!(encode(&[true, false]), [1, 0]);
+        assert_eq!(encode(&Time { sec: 1, nanosec: 2 }), [1, 0, 0, 0, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn text_is_counted_and_not_terminated() {
+        assert_eq!(encode(&String::from("hé")), [3, 0, 0, 0, b'h', 0xc3, 0xa9]);
+        let error = decode::<String>(&[1, 0, 0, 0, 0xff]).unwrap_err();
+        assert_eq!(error.kind(), DecodeErrorKind::NotUtf8);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let texts = vec![String::from("a"), String::new(), String::from("ccc")];
+        assert_eq!(decode::<Vec<String>>(&encode(&texts)).unwrap(), texts);
+        let numbers = vec![1.5f64, -0.0, f64::MAX];
+        assert_eq!(decode::<Vec<f64>>(&encode(&numbers)).unwrap(), numbers);
+    }
+
+    #[test]
+    fn a_view_of_bytes_equals_the_view_of_the_value() {
+        let texts = vec![String::from("a"), String::from("bb")];
+        let bytes = encode(&texts);
+        let view = decode_view::<Vec<String>>(&bytes).unwrap();
+        assert!(view.iter().eq(texts.view().iter()));
+        assert_eq!((view.len(), view.get(1), view.get(2)), (2, Some("bb"), None));
+    }
+
+    #[test]
+    fn numbers_are_seen_at_any_alignment() {
+        let bytes = encode(&vec![7u32, 8]);
+        let mut shifted = vec![0u8];
+        shifted.extend_from_slice(&bytes);
+        let view = decode_view::<Vec<u32>>(&shifted[1..]).unwrap();
+        assert_eq!((view.to_vec(), view.get(1), view.get(2)), (vec![7, 8], Some(8), None));
+        assert!(decode_view::<Vec<u32>>(&bytes).unwrap().len() == 2);
+    }
+
+    #[test]
+    fn a_count_beyond_the_message_reserves_nothing() {
+        let claim = [0xff, 0xff, 0xff, 0xff, 1, 2];
+        for error in [
+            decode::<Vec<u8>>(&claim).map(drop).unwrap_err(),
+            decode::<Vec<String>>(&claim).map(drop).unwrap_err(),
+            decode_view::<String>(&claim).map(drop).unwrap_err(),
+        ] {
+            assert!(matches!(error.kind(), DecodeErrorKind::CountBeyondMessage { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_end_early_or_late_are_refused() {
+        assert_eq!(
+            decode::<u32>(&[1, 2]).unwrap_err().kind(),
+            DecodeErrorKind::Truncated { needed: 4, left: 2 }
+        );
+        assert_eq!(decode::<u8>(&[1, 2]).unwrap_err().kind(), DecodeErrorKind::TrailingBytes { count: 1 });
+    }
+
+    #[test]
+    fn an_error_names_the_field_from_the_outside_in() {
+        let error = DecodeError::from(DecodeErrorKind::NotUtf8).within("frame_id").within("header");
+        assert_eq!(alloc::format!("{error}"), "field header.frame_id: text is not UTF-8");
+    }
+
+    #[test]
+    fn the_buffers_of_the_value_that_is_there_are_used_again() {
+        let mut value = vec![0u8; 100];
+        let place = value.as_ptr();
+        decode_into(&mut value, &encode(&vec![9u8; 50])).unwrap();
+        assert_eq!((value.as_ptr(), value.len()), (place, 50));
+    }
+}

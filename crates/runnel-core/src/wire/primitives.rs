@@ -1,0 +1,131 @@
+//! Wire forms of numbers, truth values and time.
+
+use super::{DecodeError, LeSlice, Reader, Seq, Wire};
+use crate::time::{Duration, Time};
+use alloc::vec::Vec;
+
+/// Numbers of more than one byte: little-endian, seen as [`LeSlice`] in arrays.
+macro_rules! number {
+    ($($type:ty),*) => {$(
+        impl Wire for $type {
+            const MIN_LEN: usize = size_of::<$type>();
+            type View<'a> = $type;
+            type Slice<'a> = LeSlice<'a, $type>;
+
+            #[inline]
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            #[inline]
+            fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
+                *self = <$type>::from_le_bytes(from.array()?);
+                Ok(())
+            }
+            #[inline]
+            fn read_view<'a>(from: &mut Reader<'a>) -> Result<$type, DecodeError> {
+                Ok(<$type>::from_le_bytes(from.array()?))
+            }
+            fn view(&self) -> $type {
+                *self
+            }
+            fn write_all(values: &[Self], out: &mut Vec<u8>) {
+                out.extend_from_slice(LeSlice::from_numbers(values).as_bytes());
+            }
+            fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
+                let bytes = from.take(size_of_val(values))?;
+                let (elements, _) = bytes.as_chunks();
+                values.iter_mut().zip(elements).for_each(|(value, bytes)| *value = <$type>::from_le_bytes(*bytes));
+                Ok(())
+            }
+            fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
+                Ok(LeSlice::from_wire(from.take(count.saturating_mul(size_of::<$type>()))?))
+            }
+            fn slice(values: &[Self]) -> Self::Slice<'_> {
+                LeSlice::from_numbers(values)
+            }
+        }
+    )*};
+}
+number!(i16, u16, i32, u32, i64, u64, f32, f64);
+
+impl Wire for u8 {
+    const MIN_LEN: usize = 1;
+    type View<'a> = u8;
+    type Slice<'a> = &'a [u8];
+
+    #[inline]
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(*self);
+    }
+    #[inline]
+    fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
+        [*self] = from.array()?;
+        Ok(())
+    }
+    #[inline]
+    fn read_view<'a>(from: &mut Reader<'a>) -> Result<u8, DecodeError> {
+        let [byte] = from.array()?;
+        Ok(byte)
+    }
+    fn view(&self) -> u8 {
+        *self
+    }
+    fn write_all(values: &[Self], out: &mut Vec<u8>) {
+        out.extend_from_slice(values);
+    }
+    fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
+        values.copy_from_slice(from.take(values.len())?);
+        Ok(())
+    }
+    fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<&'a [u8], DecodeError> {
+        from.take(count)
+    }
+    fn slice(values: &[Self]) -> &[u8] {
+        values
+    }
+}
+
+/// Values read through another type of the same size, element by element in arrays.
+macro_rules! through {
+    ($type:ty, $wire:ty, $to:expr, $from:expr) => {
+        impl Wire for $type {
+            const MIN_LEN: usize = <$wire as Wire>::MIN_LEN;
+            type View<'a> = $type;
+            type Slice<'a> = Seq<'a, $type>;
+
+            #[inline]
+            fn write(&self, out: &mut Vec<u8>) {
+                let to: fn(&$type) -> $wire = $to;
+                to(self).write(out);
+            }
+            #[inline]
+            fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
+                *self = Self::read_view(from)?;
+                Ok(())
+            }
+            #[inline]
+            fn read_view<'a>(from: &mut Reader<'a>) -> Result<$type, DecodeError> {
+                let back: fn($wire) -> $type = $from;
+                Ok(back(<$wire>::read_view(from)?))
+            }
+            fn view(&self) -> $type {
+                *self
+            }
+            fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
+                Seq::read(from, count)
+            }
+            fn slice(values: &[Self]) -> Self::Slice<'_> {
+                Seq::from_values(values)
+            }
+        }
+    };
+}
+through!(i8, u8, |value| *value as u8, |byte| byte as i8);
+through!(bool, u8, |value| u8::from(*value), |byte| byte != 0);
+through!(Time, u64, |time| u64::from(time.sec as u32) | u64::from(time.nanosec) << 32, |bits| Time {
+    sec: bits as u32 as i32,
+    nanosec: (bits >> 32) as u32
+});
+through!(Duration, u64, |length| u64::from(length.sec as u32) | u64::from(length.nanosec) << 32, |bits| {
+    Duration { sec: bits as u32 as i32, nanosec: (bits >> 32) as u32 }
+});

@@ -1,0 +1,30 @@
+//! Messages as people write and read them: YAML as rostopic prints and takes it, JSON, and CSV.
+//!
+//! [`to_yaml`] prints what `rostopic echo` prints, to the byte, with two exceptions: `char[]`, which rostopic shows as
+//! a Python byte string, is a list of numbers as every other array; and times are as the wire has them, where rostopic
+//! brings those that lie in no nested message to less than a second of nanoseconds.
+//!
+//! [`from_yaml`] takes what `rostopic pub` takes, and all that [`to_yaml`] prints unabridged, which rostopic does not
+//! (`nan`, `1e+16`, text outside ASCII). It does not take what rostopic takes by accident: `true` for a number, 2 for
+//! a truth value, a field given twice; nor base sixty (`12:30`), `<<` and `!!binary`.
+//!
+//! Nothing in a text is evaluated, and what a text may become is bounded: its own length ([`MAX_TEXT`]) and the
+//! memory of the message, however often an alias names an anchor.
+
+mod csv;
+mod error;
+mod implicit;
+mod json;
+mod number;
+mod print;
+mod read;
+mod text;
+
+pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
+pub use error::{YamlError, YamlErrorKind};
+pub use json::{field_to_json, to_json};
+pub use print::{YamlOptions, field_to_yaml, to_yaml};
+pub use read::{MAX_NESTING, MAX_TEXT, from_json, from_yaml, from_yaml_args};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Messages as `rostopic echo` prints them.
+
+use super::number::{duration, float, time, truth};
+use super::text::{field_text, item_text};
+use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
+use crate::schema::{Arity, Element, Field, Primitive};
+use std::fmt::Write;
+
+/// How to print a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct YamlOptions {
+    /// Only say of arrays what they are, as `rostopic echo --noarr`: `"<array type: float32, length: 3>"`. As there,
+    /// the type of an array of fixed length reads `float64[36`.
+    pub no_arr: bool,
+    /// Only say of strings how long they are, as `rostopic echo --nostr`: `"<string length: 5>"`. As there, strings
+    /// within arrays of messages are printed.
+    pub no_str: bool,
+    /// Print so many elements of an array and so many characters of a string, and `...` for the rest, as
+    /// `ros2 topic echo` does; `None` to print all.
+    pub truncate: Option<usize>,
+}
+
+/// The message as `rostopic echo` prints it, without a line break at the end. Empty for a message without fields.
+pub fn to_yaml(message: &DynamicMessage, options: &YamlOptions) -> String {
+    value_to_yaml(ValueRef::Message(message), options)
+}
+
+/// One field or element, by its path, as `rostopic echo /topic/path` prints it: a list of messages, a time or a
+/// duration begins with a line break.
+///
+/// # Errors
+/// When the path leads nowhere.
+pub fn field_to_yaml(
+    message: &DynamicMessage,
+    path: &str,
+    options: &YamlOptions,
+) -> Result<String, DynamicError> {
+    Ok(value_to_yaml(message.get(path)?, options))
+}
+
+fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
+    let mut printer = Printer { options: *options, out: String::new() };
+    match value {
+        ValueRef::Message(message) => printer.message(message, 0),
+        value => printer.value(value, 0),
+    }
+    printer.out
+}
+
+struct Printer {
+    options: YamlOptions,
+    out: String,
+}
+
+impl Printer {
+    /// The fields of a message, each on lines of its own.
+    fn message(&mut self, message: &DynamicMessage, indent: usize) {
+        for (index, (field, value)) in message.fields().enumerate() {
+            if index > 0 {
+                self.line(indent);
+            } else {
+                self.indent(indent);
+            }
+            self.out.push_str(&field.name);
+            self.out.push_str(": ");
+            match abbreviated(field, value, &self.options) {
+                Some(text) => self.put(format_args!("\"{text}\"")),
+                None => self.value(value.view(), indent + 2),
+            }
+        }
+    }
+
+    fn value(&mut self, value: ValueRef<'_>, indent: usize) {
+        match value {
+            ValueRef::String(text) => self.out.push_str(&field_text(&truncated(text, self.options.truncate))),
+            ValueRef::Time(value) => self.seconds(time(value), indent),
+            ValueRef::Duration(value) => self.seconds(duration(value), indent),
+            ValueRef::Message(message) => {
+                self.out.push('\n');
+                self.message(message, indent);
+            }
+            ValueRef::Array(array) => self.array(array, indent),
+            number => self.out.push_str(&number_text(number)),
+        }
+    }
+
+    fn seconds(&mut self, (secs, nsecs): (i64, i64), indent: usize) {
+        self.line(indent);
+        self.put(format_args!("secs: {secs}"));
+        self.line(indent);
+        self.put(format_args!("nsecs: {nsecs:9}"));
+    }
+
+    fn array(&mut self, array: &Array, indent: usize) {
+        match array {
+            _ if array.is_empty() => self.out.push_str("[]"),
+            Array::String(_) | Array::Time(_) | Array::Duration(_) | Array::Message(_) => {
+                self.block(array, indent)
+            }
+            _ => self.flow(array),
+        }
+    }
+
+    /// Elements that take a line or more each.
+    fn block(&mut self, array: &Array, indent: usize) {
+        let shown = self.shown(array);
+        let plain = YamlOptions { no_arr: false, no_str: false, ..self.options };
+        let options = std::mem::replace(&mut self.options, plain);
+        for value in array.iter().take(shown) {
+            self.line(indent);
+            self.out.push_str("- ");
+            match value {
+                ValueRef::String(text) => self.item(&truncated(text, self.options.truncate), indent),
+                value => self.value(value, indent + 2),
+            }
+        }
+        if shown < array.len() {
+            self.line(indent);
+            self.out.push_str("- '...'");
+        }
+        self.options = options;
+    }
+
+    /// A text that is an element; it may go over several lines.
+    fn item(&mut self, text: &str, indent: usize) {
+        for (index, line) in item_text(text).lines().enumerate() {
+            if index > 0 {
+                self.line(indent);
+            }
+            self.out.push_str(line);
+        }
+    }
+
+    /// Numbers on one line.
+    fn flow(&mut self, array: &Array) {
+        let shown = self.shown(array);
+        for (index, value) in array.iter().take(shown).enumerate() {
+            self.out.push_str(if index == 0 { "[" } else { ", " });
+            self.out.push_str(&number_text(value));
+        }
+        self.out.push_str(match (shown < array.len(), shown) {
+            (false, _) => "]",
+            (true, 0) => "['...']",
+            (true, _) => ", '...']",
+        });
+    }
+
+    fn shown(&self, array: &Array) -> usize {
+        self.options.truncate.unwrap_or(usize::MAX).min(array.len())
+    }
+
+    fn line(&mut self, indent: usize) {
+        self.out.push('\n');
+        self.indent(indent);
+    }
+
+    fn indent(&mut self, indent: usize) {
+        self.out.extend(std::iter::repeat_n(' ', indent));
+    }
+
+    fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.out.write_fmt(arguments);
+    }
+}
+
+/// A number or truth value; empty for anything else.
+pub(super) fn number_text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Bool(value) => truth(value).into(),
+        ValueRef::Int(value) => value.to_string(),
+        ValueRef::UInt(value) => value.to_string(),
+        ValueRef::F32(value) => float(value.into()),
+        ValueRef::F64(value) => float(value),
+        _ => String::new(),
+    }
+}
+
+/// What stands for a field that is not to be printed; `None` if it is.
+pub(super) fn abbreviated(field: &Field, value: &Value, options: &YamlOptions) -> Option<String> {
+    let text = matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)));
+    match (field.arity, value) {
+        (Arity::One, Value::String(value)) if options.no_str => {
+            Some(format!("<string length: {}>", value.chars().count()))
+        }
+        (arity, Value::Array(array))
+            if options.no_arr || (options.no_str && text && arity == Arity::Unbounded) =>
+        {
+            Some(format!("<array type: {}, length: {}>", array_type(field), array.len()))
+        }
+        _ => None,
+    }
+}
+
+/// The type of an array field without the brackets at its end, which rostopic strips one by one.
+fn array_type(field: &Field) -> String {
+    let spelled = match (&field.element, field.arity) {
+        (Element::Message(name), Arity::Fixed(len)) => format!("{name}[{len}]"),
+        (Element::Message(name), _) => name.to_string(),
+        (Element::Primitive(_), _) => field.spelling.clone(),
+    };
+    spelled.trim_end_matches(['[', ']']).to_owned()
+}
+
+/// A text cut after `most` characters.
+pub(super) fn truncated(text: &str, most: Option<usize>) -> std::borrow::Cow<'_, str> {
+    match most.and_then(|most| text.char_indices().nth(most)) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}

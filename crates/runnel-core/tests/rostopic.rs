@@ -1,0 +1,125 @@
+//! Messages and command lines against what ROS Noetic's own tools make of them: `data/rostopic.json`, written by
+//! `data/make_vectors.py`.
+#![cfg(feature = "std")]
+
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::schema::{Schema, TypeName};
+use runnel_core::time::Time;
+use runnel_core::yaml::{
+    YamlOptions, from_json, from_yaml, from_yaml_args, plot_header, plot_row, to_json, to_yaml,
+};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the vectors take for the current time.
+const NOW: Time = Time { sec: 100, nanosec: 5 };
+
+struct Vectors {
+    json: Json,
+    schemas: BTreeMap<String, Arc<Schema>>,
+}
+
+impl Vectors {
+    fn read() -> Self {
+        let json: Json = serde_json::from_str(include_str!("data/rostopic.json")).unwrap();
+        let definitions = json["definitions"].as_object().unwrap();
+        let schema = |(name, text): (&String, &Json)| {
+            let parsed = Schema::from_full_text(&TypeName::parse(name).unwrap(), text.as_str().unwrap());
+            (name.clone(), parsed.unwrap())
+        };
+        let schemas = definitions.iter().map(schema).collect();
+        Self { json, schemas }
+    }
+
+    fn entries(&self, list: &str) -> impl Iterator<Item = (&Json, &Arc<Schema>)> {
+        let entries = self.json[list].as_array().unwrap();
+        entries.iter().map(|entry| (entry, &self.schemas[entry["type"].as_str().unwrap()]))
+    }
+
+    /// All messages of the `echo` vectors, decoded.
+    fn messages(&self) -> impl Iterator<Item = (&Json, DynamicMessage)> {
+        self.entries("echo").map(|(entry, schema)| {
+            let bytes = unhex(entry["wire"].as_str().unwrap());
+            (entry, DynamicMessage::decode(schema, &bytes).unwrap())
+        })
+    }
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digit = |c: u8| char::from(c).to_digit(16).unwrap() as u8;
+    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+#[test]
+fn messages_are_printed_as_rostopic_echo_prints_them() {
+    let vectors = Vectors::read();
+    let mut count = 0;
+    for (entry, message) in vectors.messages() {
+        let expected = entry["echo"].as_str().unwrap();
+        assert_eq!(to_yaml(&message, &YamlOptions::default()), expected);
+        let check = |option: &str, options: YamlOptions| {
+            assert_eq!(
+                to_yaml(&message, &options),
+                entry[option].as_str().unwrap_or(expected),
+                "with {option}"
+            );
+        };
+        check("noarr", YamlOptions { no_arr: true, ..YamlOptions::default() });
+        check("nostr", YamlOptions { no_str: true, ..YamlOptions::default() });
+        count += 1;
+    }
+    assert!(count > 300, "{count} vectors");
+}
+
+#[test]
+fn tables_for_plotting_are_those_of_rostopic_echo() {
+    let vectors = Vectors::read();
+    let plotted = vectors.messages().filter(|(entry, _)| entry["plot"].is_array());
+    let mut count = 0;
+    for (entry, message) in plotted {
+        let header = entry["plot"][0].as_str().unwrap();
+        // rostopic leaves a comma behind where there is nothing to plot.
+        assert_eq!(plot_header(&message), header.trim_end_matches(','));
+        let row = entry["plot"][1].as_str().unwrap();
+        let nothing = header.ends_with(',');
+        assert_eq!(plot_row(&message, NOW), if nothing { row.trim_end_matches(',') } else { row });
+        count += 1;
+    }
+    assert!(count > 30, "{count} vectors");
+}
+
+#[test]
+fn a_decoded_message_is_encoded_to_the_same_bytes() {
+    for (entry, message) in Vectors::read().messages() {
+        assert_eq!(message.to_bytes(), unhex(entry["wire"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn what_is_printed_is_read_back() {
+    for (entry, message) in Vectors::read().messages() {
+        // Bytes are compared, since NaN does not equal itself.
+        let wire = unhex(entry["wire"].as_str().unwrap());
+        let text = to_yaml(&message, &YamlOptions::default());
+        let read = from_yaml(message.schema(), &text, NOW).map(|message| message.to_bytes());
+        assert_eq!(read.as_ref(), Ok(&wire), "{text}");
+        let text = to_json(&message).to_string();
+        let read = from_json(message.schema(), &text, NOW).map(|message| message.to_bytes());
+        assert_eq!(read.as_ref(), Ok(&wire), "{text}");
+    }
+}
+
+#[test]
+fn command_lines_are_read_as_rostopic_pub_reads_them() {
+    let vectors = Vectors::read();
+    for (entry, schema) in vectors.entries("pub") {
+        let arguments = entry["arguments"].as_array().unwrap().iter().map(|text| text.as_str().unwrap());
+        let arguments: Vec<&str> = arguments.collect();
+        let read = from_yaml_args(schema, &arguments, NOW).map(|message| message.to_bytes());
+        match entry["wire"].as_str() {
+            Some(wire) => assert_eq!(read, Ok(unhex(wire)), "{} {arguments:?}", entry["type"]),
+            None => assert!(read.is_err(), "{} {arguments:?}", entry["type"]),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Reads the definitions that code is to be generated for.
+
+use runnel_core::schema::{
+    DefinitionFile, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName, definition_files,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Code cannot be generated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GenerateError {
+    /// A definition is wrong, or names one that is nowhere.
+    Definition(ResolveError),
+    /// A folder or file cannot be read or written.
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// Two types of a package come to the same name in Rust.
+    SameName {
+        /// The package.
+        package: String,
+        /// The name.
+        name: String,
+    },
+    /// There is no `OUT_DIR`: this is not a build script.
+    NotABuildScript,
+}
+
+impl GenerateError {
+    pub(crate) fn folder(path: &Path, error: &io::Error) -> Self {
+        Self::Folder { path: path.to_owned(), reason: error.to_string() }
+    }
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Definition(error) => error.fmt(f),
+            Self::Folder { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Self::SameName { package, name } => {
+                write!(f, "package {package} has two types that are both named {name} in Rust")
+            }
+            Self::NotABuildScript => f.write_str("OUT_DIR is not set: runnel_gen runs in build scripts only"),
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+/// What code is to be generated for.
+pub(crate) struct Interfaces {
+    pub(crate) packages: BTreeMap<String, Package>,
+    /// All types of these packages; others are those of `::runnel::msgs`.
+    pub(crate) own: BTreeSet<TypeName>,
+}
+
+/// The types of one package.
+#[derive(Default)]
+pub(crate) struct Package {
+    pub(crate) messages: Vec<Arc<Schema>>,
+    pub(crate) services: Vec<ServiceSchema>,
+}
+
+impl Interfaces {
+    /// Reads the packages in some folders, which may name the standard ones.
+    pub(crate) fn collect(folders: &[PathBuf], standard: Option<&Path>) -> Result<Self, Vec<GenerateError>> {
+        let mut library = Library::new();
+        for folder in folders {
+            library.add_folder(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
+        }
+        let messages: Vec<TypeName> = library.names(Kind::Message).cloned().collect();
+        let services: Vec<TypeName> = library.names(Kind::Service).cloned().collect();
+        if let Some(standard) = standard {
+            library.add_folder(standard).map_err(|error| vec![GenerateError::folder(standard, &error)])?;
+        }
+        let mut interfaces = Self { packages: BTreeMap::new(), own: messages.iter().cloned().collect() };
+        let mut errors = Vec::new();
+        for name in &messages {
+            match library.message(name) {
+                Ok(schema) => interfaces.package(name).messages.push(schema),
+                Err(error) => errors.push(error),
+            }
+        }
+        for name in &services {
+            match library.service(name) {
+                Ok(service) => interfaces.package(name).services.push(service),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(interfaces) } else { Err(distinct(errors)) }
+    }
+
+    fn package(&mut self, name: &TypeName) -> &mut Package {
+        self.packages.entry(name.package.clone()).or_default()
+    }
+}
+
+/// One file's error shows in every type that names it: each is told once.
+fn distinct(errors: Vec<ResolveError>) -> Vec<GenerateError> {
+    let mut distinct = Vec::new();
+    for error in errors.into_iter().map(GenerateError::Definition) {
+        if !distinct.contains(&error) {
+            distinct.push(error);
+        }
+    }
+    distinct
+}
+
+/// True if nothing but numbers is in a message, at any depth and outside arrays.
+pub(crate) fn is_plain(schema: &Schema) -> bool {
+    use runnel_core::schema::{Arity, Element, Primitive};
+    schema.def.fields.iter().zip(&schema.parts).all(|(field, part)| {
+        let is_text =
+            matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)));
+        field.arity == Arity::One && !is_text && part.as_deref().is_none_or(is_plain)
+    })
+}
+
+/// The definitions below a folder as a Rust slice of `Definition { kind, name, text }`.
+pub(crate) fn definition_list(folder: &Path) -> Result<String, Vec<GenerateError>> {
+    let files = definition_files(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
+    let mut list = String::from("&[\n");
+    for DefinitionFile { kind, name, path } in files {
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| vec![GenerateError::folder(&path, &error)])?;
+        // Writing to a string does not fail.
+        let _ = writeln!(list, "Definition {{ kind: Kind::{kind:?}, name: \"{name}\", text: {text:?} }},");
+    }
+    list.push_str("]\n");
+    Ok(list)
+}

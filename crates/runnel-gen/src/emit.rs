@@ -1,0 +1,164 @@
+//! Writes the Rust code of packages. What a message type is made of stands in `runnel_core::message!`; here it is
+//! only called.
+
+use crate::collect::{GenerateError, Interfaces, Package, is_plain};
+use crate::docs::Comments;
+use crate::{names, values};
+use runnel_core::schema::{Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName};
+use std::collections::{BTreeSet, HashSet};
+
+/// A module for each package.
+pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateError>> {
+    let mut out = String::from("// Written by runnel-gen; changes are lost with the next build.\n\n");
+    let mut errors = Vec::new();
+    for (name, package) in &interfaces.packages {
+        errors.extend(same_names(name, package));
+        let module = Module { package: name, own: &interfaces.own };
+        out.push_str(&format!("/// The package `{name}`.\npub mod {} {{\n", names::module(name)));
+        package.messages.iter().for_each(|schema| out.push_str(&module.message(schema)));
+        package.services.iter().for_each(|service| out.push_str(&module.service(service)));
+        out.push_str("}\n\n");
+    }
+    if errors.is_empty() { Ok(out) } else { Err(errors) }
+}
+
+/// An error for each name that two types of a package would have.
+fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
+    let messages = package.messages.iter().map(|schema| &schema.def.name);
+    let services = package.services.iter();
+    let services =
+        services.flat_map(|service| [&service.name, &service.request.def.name, &service.response.def.name]);
+    let mut taken = HashSet::new();
+    let names = messages.chain(services).map(|name| names::type_name(&name.name));
+    let twice = names.filter(|name| !taken.insert(name.clone()));
+    twice.map(|name| GenerateError::SameName { package: package_name.to_owned(), name }).collect()
+}
+
+/// Writes the types of one package.
+struct Module<'a> {
+    package: &'a str,
+    own: &'a BTreeSet<TypeName>,
+}
+
+impl Module<'_> {
+    fn service(&self, service: &ServiceSchema) -> String {
+        let parts = [&service.request, &service.response].map(|part| self.message(part));
+        let [request, response] = [&service.request, &service.response].map(|part| type_name(&part.def));
+        let ServiceSchema { name, md5, .. } = service;
+        format!(
+            "::runnel::core::service! {{\n/// The service `{name}`.\n{}({request}) -> {response}, \"{name}\", \
+             \"{md5}\"\n}}\n\n{}",
+            names::type_name(&name.name),
+            parts.concat()
+        )
+    }
+
+    fn message(&self, schema: &Schema) -> String {
+        let def = &schema.def;
+        let comments = Comments::read(&def.text);
+        let fields = names::fields(def.fields.iter().map(|field| field.name.as_str()));
+        let default = default_impl(def, &fields);
+        format!(
+            "::runnel::core::message! {{\n{}{}{} {{\n{}}}\n\"{}\", \"{}\", header: {}, {:?}\n}}\n{}{}\n",
+            summary(def, &comments),
+            if default.is_empty() { "#[derive(Default)]\n" } else { "" },
+            head(schema),
+            self.fields(def, &fields, &comments),
+            def.name,
+            schema.md5,
+            def.has_header(),
+            schema.full_text,
+            default,
+            constants(def, &comments),
+        )
+    }
+
+    fn fields(&self, def: &MessageDef, names: &[String], comments: &Comments) -> String {
+        let line = |(field, name): (&Field, &String)| {
+            let doc = doc(comments, &field.name, &field.spelling);
+            let element = self.element_type(&field.element);
+            format!("{doc}{name} \"{}\": {},\n", field.name, values::field_type(&element, field.arity))
+        };
+        def.fields.iter().zip(names).map(line).collect()
+    }
+
+    fn element_type(&self, element: &Element) -> String {
+        match element {
+            Element::Primitive(primitive) => values::primitive_type(*primitive).to_owned(),
+            Element::Message(name) => {
+                let type_name = names::type_name(&name.name);
+                let module = names::module(&name.package);
+                match self.own.contains(name) {
+                    true if name.package == self.package => type_name,
+                    true => format!("super::{module}::{type_name}"),
+                    false => format!("::runnel::msgs::{module}::{type_name}"),
+                }
+            }
+        }
+    }
+}
+
+/// What leads the fields: the name, and that of the view if it has one of its own.
+fn head(schema: &Schema) -> String {
+    let name = type_name(&schema.def);
+    if is_plain(schema) { format!("plain {name}") } else { format!("{name} as {name}View") }
+}
+
+fn type_name(def: &MessageDef) -> String {
+    names::type_name(&def.name.name)
+}
+
+fn summary(def: &MessageDef, comments: &Comments) -> String {
+    let of_file = comments.summary.as_ref().map(|text| format!("///\n/// {text}\n"));
+    format!("/// `{}`.\n{}", def.name, of_file.unwrap_or_default())
+}
+
+/// A field's or constant's documentation: its comment, or how its type is spelled.
+fn doc(comments: &Comments, name: &str, spelling: &str) -> String {
+    match comments.of(name).filter(|text| !text.is_empty()) {
+        Some(text) => format!("/// {text}\n"),
+        None => format!("/// `{spelling}`.\n"),
+    }
+}
+
+fn constants(def: &MessageDef, comments: &Comments) -> String {
+    if def.constants.is_empty() {
+        return String::new();
+    }
+    let names = names::constants(def.constants.iter().map(|constant| constant.name.as_str()));
+    let lines: String = def
+        .constants
+        .iter()
+        .zip(names)
+        .map(|(constant, name)| {
+            let doc = doc(comments, &constant.name, &constant.spelling);
+            let (type_name, value) = values::constant(constant);
+            format!("{doc}pub const {name}: {type_name} = {value};\n")
+        })
+        .collect();
+    format!("impl {} {{\n{lines}}}\n", type_name(def))
+}
+
+/// The `Default` of a message for which it cannot be derived; otherwise nothing.
+fn default_impl(def: &MessageDef, names: &[String]) -> String {
+    let defaults: Vec<Option<String>> =
+        def.fields.iter().map(|field| values::default(field, primitive(&field.element))).collect();
+    if defaults.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let derived = || String::from("::core::default::Default::default()");
+    let fields = names.iter().zip(defaults);
+    let fields: String =
+        fields.map(|(name, value)| format!("{name}: {},\n", value.unwrap_or_else(derived))).collect();
+    format!(
+        "impl ::core::default::Default for {} {{\nfn default() -> Self {{\nSelf {{\n{fields}}}\n}}\n}}\n",
+        type_name(def)
+    )
+}
+
+fn primitive(element: &Element) -> Option<Primitive> {
+    match element {
+        Element::Primitive(primitive) => Some(*primitive),
+        Element::Message(_) => None,
+    }
+}

@@ -1,0 +1,62 @@
+//! Builds and runs a crate as a user would write it, and looks at what a wrong definition tells its author.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const CRATE_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/user_crate");
+
+/// A copy of the user's crate beside the build's other files, with the versions that this workspace is locked to.
+fn copy_of_user_crate(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    copy(Path::new(CRATE_FOLDER), &folder);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    // The folders share what is built, by which their packages are told apart only by name.
+    let manifest = manifest.replace("user_crate", name).replace("CRATES", crates.to_str().unwrap());
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::copy(crates.join("../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Both tests share what the crate's dependencies were built to.
+fn cargo(folder: &Path, arguments: &[&str]) -> Output {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user_crate_target");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments).arg("--offline").current_dir(folder).env("CARGO_TARGET_DIR", target);
+    cargo.output().unwrap()
+}
+
+#[test]
+fn a_users_crate_builds_without_warnings_and_runs() {
+    let folder = copy_of_user_crate("user_crate");
+    let output = cargo(&folder, &["run"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_wrong_definition_fails_the_build_and_says_where() {
+    let folder = copy_of_user_crate("wrong_user_crate");
+    fs::write(folder.join("interfaces/my_msgs/msg/Inner.msg"), "string text\nuint8[ data\n").unwrap();
+    fs::write(folder.join("interfaces/other_msgs/msg/Plain.msg"), "nowhere_msgs/Foo a\n").unwrap();
+    let output = cargo(&folder, &["build"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(text.contains("Inner.msg:2:7: expected a size of at most 16777216, found "), "{text}");
+    assert!(text.contains("no nowhere_msgs/Foo.msg is known, which other_msgs/Plain names"), "{text}");
+    let told = text.lines().filter(|line| line.starts_with("error: ") && line.contains("Inner.msg")).count();
+    assert_eq!(told, 1, "{text}");
+}

@@ -1,0 +1,64 @@
+//! Uses the generated types; fails if one is not what its definition says.
+
+runnel::include_interfaces!();
+
+use my_msgs::{Ask, AskRequest, CountActionGoal, Everything, EverythingView, Inner, Nothing};
+use runnel::core::wire::{Wire, decode, decode_view, encode};
+use runnel::core::{Message, Service};
+use runnel::msgs::geometry_msgs::Point;
+
+fn defaults_are_those_of_the_file() {
+    let value = Everything::default();
+    assert_eq!((value.five, value.zero, value.yes, value.ratio), (5, 0, true, 0.5));
+    assert_eq!((value.wide.as_str(), value.few.as_slice()), ("dé \"f\"", [1, 2].as_slice()));
+    assert_eq!(value.texts, ["a", "b # c"]);
+    assert_eq!(value.many, [0.0; 40]);
+}
+
+fn constants_are_those_of_the_file() {
+    assert_eq!((Everything::LEVEL, Everything::MOST, Everything::LOWER_CASE), (-1, u64::MAX, -1));
+    assert_eq!((Everything::INFINITE, Everything::PI), (f32::INFINITY, "3.14159".parse().unwrap()));
+    assert_eq!((Everything::HASH, Everything::YES), ("a # b", true));
+}
+
+fn values_go_round() {
+    let inner = Inner { text: "t".into(), data: vec![1, 2] };
+    let value = Everything {
+        inners: vec![inner.clone(), Inner::default()],
+        two: [Inner::default(), inner],
+        plain: other_msgs::Plain { a: 1, b: true },
+        points: [Point { x: 1.0, y: 0.0, z: 0.0 }; 3],
+        type_: "type".into(),
+        self_: "self".into(),
+        ..Everything::default()
+    };
+    let bytes = encode(&value);
+    assert_eq!(decode::<Everything>(&bytes).unwrap(), value);
+    let view: EverythingView<'_> = decode_view::<Everything>(&bytes).unwrap();
+    assert_eq!(format!("{view:?}"), format!("{:?}", value.view()));
+    assert_eq!(view.two.get(1).unwrap().text, "t");
+    let error = decode::<Everything>(&bytes[..20]).unwrap_err();
+    assert_eq!(error.to_string(), "field inner.data: message ends early: 4 bytes needed, 0 left");
+}
+
+fn sequences_of_nothing_are_bounded() {
+    let nothings = vec![Nothing {}; 3];
+    assert_eq!(decode::<Vec<Nothing>>(&encode(&nothings)).unwrap(), nothings);
+    assert!(decode::<my_msgs::String>(&[0xff; 4]).is_err());
+}
+
+fn services_and_actions_have_their_parts() {
+    assert_eq!((Ask::TYPE, AskRequest::TYPE), ("my_msgs/Ask", "my_msgs/AskRequest"));
+    assert!(!<Ask as Service>::Response::default().success);
+    assert_eq!((CountActionGoal::TYPE, CountActionGoal::HAS_HEADER), ("my_msgs/CountActionGoal", true));
+    assert_eq!(CountActionGoal::default().goal.order, 0);
+    assert_eq!(other_msgs::Back::default().text.string.text, "");
+}
+
+fn main() {
+    defaults_are_those_of_the_file();
+    constants_are_those_of_the_file();
+    values_go_round();
+    sequences_of_nothing_are_bounded();
+    services_and_actions_have_their_parts();
+}

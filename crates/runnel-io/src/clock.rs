@@ -1,0 +1,18 @@
+//! The clocks, read here and passed to engines as arguments.
+
+use runnel_core::time::{Instant, Time};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Now on the clock that never steps (`CLOCK_MONOTONIC`).
+pub fn monotonic() -> Instant {
+    Instant(nanos(clock_gettime(ClockId::Monotonic)) as u64)
+}
+
+/// Now by the wall clock, as messages carry it.
+pub fn realtime() -> Time {
+    Time::from_nanos(nanos(clock_gettime(ClockId::Realtime)))
+}
+
+fn nanos(time: Timespec) -> i64 {
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}

@@ -1,0 +1,37 @@
+//! What this host and process are called, and randomness.
+
+use std::io;
+
+/// The host's name, as `hostname` prints it.
+pub fn name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The process id.
+pub fn pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// Has the kernel kill this process when the thread that started it ends, so that nothing is left behind even where
+/// the parent is killed itself. It holds for the program that this process becomes by `exec` as well.
+///
+/// # Errors
+/// None on any supported kernel.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
+}
+
+/// How many descriptors this process may have open now; `None` if there is no limit.
+pub fn descriptor_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+/// Sixty-four random bits of the kernel.
+///
+/// # Errors
+/// When the kernel gives none, which no supported one does.
+pub fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(bytes))
+}

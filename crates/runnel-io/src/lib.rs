@@ -1,0 +1,15 @@
+//! The crate with system calls: an epoll reactor, TCP sockets, clocks, signals, name look-up, CPU placement.
+//!
+//! It knows nothing of ROS. Each module wraps one thing of the operating system thinly; descriptors close when
+//! their owner drops.
+
+pub mod clock;
+pub mod cpu;
+pub mod host;
+pub mod lookup;
+pub mod reactor;
+pub mod signals;
+pub mod tcp;
+
+pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};
+pub use tcp::{Listener, Stream};

@@ -1,0 +1,246 @@
+//! Waiting for many descriptors at once.
+//!
+//! Level-triggered: an event comes back until it is served, so one read per event is enough and none is made just
+//! to see that nothing is left.
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a registered descriptor is called in events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u64);
+
+/// The waker's own token, never given to others.
+const WAKER: u64 = u64::MAX;
+
+/// Most events taken from the kernel at once.
+const BATCH: usize = 64;
+
+/// What to wait for on a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Nothing but its end.
+    Nothing,
+    /// That it can be read.
+    Read,
+    /// That it can be written.
+    Write,
+    /// Both.
+    Both,
+}
+
+impl Interest {
+    fn flags(self) -> epoll::EventFlags {
+        match self {
+            Self::Nothing => epoll::EventFlags::empty(),
+            Self::Read => epoll::EventFlags::IN,
+            Self::Write => epoll::EventFlags::OUT,
+            Self::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+        }
+    }
+}
+
+/// One descriptor that is ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// Which.
+    pub token: Token,
+    /// It can be read, or has ended.
+    pub readable: bool,
+    /// It can be written, or has failed.
+    pub writable: bool,
+}
+
+/// What one wait found.
+#[derive(Debug, Default)]
+pub struct Events {
+    found: Vec<Ready>,
+}
+
+impl Events {
+    /// The ready descriptors, the waker left out.
+    pub fn iter(&self) -> impl Iterator<Item = Ready> + '_ {
+        self.found.iter().copied()
+    }
+}
+
+/// Ends a wait from another thread or a signal handler.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    eventfd: Arc<OwnedFd>,
+}
+
+impl Waker {
+    /// Ends the wait that is under way, or else the next one.
+    pub fn wake(&self) {
+        // The counter can only refuse when it is full, and then the reactor is woken already.
+        let _ = rustix::io::write(&*self.eventfd, &1u64.to_ne_bytes());
+    }
+}
+
+/// An epoll instance with a waker.
+#[derive(Debug)]
+pub struct Reactor {
+    epoll: OwnedFd,
+    waker: Waker,
+}
+
+impl Reactor {
+    /// A reactor with nothing registered.
+    ///
+    /// # Errors
+    /// When descriptors run out.
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, &eventfd, epoll::EventData::new_u64(WAKER), epoll::EventFlags::IN)?;
+        Ok(Self { epoll, waker: Waker { eventfd: Arc::new(eventfd) } })
+    }
+
+    /// The handle that ends waits.
+    pub fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// Registers a descriptor. It is forgotten when its last copy is closed.
+    ///
+    /// # Errors
+    /// When the kernel's limit on watches is reached.
+    pub fn add(&self, fd: impl AsFd, token: Token, interest: Interest) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
+    }
+
+    /// Changes what is waited for.
+    ///
+    /// # Errors
+    /// When the descriptor is not registered.
+    pub fn modify(&self, fd: impl AsFd, token: Token, interest: Interest) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
+    }
+
+    /// Waits until something is ready, the waker wakes or `timeout` is over; `None` waits for ever.
+    ///
+    /// # Errors
+    /// None in practice: a signal counts as being woken.
+    pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        events.found.clear();
+        let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
+        let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
+        let whole = timeout - rest;
+        if rest.is_zero() || !whole.is_zero() {
+            let woken = self.wait_whole(events, Some(whole))?;
+            if woken || rest.is_zero() {
+                return Ok(());
+            }
+        }
+        self.wait_rest(rest)?;
+        self.wait_whole(events, Some(Duration::ZERO)).map(drop)
+    }
+
+    /// Waits for whole milliseconds; true if anything happened.
+    fn wait_whole(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
+        let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH];
+        let found = match epoll::wait(&self.epoll, &mut buffer, timeout.map(timespec).as_ref()) {
+            Ok((found, _)) => found,
+            Err(Errno::INTR) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        };
+        for event in &*found {
+            self.note(*event, events);
+        }
+        Ok(!found.is_empty())
+    }
+
+    /// epoll counts whole milliseconds on kernels before 5.11; ppoll on the epoll descriptor counts nanoseconds on
+    /// all. What is left for epoll is then a look without waiting.
+    fn wait_rest(&self, rest: Duration) -> io::Result<()> {
+        match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(rest))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn note(&self, event: epoll::Event, events: &mut Events) {
+        let token = event.data.u64();
+        if token == WAKER {
+            let mut count = [0; 8];
+            // Emptying the counter fails only when another thread has just done it.
+            let _ = rustix::io::read(&*self.waker.eventfd, &mut count);
+            return;
+        }
+        let flags = event.flags;
+        let ended = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR);
+        events.found.push(Ready {
+            token: Token(token),
+            readable: ended || flags.contains(epoll::EventFlags::IN),
+            writable: ended || flags.contains(epoll::EventFlags::OUT),
+        });
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    const LONG: Option<Duration> = Some(Duration::from_secs(30));
+
+    fn tokens(events: &Events) -> Vec<(u64, bool, bool)> {
+        events.iter().map(|e| (e.token.0, e.readable, e.writable)).collect()
+    }
+
+    #[test]
+    fn a_readable_descriptor_is_told_until_it_is_served() {
+        let (mut near, far) = UnixStream::pair().unwrap();
+        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
+        reactor.add(&far, Token(7), Interest::Read).unwrap();
+        near.write_all(b"x").unwrap();
+        for _ in 0..2 {
+            reactor.wait(&mut events, LONG).unwrap();
+            assert_eq!(tokens(&events), [(7, true, false)]);
+        }
+    }
+
+    #[test]
+    fn interest_can_be_changed() {
+        let (near, _far) = UnixStream::pair().unwrap();
+        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
+        reactor.add(&near, Token(1), Interest::Nothing).unwrap();
+        reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(tokens(&events).is_empty());
+        reactor.modify(&near, Token(1), Interest::Both).unwrap();
+        reactor.wait(&mut events, LONG).unwrap();
+        assert_eq!(tokens(&events), [(1, false, true)]);
+    }
+
+    #[test]
+    fn another_thread_can_end_a_wait() {
+        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
+        let waker = reactor.waker().clone();
+        let thread = std::thread::spawn(move || waker.wake());
+        reactor.wait(&mut events, LONG).unwrap();
+        assert!(tokens(&events).is_empty());
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_wait_of_part_of_a_millisecond_does_not_return_early() {
+        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
+        let start = crate::clock::monotonic();
+        reactor.wait(&mut events, Some(Duration::from_micros(1500))).unwrap();
+        assert!(crate::clock::monotonic().since(start) >= Duration::from_micros(1500));
+    }
+}

@@ -1,0 +1,249 @@
+//! TCP sockets that never block.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    self, AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, SocketType, sockopt,
+};
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
+
+/// Connections that the kernel holds for us until they are accepted.
+const BACKLOG: i32 = 1024;
+
+/// How long a connection is silent before the kernel asks.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+
+/// How long it waits for an answer before it asks again.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How often it asks in vain.
+const KEEPALIVE_COUNT: u32 = 3;
+
+fn socket(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    Ok(net::socket_with(family, SocketType::STREAM, FLAGS, None)?)
+}
+
+fn to_std(address: SocketAddrAny) -> Option<SocketAddr> {
+    address.try_into().ok()
+}
+
+/// A socket that accepts connections.
+#[derive(Debug)]
+pub struct Listener {
+    fd: OwnedFd,
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Listens on `address`; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// When the address is in use or not of this host, or descriptors run out.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        let fd = socket(&address)?;
+        sockopt::set_socket_reuseaddr(&fd, true)?;
+        net::bind(&fd, &address)?;
+        net::listen(&fd, BACKLOG)?;
+        let address = to_std(net::getsockname(&fd)?).unwrap_or(address);
+        Ok(Self { fd, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes one waiting connection; `None` when none waits.
+    ///
+    /// # Errors
+    /// When descriptors or memory run out: the connection stays with the kernel.
+    pub fn accept(&self) -> io::Result<Option<(Stream, SocketAddr)>> {
+        match net::acceptfrom_with(&self.fd, FLAGS) {
+            Ok((fd, peer)) => {
+                let unknown = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+                Ok(Some((Stream { fd }, peer.and_then(to_std).unwrap_or(unknown))))
+            }
+            // A connection that ended while it waited is nobody's error.
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Stream {
+    fd: OwnedFd,
+}
+
+impl Stream {
+    /// Begins to connect; the stream is writable once that has succeeded or failed.
+    ///
+    /// # Errors
+    /// When the address cannot be reached at all, or descriptors run out.
+    pub fn connect(address: SocketAddr) -> io::Result<Self> {
+        let fd = socket(&address)?;
+        match net::connect(&fd, &address) {
+            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(Self { fd }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How the connecting ended, once the stream is writable.
+    ///
+    /// # Errors
+    /// The reason why there is no connection.
+    pub fn finish_connect(&self) -> io::Result<()> {
+        Ok(sockopt::socket_error(&self.fd)??)
+    }
+
+    /// Our address on this connection.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        to_std(net::getsockname(&self.fd)?).ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    /// Sends small messages at once instead of waiting for more.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn set_nodelay(&self) -> io::Result<()> {
+        Ok(sockopt::set_tcp_nodelay(&self.fd, true)?)
+    }
+
+    /// Has the kernel ask a silent peer whether it is there: one that lost its power is noticed within a minute,
+    /// and no process is woken for it.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn set_keepalive(&self) -> io::Result<()> {
+        sockopt::set_tcp_keepidle(&self.fd, KEEPALIVE_IDLE)?;
+        sockopt::set_tcp_keepintvl(&self.fd, KEEPALIVE_INTERVAL)?;
+        sockopt::set_tcp_keepcnt(&self.fd, KEEPALIVE_COUNT)?;
+        Ok(sockopt::set_socket_keepalive(&self.fd, true)?)
+    }
+
+    /// Has the kernel end the connection when the peer takes nothing for so long although there is something to send.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn set_send_deadline(&self, deadline: Duration) -> io::Result<()> {
+        let milliseconds = u32::try_from(deadline.as_millis()).unwrap_or(u32::MAX);
+        Ok(sockopt::set_tcp_user_timeout(&self.fd, milliseconds)?)
+    }
+
+    /// Sends what the kernel takes of `bytes` and tells how much that was; 0 when its buffer is full.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        match net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => Ok(sent),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// As [`Stream::send`], for bytes that lie in several places.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn send_vectored(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut nothing = net::SendAncillaryBuffer::default();
+        match net::sendmsg(&self.fd, slices, &mut nothing, SendFlags::NOSIGNAL) {
+            Ok(sent) => Ok(sent),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Receives into `buffer`: so many bytes, `Some(0)` when the peer has ended the stream, `None` when there is
+    /// nothing yet.
+    ///
+    /// # Errors
+    /// When the connection has failed.
+    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match net::recv(&self.fd, buffer, RecvFlags::empty()) {
+            Ok((received, _)) => Ok(Some(received)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reactor::{Events, Interest, Reactor, Token};
+
+    fn wait_for(reactor: &Reactor, token: Token) {
+        let mut events = Events::default();
+        while !events.iter().any(|ready| ready.token == token) {
+            reactor.wait(&mut events, Some(Duration::from_secs(30))).unwrap();
+        }
+    }
+
+    fn pair() -> (Stream, Stream) {
+        let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let reactor = Reactor::new().unwrap();
+        reactor.add(&listener, Token(0), Interest::Read).unwrap();
+        let near = Stream::connect(listener.address()).unwrap();
+        wait_for(&reactor, Token(0));
+        let (far, peer) = listener.accept().unwrap().unwrap();
+        assert_eq!(peer, near.local_address().unwrap());
+        near.finish_connect().unwrap();
+        (near, far)
+    }
+
+    #[test]
+    fn bytes_arrive_and_the_end_is_told() {
+        let (near, far) = pair();
+        let mut buffer = [0; 8];
+        assert_eq!(far.recv(&mut buffer).unwrap(), None);
+        assert_eq!(near.send(b"abc").unwrap(), 3);
+        let reactor = Reactor::new().unwrap();
+        reactor.add(&far, Token(1), Interest::Read).unwrap();
+        wait_for(&reactor, Token(1));
+        assert_eq!(far.recv(&mut buffer).unwrap(), Some(3));
+        drop(near);
+        wait_for(&reactor, Token(1));
+        assert_eq!(far.recv(&mut buffer).unwrap(), Some(0));
+    }
+
+    #[test]
+    fn a_full_buffer_takes_nothing_and_does_not_block() {
+        let (near, _far) = pair();
+        let block = vec![0; 1 << 20];
+        while near.send(&block).unwrap() > 0 {}
+        assert_eq!(near.send(&block).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_refused_connection_says_so() {
+        let address = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap().address();
+        let reactor = Reactor::new().unwrap();
+        let stream = Stream::connect(address).unwrap();
+        reactor.add(&stream, Token(0), Interest::Write).unwrap();
+        wait_for(&reactor, Token(0));
+        assert_eq!(stream.finish_connect().unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    }
+}

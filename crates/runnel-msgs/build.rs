@@ -1,0 +1,5 @@
+//! Generates the types of the standard packages.
+
+fn main() {
+    runnel_gen::generate_standard();
+}

@@ -1,0 +1,164 @@
+//! The connection header that opens every TCPROS connection.
+//!
+//! ```text
+//!  0       4                       (little-endian)
+//! +-------+-------+-----------+-------+-----------+
+//! | total | n     | key=value | n     | key=value | ...
+//! +-------+-------+-----------+-------+-----------+
+//! ```
+//! The total counts everything after itself. Source: the TCPROS connection header as rospy and roscpp speak it.
+
+use std::fmt;
+
+/// Longest header that is accepted, in bytes; message definitions travel in it.
+pub const MAX_HEADER: usize = 1 << 20;
+
+/// Most fields that a header may have.
+pub const MAX_FIELDS: usize = 128;
+
+/// The fields of a connection header, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionHeader {
+    fields: Vec<(String, String)>,
+}
+
+/// Why bytes are not a connection header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderError {
+    /// A field's length goes beyond the header.
+    FieldBeyondHeader {
+        /// Bytes that the field claims.
+        claimed: usize,
+        /// Bytes left in the header.
+        left: usize,
+    },
+    /// A field has no `=`.
+    FieldWithoutEquals(String),
+    /// More fields than [`MAX_FIELDS`].
+    TooManyFields,
+    /// A field that must be there is not.
+    Missing(&'static str),
+}
+
+impl fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FieldBeyondHeader { claimed, left } => {
+                write!(f, "connection header: a field claims {claimed} bytes where {left} are left")
+            }
+            Self::FieldWithoutEquals(text) => write!(f, "connection header: field {text:?} has no '='"),
+            Self::TooManyFields => write!(f, "connection header: more than {MAX_FIELDS} fields"),
+            Self::Missing(field) => write!(f, "connection header: the field '{field}' is missing"),
+        }
+    }
+}
+
+impl std::error::Error for HeaderError {}
+
+impl ConnectionHeader {
+    /// A header of these fields.
+    pub fn new<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        Self { fields: fields.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect() }
+    }
+
+    /// The header that refuses a connection and says why.
+    pub fn error(why: &str) -> Self {
+        Self::new([("error", why)])
+    }
+
+    /// The value of a field.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// The value of a field that must be there and not be empty.
+    ///
+    /// # Errors
+    /// [`HeaderError::Missing`] names the field.
+    pub fn require(&self, key: &'static str) -> Result<&str, HeaderError> {
+        self.get(key).filter(|value| !value.is_empty()).ok_or(HeaderError::Missing(key))
+    }
+
+    /// Reads the fields that follow the total length. Text that is not UTF-8 is kept with replacement characters:
+    /// definitions carry comments in other encodings.
+    ///
+    /// # Errors
+    /// When a field is malformed or there are too many.
+    pub fn parse(mut bytes: &[u8]) -> Result<Self, HeaderError> {
+        let mut fields = Vec::new();
+        while !bytes.is_empty() {
+            if fields.len() == MAX_FIELDS {
+                return Err(HeaderError::TooManyFields);
+            }
+            let (field, rest) = split_field(bytes)?;
+            fields.push(split_key(field)?);
+            bytes = rest;
+        }
+        Ok(Self { fields })
+    }
+
+    /// The bytes of the header, its total length first.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut out = vec![0; 4];
+        for (key, value) in &self.fields {
+            out.extend_from_slice(&((key.len() + 1 + value.len()) as u32).to_le_bytes());
+            out.extend_from_slice(key.as_bytes());
+            out.push(b'=');
+            out.extend_from_slice(value.as_bytes());
+        }
+        let total = (out.len() - 4) as u32;
+        out[..4].copy_from_slice(&total.to_le_bytes());
+        out
+    }
+}
+
+fn split_field(bytes: &[u8]) -> Result<(&[u8], &[u8]), HeaderError> {
+    let Some((length, rest)) = bytes.split_first_chunk() else {
+        return Err(HeaderError::FieldBeyondHeader { claimed: 4, left: bytes.len() });
+    };
+    let claimed = u32::from_le_bytes(*length) as usize;
+    rest.split_at_checked(claimed).ok_or(HeaderError::FieldBeyondHeader { claimed, left: rest.len() })
+}
+
+fn split_key(field: &[u8]) -> Result<(String, String), HeaderError> {
+    let text = String::from_utf8_lossy(field);
+    match text.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(HeaderError::FieldWithoutEquals(text.chars().take(64).collect())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_emitted_as_roscpp_does() {
+        let bytes = ConnectionHeader::new([("topic", "/a"), ("md5sum", "*")]).emit();
+        assert_eq!(bytes, b"\x18\0\0\0\x08\0\0\0topic=/a\x08\0\0\0md5sum=*");
+    }
+
+    #[test]
+    fn what_is_emitted_is_parsed() {
+        let header = ConnectionHeader::new([("a", "b=c"), ("empty", ""), ("text", "two\nlines")]);
+        let parsed = ConnectionHeader::parse(&header.emit()[4..]).unwrap();
+        assert_eq!(parsed, header);
+        assert_eq!(parsed.get("a"), Some("b=c"));
+        assert_eq!(parsed.require("empty"), Err(HeaderError::Missing("empty")));
+    }
+
+    #[test]
+    fn malformed_fields_are_refused_and_named() {
+        let parse = ConnectionHeader::parse;
+        assert_eq!(parse(b"\x05\0\0\0a=b"), Err(HeaderError::FieldBeyondHeader { claimed: 5, left: 3 }));
+        assert_eq!(parse(b"\x05\0"), Err(HeaderError::FieldBeyondHeader { claimed: 4, left: 2 }));
+        assert_eq!(parse(b"\x03\0\0\0abc"), Err(HeaderError::FieldWithoutEquals("abc".into())));
+        assert_eq!(parse(&b"\x02\0\0\0k=".repeat(MAX_FIELDS + 1)), Err(HeaderError::TooManyFields));
+    }
+
+    #[test]
+    fn text_in_another_encoding_is_tolerated() {
+        let parsed = ConnectionHeader::parse(b"\x03\0\0\0k=\xe9").unwrap();
+        assert_eq!(parsed.get("k"), Some("\u{fffd}"));
+    }
+}

@@ -1,0 +1,248 @@
+//! The requests that a server is sent.
+
+use core::fmt;
+
+use super::head::{self, ContentLength, HeadScan, HeadState};
+use super::{MAX_HEAD, MAX_HEADERS};
+
+/// A request that has come in whole: always a POST.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The path that was asked for, such as `/RPC2`.
+    pub path: String,
+    /// Whether the connection stays open after the answer.
+    pub keep_open: bool,
+    /// The bytes of the body.
+    pub body: Vec<u8>,
+}
+
+/// What has come of the bytes so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestStep {
+    /// The request is not whole: more bytes are needed.
+    Incomplete,
+    /// The client waits for `100 Continue` before it sends the body. Said once for a request.
+    Continue,
+    /// The request. Bytes after it are kept for the next one.
+    Whole(Request),
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestError {
+    /// It is no HTTP: what the parser said.
+    Malformed(httparse::Error),
+    /// The head is longer than [`MAX_HEAD`].
+    HeadTooLong,
+    /// The head has more than [`MAX_HEADERS`] fields.
+    TooManyHeaders,
+    /// Another method than POST.
+    Method(String),
+    /// No `Content-Length`.
+    NoLength,
+    /// A `Content-Length` that is no number, or two that differ.
+    BadLength,
+    /// A body longer than the limit.
+    BodyTooLong {
+        /// What the request announces, in bytes.
+        length: usize,
+        /// What is allowed, in bytes.
+        limit: usize,
+    },
+    /// A body with a `Transfer-Encoding`, such as `chunked`.
+    TransferEncoding,
+    /// A body with a `Content-Encoding`, such as `gzip`.
+    ContentEncoding,
+    /// An `Expect` of something else than `100-continue`.
+    Expectation,
+}
+
+/// The methods that HTTP defines beside POST, answered 405; any other is answered 501.
+const OTHER_METHODS: [&str; 8] = ["GET", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+
+impl RequestError {
+    /// The status line's code and words for the answer.
+    pub fn status(&self) -> (u16, &'static str) {
+        match self {
+            Self::Malformed(httparse::Error::Version) => (505, "HTTP Version Not Supported"),
+            Self::Malformed(_) | Self::BadLength => (400, "Bad Request"),
+            Self::HeadTooLong | Self::TooManyHeaders => (431, "Request Header Fields Too Large"),
+            Self::Method(method) if OTHER_METHODS.contains(&method.as_str()) => (405, "Method Not Allowed"),
+            Self::Method(_) | Self::TransferEncoding => (501, "Not Implemented"),
+            Self::NoLength => (411, "Length Required"),
+            Self::BodyTooLong { .. } => (413, "Content Too Large"),
+            Self::ContentEncoding => (415, "Unsupported Media Type"),
+            Self::Expectation => (417, "Expectation Failed"),
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(why) => write!(f, "no HTTP request: {why}"),
+            Self::HeadTooLong => write!(f, "request head longer than {MAX_HEAD} bytes"),
+            Self::TooManyHeaders => write!(f, "more than {MAX_HEADERS} header fields"),
+            Self::Method(method) => write!(f, "method {method:.16} instead of POST"),
+            Self::NoLength => f.write_str("no Content-Length"),
+            Self::BadLength => f.write_str("Content-Length is no number"),
+            Self::BodyTooLong { length, limit } => {
+                write!(f, "body of {length} bytes, only {limit} are allowed")
+            }
+            Self::TransferEncoding => f.write_str("Transfer-Encoding is not supported in requests"),
+            Self::ContentEncoding => f.write_str("Content-Encoding is not supported"),
+            Self::Expectation => f.write_str("Expect is only supported with 100-continue"),
+        }
+    }
+}
+
+impl core::error::Error for RequestError {}
+
+/// Reads the requests of one connection.
+#[derive(Debug)]
+pub struct RequestParser {
+    max_body: usize,
+    bytes: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    ExpectHead(HeadScan),
+    ExpectBody(Head),
+}
+
+#[derive(Debug)]
+struct Head {
+    path: String,
+    keep_open: bool,
+    length: usize,
+    /// The client waits for `100 Continue`, which has not been said.
+    waits: bool,
+}
+
+impl RequestParser {
+    /// A parser that refuses bodies longer than `max_body` bytes.
+    pub fn new(max_body: usize) -> Self {
+        Self { max_body, bytes: Vec::new(), state: State::ExpectHead(HeadScan::default()) }
+    }
+
+    /// Takes the next bytes of the connection. What follows a whole request is kept until that is taken with
+    /// [`Self::step`]; the caller bounds it by [`Self::buffered`].
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// How many bytes are held.
+    pub fn buffered(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// True when no byte of a next request is there.
+    pub fn is_idle(&self) -> bool {
+        self.bytes.is_empty() && matches!(self.state, State::ExpectHead(_))
+    }
+
+    /// Reads on. To be called again, until it says [`RequestStep::Incomplete`].
+    ///
+    /// Fails on a request that must be refused.
+    pub fn step(&mut self) -> Result<RequestStep, RequestError> {
+        if let State::ExpectHead(_) = self.state {
+            self.read_head()?;
+        }
+        match &mut self.state {
+            State::ExpectHead(_) => Ok(RequestStep::Incomplete),
+            State::ExpectBody(head) if self.bytes.len() >= head.length => Ok(self.take_request()),
+            State::ExpectBody(head) if head.waits => {
+                head.waits = false;
+                Ok(RequestStep::Continue)
+            }
+            State::ExpectBody(_) => Ok(RequestStep::Incomplete),
+        }
+    }
+
+    /// Goes over to the body when the head is whole.
+    fn read_head(&mut self) -> Result<(), RequestError> {
+        self.skip_empty_lines();
+        let State::ExpectHead(scan) = &mut self.state else { return Ok(()) };
+        match scan.look(&self.bytes) {
+            HeadState::Partial => Ok(()),
+            HeadState::TooLong => Err(RequestError::HeadTooLong),
+            HeadState::Whole(end) => {
+                let head = parse_head(self.bytes.get(..end).unwrap_or_default(), self.max_body)?;
+                self.bytes.drain(..end);
+                self.state = State::ExpectBody(head);
+                Ok(())
+            }
+        }
+    }
+
+    /// Some clients end a body with a line end that they do not count (RFC 9112, section 2.2).
+    fn skip_empty_lines(&mut self) {
+        let empty = self.bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        if empty > 0 {
+            self.bytes.drain(..empty);
+        }
+    }
+
+    fn take_request(&mut self) -> RequestStep {
+        let next = State::ExpectHead(HeadScan::default());
+        match core::mem::replace(&mut self.state, next) {
+            State::ExpectBody(head) => {
+                let rest = self.bytes.split_off(head.length);
+                let body = core::mem::replace(&mut self.bytes, rest);
+                RequestStep::Whole(Request { path: head.path, keep_open: head.keep_open, body })
+            }
+            State::ExpectHead(_) => RequestStep::Incomplete,
+        }
+    }
+}
+
+/// Reads a whole head, and refuses what is not served.
+fn parse_head(bytes: &[u8], max_body: usize) -> Result<Head, RequestError> {
+    let mut headers = head::no_headers();
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Partial) => return Err(RequestError::Malformed(httparse::Error::NewLine)),
+        Err(httparse::Error::TooManyHeaders) => return Err(RequestError::TooManyHeaders),
+        Err(error) => return Err(RequestError::Malformed(error)),
+    }
+    let method = request.method.unwrap_or_default();
+    if method != "POST" {
+        return Err(RequestError::Method(method.to_owned()));
+    }
+    let modern = request.version == Some(1);
+    Ok(Head {
+        path: request.path.unwrap_or_default().to_owned(),
+        keep_open: modern && !head::has_word(request.headers, "Connection", "close"),
+        length: body_length(request.headers, max_body)?,
+        waits: expects_continue(request.headers)? && modern,
+    })
+}
+
+fn body_length(headers: &[httparse::Header<'_>], limit: usize) -> Result<usize, RequestError> {
+    if head::values(headers, "Transfer-Encoding").next().is_some() {
+        return Err(RequestError::TransferEncoding);
+    }
+    if head::is_coded(headers) {
+        return Err(RequestError::ContentEncoding);
+    }
+    match head::content_length(headers) {
+        ContentLength::Absent => Err(RequestError::NoLength),
+        ContentLength::Bad => Err(RequestError::BadLength),
+        ContentLength::Bytes(length) if length > limit => Err(RequestError::BodyTooLong { length, limit }),
+        ContentLength::Bytes(length) => Ok(length),
+    }
+}
+
+fn expects_continue(headers: &[httparse::Header<'_>]) -> Result<bool, RequestError> {
+    match head::values(headers, "Expect").next() {
+        None => Ok(false),
+        Some(what) if what.trim_ascii().eq_ignore_ascii_case(b"100-continue") => Ok(true),
+        Some(_) => Err(RequestError::Expectation),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The ROS 1 protocols without I/O: XML-RPC over HTTP, the master and its parameter server, the slave API,
+//! connection headers and TCPROS framing.
+//!
+//! Everything here takes bytes and the time and gives bytes and events back. The engines ([`master::Master`],
+//! [`node::Node`]) have methods of four kinds: getters, `handle_*(now, ..)`, mutators and `poll_*`; whoever
+//! drives them owns the sockets and the clock.
+#![forbid(unsafe_code)]
+
+pub mod header;
+pub mod http;
+pub mod master;
+pub mod net;
+pub mod node;
+pub mod rpc;
+pub mod tcpros;
+pub mod xmlrpc;

@@ -1,0 +1,217 @@
+//! The methods of the master by name: their arguments, their replies.
+
+use runnel_core::time::Instant;
+
+use crate::net::ConnId;
+use crate::xmlrpc::{Fault, Value};
+
+use super::check::{Arg, caller_name};
+use super::limits::Limit;
+use super::multicall::{MULTICALL, multicall};
+use super::state::{Caller, State};
+use super::{registrations as reg, settings};
+
+/// The code of every fault, as the original's.
+const FAULT: i32 = 1;
+const LIST_METHODS: &str = "system.listMethods";
+/// The status of a call that failed on the caller's side.
+const ERROR: i32 = -1;
+/// The status of a call that failed on the master's side.
+const FAILURE: i32 = 0;
+const SUCCESS: i32 = 1;
+
+/// The text and value of a reply, or why there is none.
+pub(super) type Outcome = Result<(String, Value), Refusal>;
+
+/// A reply that says no.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Refusal {
+    pub(super) status: i32,
+    pub(super) text: String,
+    /// The value, if it is not the one that the method gives with every refusal.
+    pub(super) value: Option<Value>,
+}
+
+impl Refusal {
+    /// A refusal that is the caller's fault.
+    pub(super) fn new(text: String) -> Self {
+        Self { status: ERROR, text, value: None }
+    }
+
+    /// A refusal that the original takes for its own failure.
+    pub(super) fn internal(why: &str) -> Self {
+        Self { status: FAILURE, text: format!("Internal failure: {why}"), value: None }
+    }
+}
+
+impl From<Limit> for Refusal {
+    fn from(limit: Limit) -> Self {
+        Self::new(format!("ERROR: {limit}"))
+    }
+}
+
+/// One method: the arguments after the caller's name, what carries it out, and the value of its refusals.
+struct Method {
+    name: &'static str,
+    args: &'static [Arg],
+    run: Run,
+    refused: fn() -> Value,
+}
+
+/// What carries a method out, by the number of its arguments after the caller's name.
+#[derive(Clone, Copy)]
+enum Run {
+    None(fn(&mut State, Caller<'_>) -> Outcome),
+    One(fn(&mut State, Caller<'_>, &str) -> Outcome),
+    Two(fn(&mut State, Caller<'_>, &str, &str) -> Outcome),
+    Three(fn(&mut State, Caller<'_>, &str, &str, &str) -> Outcome),
+    Set(fn(&mut State, Caller<'_>, &str, &Value) -> Outcome),
+}
+
+const METHODS: &[Method] = {
+    use Arg::*;
+    &[
+        method("shutdown", &[Message], Run::One(reg::shutdown), zero),
+        method("getUri", &[], Run::None(reg::uri), no_text),
+        method("getPid", &[], Run::None(reg::pid), minus_one),
+        method("deleteParam", &[Key], Run::One(settings::delete), zero),
+        method("setParam", &[Key, ParamValue], Run::Set(settings::set), zero),
+        method("getParam", &[Key], Run::One(settings::get), zero),
+        method("searchParam", &[RawKey], Run::One(settings::search), zero),
+        method("subscribeParam", &[CallerApi, Key], Run::Two(settings::subscribe), zero),
+        method("unsubscribeParam", &[CallerApi, Key], Run::Two(settings::unsubscribe), zero),
+        method("hasParam", &[Key], Run::One(settings::has), falsehood),
+        method("getParamNames", &[], Run::None(settings::names), empty),
+        method("registerService", &[Service, ServiceApi, CallerApi], Run::Three(reg::register_service), zero),
+        method("lookupService", &[Service], Run::One(reg::lookup_service), no_text),
+        method("unregisterService", &[Service, ServiceApi], Run::Two(reg::unregister_service), zero),
+        method(
+            "registerSubscriber",
+            &[Topic, TopicType, CallerApi],
+            Run::Three(reg::register_subscriber),
+            empty,
+        ),
+        method("unregisterSubscriber", &[Topic, CallerApi], Run::Two(reg::unregister_subscriber), zero),
+        method(
+            "registerPublisher",
+            &[Topic, TopicType, CallerApi],
+            Run::Three(reg::register_publisher),
+            empty,
+        ),
+        method("unregisterPublisher", &[Topic, CallerApi], Run::Two(reg::unregister_publisher), zero),
+        method("lookupNode", &[Node], Run::One(reg::lookup_node), no_text),
+        method("getPublishedTopics", &[Subgraph], Run::One(reg::published_topics), zero),
+        method("getTopicTypes", &[], Run::None(reg::topic_types), empty),
+        method("getSystemState", &[], Run::None(reg::system_state), three_empty),
+    ]
+};
+
+const fn method(name: &'static str, args: &'static [Arg], run: Run, refused: fn() -> Value) -> Method {
+    Method { name, args, run, refused }
+}
+
+/// Carries out one call.
+///
+/// # Errors
+/// A fault if there is no such method, or if it is `system.multicall` and its list of calls is none.
+pub(super) fn call(
+    state: &mut State,
+    now: Instant,
+    conn: ConnId,
+    method: &str,
+    params: &[Value],
+) -> Result<Value, Fault> {
+    match method {
+        MULTICALL => multicall(state, now, conn, params),
+        LIST_METHODS => Ok(list_methods()),
+        _ => single(state, now, conn, method, params),
+    }
+}
+
+/// Carries out one call that is not of the system's own methods.
+///
+/// # Errors
+/// A fault if there is no such method.
+pub(super) fn single(
+    state: &mut State,
+    now: Instant,
+    conn: ConnId,
+    method: &str,
+    params: &[Value],
+) -> Result<Value, Fault> {
+    let found = METHODS.iter().find(|known| known.name == method);
+    let known = found.ok_or_else(|| fault(format!("method \"{}\" is not supported", shortened(method))))?;
+    let (status, text, value) = match known.run(state, now, conn, params) {
+        Ok((text, value)) => (SUCCESS, text, value),
+        Err(no) => (no.status, no.text, no.value.unwrap_or_else(known.refused)),
+    };
+    Ok(Value::Array(vec![status.into(), text.into(), value]))
+}
+
+/// A fault with the code that all have.
+pub(super) fn fault(message: String) -> Fault {
+    Fault { code: FAULT, message }
+}
+
+impl Method {
+    fn run(&self, state: &mut State, now: Instant, conn: ConnId, params: &[Value]) -> Outcome {
+        let Some((name, rest)) = params.split_first() else {
+            return Err(Refusal::new("missing required caller_id parameter".to_owned()));
+        };
+        if rest.len() != self.args.len() {
+            return Err(bad_arity());
+        }
+        let most = state.limits.name_bytes;
+        let name = caller_name(name, most).map_err(Refusal::new)?;
+        let checked = self.args.iter().zip(rest).map(|(arg, value)| arg.check(value, name, most));
+        let texts = checked.collect::<Result<Vec<String>, String>>().map_err(Refusal::new)?;
+        state.liveness.called(conn, name);
+        let from = Caller { now, conn, name };
+        match (self.run, texts.as_slice(), rest) {
+            (Run::None(run), [], _) => run(state, from),
+            (Run::One(run), [first], _) => run(state, from, first),
+            (Run::Two(run), [first, second], _) => run(state, from, first, second),
+            (Run::Three(run), [first, second, third], _) => run(state, from, first, second, third),
+            (Run::Set(run), [key, _], [_, value]) => run(state, from, key, value),
+            _ => Err(bad_arity()),
+        }
+    }
+}
+
+fn bad_arity() -> Refusal {
+    Refusal::new("Error: bad call arity".to_owned())
+}
+
+fn list_methods() -> Value {
+    let names = METHODS.iter().map(|method| method.name).chain([LIST_METHODS, MULTICALL]);
+    names.map(Value::from).collect::<Vec<_>>().into()
+}
+
+/// The beginning of a name that a peer made up, short enough to be repeated to it.
+fn shortened(name: &str) -> String {
+    name.chars().take(64).collect()
+}
+
+fn zero() -> Value {
+    0.into()
+}
+
+fn minus_one() -> Value {
+    (-1).into()
+}
+
+fn falsehood() -> Value {
+    false.into()
+}
+
+fn no_text() -> Value {
+    "".into()
+}
+
+fn empty() -> Value {
+    Vec::new().into()
+}
+
+fn three_empty() -> Value {
+    vec![empty(), empty(), empty()].into()
+}

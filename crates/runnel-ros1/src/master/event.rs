@@ -1,0 +1,121 @@
+//! What the master tells whoever drives it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use super::registry::Role;
+
+/// How many events wait to be taken; past it the oldest are dropped.
+const WAITING: usize = 4096;
+
+/// What happened at the master, for logs and for whoever must act on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MasterEvent {
+    /// A node registered something, or registered it again.
+    Registered {
+        /// As what.
+        role: Role,
+        /// The node.
+        node: String,
+        /// The topic, service or parameter.
+        name: String,
+    },
+    /// A node ended a registration.
+    Unregistered {
+        /// As what.
+        role: Role,
+        /// The node.
+        node: String,
+        /// The topic, service or parameter.
+        name: String,
+    },
+    /// A node registered under the name of another, whose registrations were dropped and which is told to shut
+    /// down.
+    TakenOver {
+        /// The name.
+        name: String,
+        /// Where the old node was reached.
+        old_uri: String,
+        /// Where the new one is reached.
+        new_uri: String,
+    },
+    /// A node closed its connections and cannot be reached any more; its registrations were dropped.
+    NodeLost {
+        /// Its name.
+        name: String,
+        /// Where it was reached.
+        uri: String,
+    },
+    /// A node could not be told of something.
+    UpdateFailed {
+        /// Where it is reached.
+        uri: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// A peer was turned away, or sent something that is no call.
+    Refused {
+        /// Its address.
+        peer: SocketAddr,
+        /// What was wrong.
+        why: String,
+    },
+    /// A caller asks the master to shut down. It goes on until its driver ends it.
+    ShutdownRequested {
+        /// The caller's name.
+        caller: String,
+        /// The reason that it gave.
+        reason: String,
+    },
+}
+
+/// Events that wait to be taken. A request to shut down is never dropped.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    waiting: VecDeque<MasterEvent>,
+    shutdown: Option<MasterEvent>,
+    dropped: u64,
+}
+
+impl Events {
+    /// Adds an event.
+    pub(super) fn push(&mut self, event: MasterEvent) {
+        if matches!(event, MasterEvent::ShutdownRequested { .. }) {
+            self.shutdown.get_or_insert(event);
+            return;
+        }
+        if self.waiting.len() >= WAITING {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+        self.waiting.push_back(event);
+    }
+
+    /// Takes the next event.
+    pub(super) fn pop(&mut self) -> Option<MasterEvent> {
+        self.waiting.pop_front().or_else(|| self.shutdown.take())
+    }
+
+    /// How many events were dropped because nobody took them.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_nobody_takes_are_dropped_and_counted_but_not_a_shutdown() {
+        let mut events = Events::default();
+        let shutdown = MasterEvent::ShutdownRequested { caller: "/x".into(), reason: "done".into() };
+        events.push(shutdown.clone());
+        for number in 0..=WAITING {
+            events.push(MasterEvent::UpdateFailed { uri: number.to_string(), why: String::new() });
+        }
+        assert_eq!(events.dropped(), 1);
+        assert_eq!(events.pop(), Some(MasterEvent::UpdateFailed { uri: "1".into(), why: String::new() }));
+        assert_eq!(std::iter::from_fn(|| events.pop()).last(), Some(shutdown));
+    }
+}

@@ -1,0 +1,284 @@
+//! The ROS 1 master and its parameter server.
+//!
+//! [`Master`] answers as rosmaster 1.15 does: the same methods, checks, status codes and, in effect, texts; what
+//! they are was found by experiment. Where it differs, it does so on purpose:
+//!
+//! - It is bounded ([`MasterLimits`]). A call that would go past a bound is answered with status -1.
+//! - A node that closes its connections and cannot be reached any more is dropped ([`MasterEvent::NodeLost`]).
+//! - Publishers that vanish because their node's name was taken over are made known to their subscribers.
+//! - A node that has not answered its last update hears the newest state once, not every change.
+//! - A subscriber of a parameter is also told when a plain value takes the place of a namespace around it.
+//! - `system.listMethods` exists; `system.multicall` does not take itself.
+
+mod api;
+mod check;
+mod event;
+mod limits;
+mod liveness;
+mod measure;
+mod multicall;
+mod names;
+mod notify;
+mod ordered;
+mod params;
+mod registrations;
+mod registry;
+mod retries;
+mod settings;
+mod state;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use event::MasterEvent;
+pub use limits::MasterLimits;
+pub use registry::Role;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use crate::net::{ConnId, Transmit};
+use crate::rpc::{CallError, CallId, CallOptions, RpcConfig, RpcEvent, RpcPeer, Uri};
+use crate::xmlrpc::Value;
+
+use liveness::{Answer, Question};
+use state::{MASTER_NAME, SHUTDOWN, State, Update};
+
+/// How long a node may take to answer an update.
+const UPDATE_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a node may take to answer whether it lives.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a master is told when it is made.
+#[derive(Clone, Debug)]
+pub struct MasterConfig {
+    /// The URI under which nodes reach it, such as `http://robot:11311/`.
+    pub uri: String,
+    /// The number of its process.
+    pub pid: i32,
+    /// Bounds on what callers can make it hold.
+    pub limits: MasterLimits,
+    /// Bounds on its connections.
+    pub rpc: RpcConfig,
+}
+
+impl MasterConfig {
+    /// A configuration with default bounds.
+    pub fn new(uri: impl Into<String>, pid: i32) -> Self {
+        let rpc = RpcConfig { max_server_connections: 16_384, any_path: false, ..RpcConfig::default() };
+        Self { uri: uri.into(), pid, limits: MasterLimits::default(), rpc }
+    }
+}
+
+/// A ROS 1 master, driven by whoever owns the sockets: `handle_*` takes what happened to a connection,
+/// `poll_transmit` says what is to be done with connections, `poll_timeout` when [`Self::handle_timeout`] is due.
+#[derive(Debug)]
+pub struct Master {
+    rpc: RpcPeer,
+    state: State,
+    /// The time that it was told last.
+    latest: Instant,
+}
+
+impl Master {
+    /// A master that knows no node and no parameter.
+    pub fn new(config: MasterConfig) -> Self {
+        let MasterConfig { uri, pid, limits, rpc } = config;
+        Self { rpc: RpcPeer::new(rpc), state: State::new(uri, pid, limits), latest: Instant::default() }
+    }
+
+    /// How many nodes are registered.
+    pub fn node_count(&self) -> usize {
+        self.state.registry.node_count()
+    }
+
+    /// How many registrations there are: publishers, subscribers, services and parameter subscriptions.
+    pub fn registration_count(&self) -> usize {
+        self.state.registry.registration_count()
+    }
+
+    /// How many bytes of parameters are held, as [`MasterLimits::param_bytes`] counts them.
+    pub fn param_bytes(&self) -> usize {
+        self.state.params.held().bytes
+    }
+
+    /// How many updates were not sent because a node's queue was full.
+    pub fn lost_updates(&self) -> u64 {
+        self.state.notifier.lost()
+    }
+
+    /// How many events were dropped because nobody took them.
+    pub fn dropped_events(&self) -> u64 {
+        self.state.events.dropped()
+    }
+
+    /// Whether a connection is the master's and open as far as it knows.
+    pub fn owns(&self, conn: ConnId) -> bool {
+        self.rpc.owns(conn)
+    }
+
+    /// A client has connected: gives the connection's name, or `None` when there are too many and it is to be
+    /// closed.
+    pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
+        let conn = self.rpc.handle_accepted(now, peer);
+        self.advance(now);
+        conn
+    }
+
+    /// A connection that [`Transmit::Connect`] asked for is open.
+    pub fn handle_connected(&mut self, now: Instant, conn: ConnId) {
+        self.rpc.handle_connected(now, conn);
+        self.advance(now);
+    }
+
+    /// Bytes have come in on a connection.
+    pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
+        self.rpc.handle_data(now, conn, bytes);
+        self.advance(now);
+    }
+
+    /// A connection has ended or could not be opened; `why` is what the operating system said, if it was an error.
+    /// That a connection was refused is known from the word in it: only that proves that nobody listens there.
+    pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
+        self.rpc.handle_closed(now, conn, why);
+        self.state.liveness.closed(now, conn, true);
+        self.advance(now);
+    }
+
+    /// Does what is due at this time.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.rpc.handle_timeout(now);
+        self.state.tell_again(now);
+        self.advance(now);
+        while let Some(question) = self.state.liveness.question(now, self.state.limits.probes) {
+            self.ask(now, &question);
+        }
+        self.advance(now);
+    }
+
+    /// When [`Self::handle_timeout`] is to be called next; `None` while nothing is awaited but bytes.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let question = self.state.liveness.next_due(self.state.limits.probes);
+        let retry = self.state.retries.next_due();
+        [self.rpc.poll_timeout(), question, retry].into_iter().flatten().min()
+    }
+
+    /// The next thing to do with a connection.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        let transmit = self.rpc.poll_transmit()?;
+        if let Transmit::Close { conn } = transmit {
+            self.state.liveness.closed(self.latest, conn, false);
+        }
+        Some(transmit)
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<MasterEvent> {
+        self.state.events.pop()
+    }
+
+    /// Follows up all that the connections brought, and sends what nodes must hear of it.
+    fn advance(&mut self, now: Instant) {
+        self.latest = now;
+        loop {
+            while let Some(event) = self.rpc.poll_event() {
+                self.follow_up(now, event);
+            }
+            let Some(update) = self.state.next_update() else { return };
+            self.send(now, update);
+        }
+    }
+
+    fn follow_up(&mut self, now: Instant, event: RpcEvent) {
+        match event {
+            RpcEvent::Called { conn, method, params, .. } => {
+                let answer = api::call(&mut self.state, now, conn, &method, &params);
+                self.rpc.reply(now, conn, answer);
+            }
+            RpcEvent::Answered { call, result } => self.answered(now, call, result),
+            RpcEvent::Refused { peer, why } => self.state.events.push(MasterEvent::Refused { peer, why }),
+            RpcEvent::KeptLost { .. } => {}
+        }
+    }
+
+    fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
+        let timed_out = matches!(result, Err(CallError::TimedOut { .. }));
+        if let Some(api) = self.state.notifier.ended(call, timed_out) {
+            self.note_outcome(now, call, &result);
+            if let Err(error) = result.or_else(forgive_end) {
+                self.update_failed(&api, error.to_string());
+            }
+        } else if let Some(lost) = self.state.liveness.answered(now, call, answer(&result)) {
+            self.state.lose(&lost);
+        }
+    }
+
+    /// An update to a node that was out of reach is tried again later.
+    fn note_outcome(&mut self, now: Instant, call: CallId, result: &Result<Value, CallError>) {
+        match answer(result) {
+            Answer::Unclear => self.state.retries.failed(now, call),
+            Answer::Pid(_) | Answer::Nobody | Answer::Odd => self.state.retries.settled(call),
+        }
+    }
+
+    fn send(&mut self, now: Instant, update: Update) {
+        let Update { api, news, method, params } = update;
+        let to = match Uri::parse(&api) {
+            Ok(uri) => uri,
+            Err(error) => {
+                self.state.notifier.skip(&api);
+                return self.update_failed(&api, error.to_string());
+            }
+        };
+        let bytes = params.iter().map(|value| measure::size(value).bytes).sum();
+        let options = CallOptions { timeout: UPDATE_TIMEOUT, keep_open: false };
+        let call = self.rpc.call(now, &to, method, &params, options);
+        self.state.retries.sent(call, api.clone(), news);
+        self.state.notifier.sent(api, call, bytes);
+    }
+
+    fn ask(&mut self, now: Instant, question: &Question) {
+        let Ok(to) = Uri::parse(&question.api) else {
+            self.state.liveness.answer(now, &question.node, Answer::Unclear);
+            return;
+        };
+        let options = CallOptions { timeout: QUESTION_TIMEOUT, keep_open: false };
+        let call = self.rpc.call(now, &to, "getPid", &[Value::from(MASTER_NAME)], options);
+        self.state.liveness.asked(&question.node, call);
+    }
+
+    fn update_failed(&mut self, api: &Arc<str>, why: String) {
+        self.state.events.push(MasterEvent::UpdateFailed { uri: api.to_string(), why });
+    }
+}
+
+/// A node that is told to shut down may end before it has answered.
+fn forgive_end(error: CallError) -> Result<Value, CallError> {
+    match error {
+        CallError::Closed { call, .. } if call.method == SHUTDOWN => Ok(Value::from(0)),
+        other => Err(other),
+    }
+}
+
+/// What the outcome of a `getPid` says of the node that was asked.
+fn answer(result: &Result<Value, CallError>) -> Answer {
+    match result {
+        Ok(Value::Array(reply)) => match reply.as_slice() {
+            [Value::Int(1), _, Value::Int(pid)] => Answer::Pid(*pid),
+            _ => Answer::Odd,
+        },
+        Err(CallError::Unreachable { why: Some(why), .. })
+            if why.to_ascii_lowercase().contains("refused") =>
+        {
+            Answer::Nobody
+        }
+        Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. } | CallError::Closed { .. }) => {
+            Answer::Odd
+        }
+        Err(_) => Answer::Unclear,
+    }
+}

@@ -1,0 +1,301 @@
+//! The parameter tree.
+
+use std::collections::BTreeMap;
+
+use crate::xmlrpc::Value;
+
+use super::limits::{Limit, MasterLimits};
+use super::measure::{self, Size, depth, named, size};
+
+/// All parameters: a tree whose inner values are structs, as they go over the wire.
+#[derive(Debug)]
+pub(super) struct Params {
+    root: Value,
+    held: Size,
+}
+
+/// Why a parameter was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SetError {
+    /// The root can only be a struct.
+    Root,
+    /// The tree would go past a bound.
+    Limit(Limit),
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let root = Value::Struct(BTreeMap::new());
+        Self { held: size(&root), root }
+    }
+}
+
+/// The segments of a resolved key. What stands before the first slash does not count, as in the original: it
+/// is empty unless the caller's own name has no leading slash.
+pub(super) fn segments(key: &str) -> impl Iterator<Item = &str> {
+    key.split('/').skip(1).filter(|segment| !segment.is_empty())
+}
+
+/// A resolved key as the tree knows it: the root is `/`, all others are without a slash at the end.
+pub(super) fn tree_key(key: &str) -> String {
+    let mut out = String::with_capacity(key.len());
+    for segment in segments(key) {
+        out.push('/');
+        out.push_str(segment);
+    }
+    if out.is_empty() {
+        out.push('/');
+    }
+    out
+}
+
+impl Params {
+    /// How much the tree holds.
+    pub(super) fn held(&self) -> Size {
+        self.held
+    }
+
+    /// The value of a key, or the struct of all values below it.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        segments(key).try_fold(&self.root, |value, segment| match value {
+            Value::Struct(members) => members.get(segment),
+            _ => None,
+        })
+    }
+
+    /// Sets a key, in the place of all that was at it or below it. A plain value on the way becomes a namespace.
+    ///
+    /// # Errors
+    /// If the root is set to anything but a struct, or a bound would be passed; nothing has changed then.
+    pub(super) fn set(&mut self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), SetError> {
+        self.admit(key, value, limits).map_err(SetError::Limit)?;
+        let mut path = segments(key).peekable();
+        if path.peek().is_none() {
+            return self.set_root(value);
+        }
+        let mut here = &mut self.root;
+        while let Some(segment) = path.next() {
+            let Value::Struct(members) = here else { return Err(SetError::Root) };
+            if path.peek().is_none() {
+                self.held += named(segment, value);
+                if let Some(old) = members.insert(segment.to_owned(), value.clone()) {
+                    self.held -= named(segment, &old);
+                }
+                return Ok(());
+            }
+            here = namespace(members, segment, &mut self.held);
+        }
+        Ok(())
+    }
+
+    /// Deletes a key and all below it. False if it was not set; the root cannot be deleted.
+    pub(super) fn delete(&mut self, key: &str) -> bool {
+        let path: Vec<&str> = segments(key).collect();
+        let Some((last, way)) = path.split_last() else { return false };
+        let parent = way.iter().try_fold(&mut self.root, |value, segment| match value {
+            Value::Struct(members) => members.get_mut(*segment),
+            _ => None,
+        });
+        let Some(Value::Struct(members)) = parent else { return false };
+        let Some(old) = members.remove(*last) else { return false };
+        self.held -= named(last, &old);
+        true
+    }
+
+    /// The key that a relative key stands for: the first namespace from that of the caller upwards in which its
+    /// first segment is set decides, whether the rest is set there or not. A global key must be set itself.
+    pub(super) fn search(&self, namespace: &str, key: &str) -> Option<String> {
+        if key.starts_with('/') {
+            return self.get(key).map(|_| key.to_owned());
+        }
+        let first = key.split('/').next().unwrap_or(key);
+        let within = |space: &str| {
+            let space = space.strip_suffix('/').unwrap_or(space);
+            self.get(&format!("{space}/{first}")).map(|_| format!("{space}/{key}"))
+        };
+        let above: Vec<&str> = segments(namespace).collect();
+        let mut upwards = (0..above.len()).rev().filter_map(|depth| above.get(..depth));
+        within(namespace).or_else(|| {
+            upwards.find_map(|spaces| {
+                within(&spaces.iter().map(|space| format!("/{space}")).collect::<String>())
+            })
+        })
+    }
+
+    /// The keys of all values that are not structs.
+    pub(super) fn names(&self) -> Vec<Value> {
+        let mut names = Vec::new();
+        collect_names(&self.root, &mut String::new(), &mut names);
+        names
+    }
+
+    /// Whether a value may be set: an estimate that counts every namespace on the way as new.
+    fn admit(&self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), Limit> {
+        if segments(key).count() + depth(value) > limits.param_depth {
+            return Err(Limit::ParamDepth(limits.param_depth));
+        }
+        let mut after = self.held;
+        after -= self.get(key).map(size).unwrap_or_default();
+        after += size(value);
+        segments(key).for_each(|segment| after += measure::namespace(segment));
+        if after.bytes > limits.param_bytes {
+            return Err(Limit::ParamBytes(limits.param_bytes));
+        }
+        if after.values > limits.param_values {
+            return Err(Limit::ParamValues(limits.param_values));
+        }
+        Ok(())
+    }
+
+    fn set_root(&mut self, value: &Value) -> Result<(), SetError> {
+        if !matches!(value, Value::Struct(_)) {
+            return Err(SetError::Root);
+        }
+        self.root = value.clone();
+        self.held = size(value);
+        Ok(())
+    }
+}
+
+/// The namespace of a name, made if it is not there, and put in the place of a plain value.
+fn namespace<'a>(members: &'a mut BTreeMap<String, Value>, name: &str, held: &mut Size) -> &'a mut Value {
+    let value = members.entry(name.to_owned()).or_insert_with(|| {
+        *held += measure::namespace(name);
+        Value::Struct(BTreeMap::new())
+    });
+    if !matches!(value, Value::Struct(_)) {
+        *held -= size(value);
+        *value = Value::Struct(BTreeMap::new());
+        *held += size(value);
+    }
+    value
+}
+
+fn collect_names(value: &Value, path: &mut String, names: &mut Vec<Value>) {
+    let Value::Struct(members) = value else {
+        names.push(Value::from(path.as_str()));
+        return;
+    };
+    for (name, member) in members {
+        let length = path.len();
+        path.push('/');
+        path.push_str(name);
+        collect_names(member, path, names);
+        path.truncate(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(members: &[(&str, Value)]) -> Value {
+        Value::Struct(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+    }
+
+    fn with(entries: &[(&str, Value)]) -> Params {
+        let mut params = Params::default();
+        for (key, value) in entries {
+            assert_eq!(params.set(key, value, &MasterLimits::default()), Ok(()), "{key}");
+        }
+        params
+    }
+
+    fn assert_counted(params: &Params) {
+        assert_eq!(params.held, size(&params.root));
+    }
+
+    #[test]
+    fn values_stand_in_namespaces() {
+        let inner = tree(&[("c", 1.into()), ("d", tree(&[("e", 2.into())]))]);
+        let params = with(&[("/p", 1.into()), ("/n/a", 1.into()), ("/n/b", inner)]);
+        assert_eq!(params.get("/n/b/d/e"), Some(&2.into()));
+        assert_eq!(params.get("/n/b/d/"), Some(&tree(&[("e", 2.into())])));
+        assert_eq!(params.get("//n//a"), Some(&1.into()));
+        assert_eq!(params.get("/n/b/d/e/f"), None);
+        assert_eq!(params.get("/p/q"), None);
+        assert_eq!(params.names(), ["/n/a", "/n/b/c", "/n/b/d/e", "/p"].map(Value::from));
+        assert_counted(&params);
+    }
+
+    #[test]
+    fn a_value_is_replaced_whole() {
+        let mut params = with(&[("/m", tree(&[("a", 1.into())])), ("/m", tree(&[("b", "x".into())]))]);
+        assert_eq!(params.get("/m"), Some(&tree(&[("b", "x".into())])));
+        assert_eq!(params.set("/m/b/c", &7.into(), &MasterLimits::default()), Ok(()));
+        assert_eq!(params.get("/m"), Some(&tree(&[("b", tree(&[("c", 7.into())]))])));
+        assert_eq!(params.set("/m", &"short".into(), &MasterLimits::default()), Ok(()));
+        assert_eq!(params.names(), [Value::from("/m")]);
+        assert_counted(&params);
+    }
+
+    #[test]
+    fn the_root_takes_only_a_struct_and_cannot_be_deleted() {
+        let mut params = with(&[("/a", 1.into()), ("/", tree(&[("b", 2.into())]))]);
+        assert_eq!(params.set("//", &3.into(), &MasterLimits::default()), Err(SetError::Root));
+        assert_eq!(params.get("/"), Some(&tree(&[("b", 2.into())])));
+        assert!(!params.delete("/"));
+        assert_counted(&params);
+    }
+
+    #[test]
+    fn what_is_deleted_leaves_an_empty_namespace() {
+        let mut params = with(&[("/p/q", 7.into()), ("/s", 1.into())]);
+        assert!(params.delete("/p/q/") && !params.delete("/p/q") && !params.delete("/s/t"));
+        assert_eq!(params.get("/p"), Some(&tree(&[])));
+        assert_eq!(params.names(), [Value::from("/s")]);
+        assert!(params.delete("/p") && params.get("/p").is_none());
+        assert_counted(&params);
+    }
+
+    #[test]
+    fn a_search_goes_upwards_and_looks_at_the_first_segment_alone() {
+        let b = tree(&[("c", 1.into()), ("k", 2.into())]);
+        let a = tree(&[("b", b), ("k", 3.into()), ("p", tree(&[("q", 1.into())]))]);
+        let params = with(&[("/a", a), ("/k", 4.into()), ("/p", tree(&[("q", 2.into()), ("r", 3.into())]))]);
+        let table = [
+            ("/a/b/n", "k", "/a/b/k"),
+            ("/a/b/n", "p/r", "/a/p/r"),
+            ("/a/b/n", "p/zz", "/a/p/zz"),
+            ("/a/b/n", "/k", "/k"),
+            ("/a/b/n", "b/c", "/a/b/c"),
+            ("/a/b/n", "k//", "/a/b/k//"),
+            ("/a", "p/q", "/a/p/q"),
+            ("/", "k/", "/k/"),
+            ("/z/y", "a/b", "/a/b"),
+            ("//a/b", "k", "//a/b/k"),
+            ("//a/b", "p", "/a/p"),
+            ("/a//b", "c", "/a//b/c"),
+            ("/a/b/", "k", "/a/b/k"),
+            ("/x", "/", "/"),
+        ];
+        for (namespace, key, found) in table {
+            assert_eq!(params.search(namespace, key).as_deref(), Some(found), "{key} from {namespace}");
+        }
+        for (namespace, key) in [("/a/b/n", "zz"), ("/a/b/n", "/zz"), ("/a", "c"), ("/", "b/c")] {
+            assert_eq!(params.search(namespace, key), None, "{key} from {namespace}");
+        }
+    }
+
+    #[test]
+    fn a_bound_is_named_and_nothing_changes() {
+        let limits = MasterLimits { param_bytes: 400, param_values: 6, param_depth: 4, ..Default::default() };
+        let mut params = Params::default();
+        assert_eq!(params.set("/a/b/c", &1.into(), &limits), Ok(()));
+        assert_eq!(params.set("/a/b/c/d", &1.into(), &limits), Err(SetError::Limit(Limit::ParamDepth(4))));
+        let long = Value::from("x".repeat(400));
+        assert_eq!(params.set("/s", &long, &limits), Err(SetError::Limit(Limit::ParamBytes(400))));
+        let many = Value::Array(vec![1.into(); 4]);
+        assert_eq!(params.set("/s", &many, &limits), Err(SetError::Limit(Limit::ParamValues(6))));
+        assert_eq!(params.names(), [Value::from("/a/b/c")]);
+        assert_counted(&params);
+    }
+
+    #[test]
+    fn what_stands_before_the_first_slash_does_not_count() {
+        let params = with(&[("a/k", 1.into())]);
+        assert_eq!(params.get("/k"), Some(&1.into()));
+        assert_eq!(tree_key("a/k//"), "/k");
+        assert_eq!(tree_key("a"), "/");
+    }
+}

@@ -1,0 +1,457 @@
+//! Who publishes, subscribes and serves what, and where each node is reached.
+//!
+//! Every operation takes time logarithmic in what is registered, but for those that give out whole lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use crate::xmlrpc::Value;
+
+use super::limits::{Limit, MasterLimits};
+use super::ordered::Ordered;
+
+/// The type of a topic whose publisher or subscriber takes any.
+const ANY_TYPE: &str = "*";
+
+/// How long a node whose name a newer one took may take to end. Until then it cannot take the name back: the last
+/// words of a roscpp node are a subscription to a parameter.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// What a node can be registered as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Publisher of a topic.
+    Publisher,
+    /// Subscriber of a topic.
+    Subscriber,
+    /// Provider of a service.
+    Service,
+    /// Subscriber of a parameter or of a namespace of parameters.
+    ParamSubscriber,
+}
+
+/// The nodes and all that they registered.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    nodes: BTreeMap<Arc<str>, Node>,
+    publishers: Providers,
+    subscribers: Providers,
+    services: Ordered<Arc<str>, Service>,
+    types: Ordered<Arc<str>, String>,
+    idle_types: Ordered<Arc<str>, ()>,
+    registrations: usize,
+}
+
+/// The nodes that registered each topic.
+type Providers = Ordered<Arc<str>, Ordered<Arc<str>, ()>>;
+
+#[derive(Debug)]
+struct Node {
+    api: Arc<str>,
+    registered: BTreeSet<(Role, Arc<str>)>,
+    /// Where the node was reached whose name this one took, and when it did.
+    predecessor: Option<(Arc<str>, Instant)>,
+}
+
+#[derive(Debug)]
+struct Service {
+    node: Arc<str>,
+    api: String,
+}
+
+/// A node that is no longer registered.
+#[derive(Debug)]
+pub(super) struct Departed {
+    /// Where it was reached.
+    pub(super) api: Arc<str>,
+    /// The topics that it published.
+    pub(super) published: Vec<Arc<str>>,
+    /// The parameters that it subscribed to.
+    pub(super) watched: Vec<Arc<str>>,
+}
+
+/// Why nothing was unregistered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotRegistered {
+    /// The node is not known.
+    Node,
+    /// The node is known, but not for this name, or not at this URI.
+    Name,
+    /// Another node, or another URI, provides the service now.
+    Replaced,
+}
+
+impl Registry {
+    /// How many nodes are known.
+    pub(super) fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How many registrations there are of all kinds.
+    pub(super) fn registration_count(&self) -> usize {
+        self.registrations
+    }
+
+    /// Where a node is reached.
+    pub(super) fn api(&self, node: &str) -> Option<&Arc<str>> {
+        self.nodes.get(node).map(|known| &known.api)
+    }
+
+    /// Whether a node is registered in a role.
+    pub(super) fn has(&self, node: &str, role: Role, name: &Arc<str>) -> bool {
+        self.nodes.get(node).is_some_and(|known| known.registered.contains(&(role, name.clone())))
+    }
+
+    /// The names under which a node is registered in a role.
+    pub(super) fn names_of(&self, node: &str, role: Role) -> Vec<Arc<str>> {
+        let registered = self.nodes.get(node).map(|known| &known.registered);
+        let of_role = registered.into_iter().flatten().filter(|(has, _)| *has == role);
+        of_role.map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Whether a newer node took the name a moment ago from the one that is reached there.
+    pub(super) fn was_replaced(&self, node: &str, api: &str, now: Instant) -> bool {
+        let predecessor = self.nodes.get(node).and_then(|known| known.predecessor.as_ref());
+        predecessor.is_some_and(|(old, at)| **old == *api && now.since(*at) < FAREWELL)
+    }
+
+    /// Whether one more registration may be made.
+    ///
+    /// # Errors
+    /// The bound that it would go past.
+    pub(super) fn admit(
+        &self,
+        limits: &MasterLimits,
+        (node, api): (&str, &str),
+        (role, name): (Role, &str),
+    ) -> Result<(), Limit> {
+        let known = self.nodes.get(node).filter(|known| *known.api == *api);
+        if known.is_some_and(|known| known.registered.contains(&(role, Arc::from(name)))) {
+            return Ok(());
+        }
+        if !self.nodes.contains_key(node) && self.nodes.len() >= limits.nodes {
+            return Err(Limit::Nodes(limits.nodes));
+        }
+        if self.registrations >= limits.registrations {
+            return Err(Limit::Registrations(limits.registrations));
+        }
+        if known.map_or(0, |known| known.registered.len()) >= limits.registrations_per_node {
+            return Err(Limit::NodeRegistrations(limits.registrations_per_node));
+        }
+        Ok(())
+    }
+
+    /// Makes a node known. If it was known at another URI, that one is gone with all it had registered.
+    pub(super) fn enlist(&mut self, node: &str, api: &str, now: Instant) -> Option<Departed> {
+        if self.api(node).is_some_and(|known| **known == *api) {
+            return None;
+        }
+        let departed = self.expel(node);
+        let predecessor = departed.as_ref().map(|old| (old.api.clone(), now));
+        self.nodes.insert(node.into(), Node { api: api.into(), registered: BTreeSet::new(), predecessor });
+        departed
+    }
+
+    /// Drops a node with all it has registered.
+    pub(super) fn expel(&mut self, node: &str) -> Option<Departed> {
+        let gone = self.nodes.remove(node)?;
+        self.registrations -= gone.registered.len();
+        let mut departed = Departed { api: gone.api, published: Vec::new(), watched: Vec::new() };
+        for (role, name) in gone.registered {
+            self.erase(node, role, &name);
+            match role {
+                Role::Publisher => departed.published.push(name),
+                Role::ParamSubscriber => departed.watched.push(name),
+                Role::Subscriber | Role::Service => {}
+            }
+        }
+        Some(departed)
+    }
+
+    /// Registers a known node as publisher. Its type becomes the topic's, unless it is `*` and another is known.
+    pub(super) fn publish(&mut self, node: &str, topic: &str, kind: &str) {
+        let Some((node, topic)) = self.note(node, Role::Publisher, topic) else { return };
+        self.publishers.entry(&topic, Ordered::default).entry(&node, || ());
+        if kind != ANY_TYPE || !self.types.contains(&topic) {
+            self.types.insert(&topic, kind.to_owned());
+        }
+        self.idle_types.remove(&topic);
+    }
+
+    /// Registers a known node as subscriber. Its type becomes the topic's if none was known and it is not `*`.
+    pub(super) fn subscribe(&mut self, node: &str, topic: &str, kind: &str) {
+        let Some((node, topic)) = self.note(node, Role::Subscriber, topic) else { return };
+        self.subscribers.entry(&topic, Ordered::default).entry(&node, || ());
+        if kind != ANY_TYPE {
+            self.types.entry(&topic, || kind.to_owned());
+        }
+        self.idle_types.remove(&topic);
+    }
+
+    /// Registers a known node as the provider of a service, in the place of any other. True if that other node
+    /// has nothing registered any more and is therefore forgotten.
+    pub(super) fn serve(&mut self, node: &str, service: &str, api: &str) -> Option<Arc<str>> {
+        let (node, service) = self.note(node, Role::Service, service)?;
+        let former = self.services.get(&service).map(|former| former.node.clone());
+        self.services.insert(&service, Service { node: node.clone(), api: api.to_owned() });
+        let former = former.filter(|former| *former != node)?;
+        self.strike(&former, Role::Service, &service).then_some(former)
+    }
+
+    /// Registers a known node as subscriber of a parameter.
+    pub(super) fn watch(&mut self, node: &str, key: &str) {
+        self.note(node, Role::ParamSubscriber, key);
+    }
+
+    /// Ends what a publisher, subscriber or parameter subscriber registered. True if the node has nothing
+    /// registered any more and is therefore forgotten.
+    ///
+    /// # Errors
+    /// Why there was nothing to end.
+    pub(super) fn leave(
+        &mut self,
+        (node, api): (&str, &str),
+        role: Role,
+        name: &Arc<str>,
+    ) -> Result<bool, NotRegistered> {
+        let known = self.nodes.get(node).ok_or(NotRegistered::Node)?;
+        if *known.api != *api || !self.has(node, role, name) {
+            return Err(NotRegistered::Name);
+        }
+        self.erase(node, role, name);
+        Ok(self.strike(node, role, name))
+    }
+
+    /// Ends the registration of a service. True if the node has nothing registered any more and is therefore
+    /// forgotten.
+    ///
+    /// # Errors
+    /// Why there was nothing to end.
+    pub(super) fn close_service(
+        &mut self,
+        node: &str,
+        service: &str,
+        api: &str,
+    ) -> Result<bool, NotRegistered> {
+        if !self.nodes.contains_key(node) {
+            return Err(NotRegistered::Node);
+        }
+        let current = self.services.get(service).ok_or(NotRegistered::Name)?;
+        if *current.node != *node || current.api != api {
+            return Err(NotRegistered::Replaced);
+        }
+        let name: Arc<str> = service.into();
+        self.services.remove(service);
+        Ok(self.strike(node, Role::Service, &name))
+    }
+
+    /// The nodes that subscribe to a topic.
+    pub(super) fn subscribers(&self, topic: &str) -> impl Iterator<Item = &Arc<str>> {
+        self.subscribers.get(topic).into_iter().flat_map(Ordered::keys)
+    }
+
+    /// The URIs of the nodes that publish a topic.
+    pub(super) fn publisher_apis(&self, topic: &str) -> Value {
+        self.apis(&self.publishers, topic)
+    }
+
+    /// The URIs of the nodes that subscribe to a topic.
+    pub(super) fn subscriber_apis(&self, topic: &str) -> Value {
+        self.apis(&self.subscribers, topic)
+    }
+
+    /// Where a service is reached.
+    pub(super) fn service_api(&self, service: &str) -> Option<&str> {
+        self.services.get(service).map(|service| service.api.as_str())
+    }
+
+    /// Pairs of topic and type, of those topics that are published and whose name begins so.
+    pub(super) fn published_topics(&self, prefix: &str) -> Value {
+        let inside = self.publishers.keys().filter(|topic| topic.starts_with(prefix));
+        let kind = |topic: &Arc<str>| self.types.get(topic).map_or(ANY_TYPE, String::as_str);
+        inside.map(|topic| pair(topic, Value::from(kind(topic)))).collect::<Vec<_>>().into()
+    }
+
+    /// Pairs of topic and type, of all topics whose type was ever told.
+    pub(super) fn topic_types(&self) -> Value {
+        self.types.iter().map(|(topic, kind)| pair(topic, kind.clone().into())).collect::<Vec<_>>().into()
+    }
+
+    /// Publishers, subscribers and services: each a list of pairs of a name and the nodes that registered it.
+    pub(super) fn system_state(&self) -> Value {
+        let services =
+            self.services.iter().map(|(name, service)| pair(name, vec![text(&service.node)].into()));
+        let services = services.collect::<Vec<_>>();
+        Value::Array(vec![listed(&self.publishers), listed(&self.subscribers), services.into()])
+    }
+
+    /// Forgets the types of topics that nobody registers any more, the oldest first, down to this many.
+    pub(super) fn forget_types(&mut self, most: usize) {
+        while self.idle_types.len() > most {
+            if let Some((topic, ())) = self.idle_types.pop_first() {
+                self.types.remove(&topic);
+            }
+        }
+    }
+
+    /// Writes a registration into its node's list; the shared names of node and registration.
+    fn note(&mut self, node: &str, role: Role, name: &str) -> Option<(Arc<str>, Arc<str>)> {
+        let name = self.shared(name);
+        let node = self.nodes.get_key_value(node).map(|(node, _)| node.clone())?;
+        let known = self.nodes.get_mut(&node)?;
+        self.registrations += usize::from(known.registered.insert((role, name.clone())));
+        Some((node, name))
+    }
+
+    /// Strikes a registration from its node's list. True if it was the node's last and the node is forgotten.
+    fn strike(&mut self, node: &str, role: Role, name: &Arc<str>) -> bool {
+        let Some(known) = self.nodes.get_mut(node) else { return false };
+        self.registrations -= usize::from(known.registered.remove(&(role, name.clone())));
+        let last = known.registered.is_empty();
+        if last {
+            self.nodes.remove(node);
+        }
+        last
+    }
+
+    /// Takes a registration out of the tables by name.
+    fn erase(&mut self, node: &str, role: Role, name: &Arc<str>) {
+        match role {
+            Role::Publisher => discard(&mut self.publishers, node, name),
+            Role::Subscriber => discard(&mut self.subscribers, node, name),
+            Role::Service => {
+                if self.services.get(name).is_some_and(|service| *service.node == *node) {
+                    self.services.remove(name);
+                }
+            }
+            Role::ParamSubscriber => {}
+        }
+        if !self.publishers.contains(name) && !self.subscribers.contains(name) && self.types.contains(name) {
+            self.idle_types.insert(name, ());
+        }
+    }
+
+    /// The name as some table already holds it, so that its text is kept once.
+    fn shared(&self, name: &str) -> Arc<str> {
+        let held = self.publishers.stored_key(name).or_else(|| self.subscribers.stored_key(name));
+        let held = held.or_else(|| self.types.stored_key(name)).or_else(|| self.services.stored_key(name));
+        held.cloned().unwrap_or_else(|| name.into())
+    }
+
+    fn apis(&self, providers: &Providers, topic: &str) -> Value {
+        let nodes = providers.get(topic).into_iter().flat_map(Ordered::keys);
+        nodes.filter_map(|node| self.api(node)).map(text).collect::<Vec<_>>().into()
+    }
+}
+
+/// Takes a node out of the providers of a topic, and the topic if that was its last.
+fn discard(providers: &mut Providers, node: &str, topic: &Arc<str>) {
+    let Some(nodes) = providers.get_mut(topic) else { return };
+    nodes.remove(node);
+    if nodes.is_empty() {
+        providers.remove(topic);
+    }
+}
+
+fn listed(providers: &Providers) -> Value {
+    let nodes = |nodes: &Ordered<Arc<str>, ()>| nodes.keys().map(text).collect::<Vec<_>>().into();
+    providers.iter().map(|(topic, of_topic)| pair(topic, nodes(of_topic))).collect::<Vec<_>>().into()
+}
+
+fn pair(name: &Arc<str>, second: Value) -> Value {
+    Value::Array(vec![text(name), second])
+}
+
+fn text(shared: &Arc<str>) -> Value {
+    Value::from(&**shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publish(registry: &mut Registry, node: &str, topic: &str, kind: &str) {
+        registry.enlist(node, "http://a:1/", Instant::default());
+        registry.publish(node, topic, kind);
+    }
+
+    fn subscribe(registry: &mut Registry, node: &str, topic: &str, kind: &str) {
+        registry.enlist(node, "http://a:1/", Instant::default());
+        registry.subscribe(node, topic, kind);
+    }
+
+    fn kind(registry: &Registry, topic: &str) -> Option<String> {
+        registry.types.get(topic).cloned()
+    }
+
+    #[test]
+    fn the_last_publisher_and_else_the_first_subscriber_decides_on_the_type() {
+        let mut registry = Registry::default();
+        subscribe(&mut registry, "/s", "/t", "*");
+        assert_eq!(kind(&registry, "/t"), None);
+        subscribe(&mut registry, "/s", "/t", "a/A");
+        subscribe(&mut registry, "/r", "/t", "b/B");
+        publish(&mut registry, "/p", "/t", "*");
+        assert_eq!(kind(&registry, "/t").as_deref(), Some("a/A"));
+        publish(&mut registry, "/p", "/t", "c/C");
+        publish(&mut registry, "/q", "/t", "d/D");
+        assert_eq!(kind(&registry, "/t").as_deref(), Some("d/D"));
+        publish(&mut registry, "/p", "/u", "*");
+        subscribe(&mut registry, "/s", "/u", "a/A");
+        assert_eq!(kind(&registry, "/u").as_deref(), Some("*"));
+    }
+
+    #[test]
+    fn the_type_of_a_topic_in_use_is_never_forgotten() {
+        let mut registry = Registry::default();
+        for topic in ["/t", "/u"] {
+            publish(&mut registry, "/p", topic, "a/A");
+            subscribe(&mut registry, "/s", topic, "a/A");
+        }
+        registry.expel("/p");
+        registry.forget_types(0);
+        assert!(kind(&registry, "/t").is_some());
+        registry.expel("/s");
+        publish(&mut registry, "/p", "/t", "a/A");
+        registry.forget_types(0);
+        assert_eq!((kind(&registry, "/t").is_some(), kind(&registry, "/u")), (true, None));
+        registry.expel("/p");
+        subscribe(&mut registry, "/s", "/t", "*");
+        registry.forget_types(0);
+        assert!(kind(&registry, "/t").is_some());
+    }
+
+    #[test]
+    fn what_a_node_leaves_behind_is_told() {
+        let mut registry = Registry::default();
+        publish(&mut registry, "/p", "/t", "a/A");
+        subscribe(&mut registry, "/p", "/t", "a/A");
+        registry.serve("/p", "/s", "rosrpc://a:1");
+        registry.watch("/p", "/k");
+        assert_eq!(registry.registration_count(), 4);
+        let departed = registry.enlist("/p", "http://a:2/", Instant::default()).expect("the old node");
+        assert_eq!(*departed.api, *"http://a:1/");
+        assert_eq!((departed.published, departed.watched), (vec!["/t".into()], vec!["/k".into()]));
+        assert_eq!((registry.registration_count(), registry.service_api("/s")), (0, None));
+    }
+
+    #[test]
+    fn a_node_with_nothing_left_is_forgotten() {
+        let mut registry = Registry::default();
+        publish(&mut registry, "/p", "/t", "a/A");
+        registry.serve("/p", "/s", "rosrpc://a:1");
+        let topic = "/t".into();
+        assert_eq!(registry.leave(("/p", "http://a:1/"), Role::Publisher, &topic), Ok(false));
+        let again = registry.leave(("/p", "http://a:1/"), Role::Publisher, &topic);
+        assert_eq!(again, Err(NotRegistered::Name));
+        registry.enlist("/q", "http://a:1/", Instant::default());
+        assert_eq!(registry.serve("/q", "/s", "rosrpc://a:2").as_deref(), Some("/p"));
+        assert_eq!(registry.api("/p"), None);
+        assert_eq!(registry.close_service("/q", "/s", "rosrpc://a:1"), Err(NotRegistered::Replaced));
+        assert_eq!(registry.close_service("/q", "/s", "rosrpc://a:2"), Ok(true));
+        assert_eq!((registry.node_count(), registry.registration_count()), (0, 0));
+    }
+}

@@ -1,0 +1,123 @@
+//! Updates that a node could not be told, to be told again later: a host that was out of reach comes back without
+//! saying so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use super::notify::News;
+use crate::rpc::CallId;
+
+/// From a failure until the update is tried again; doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How often an update is tried again: the last time some three hours after the first failure.
+const TRIES: u32 = 11;
+
+/// How many updates are kept to be tried again.
+const KEPT: usize = 10_000;
+
+/// One update to one node.
+type Key = (Arc<str>, News);
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Retries {
+    under_way: BTreeMap<CallId, Key>,
+    failures: BTreeMap<Key, u32>,
+    due: BTreeSet<(Instant, Key)>,
+}
+
+impl Retries {
+    /// An update went out.
+    pub(super) fn sent(&mut self, call: CallId, api: Arc<str>, news: News) {
+        self.under_way.insert(call, (api, news));
+    }
+
+    /// The call of an update ended: either it was told, or it is not worth another try.
+    pub(super) fn settled(&mut self, call: CallId) {
+        if let Some(key) = self.under_way.remove(&call) {
+            self.failures.remove(&key);
+        }
+    }
+
+    /// The node was out of reach.
+    pub(super) fn failed(&mut self, now: Instant, call: CallId) {
+        let Some(key) = self.under_way.remove(&call) else { return };
+        let failures = self.failures.remove(&key).unwrap_or(0);
+        let again = failures < TRIES && self.failures.len() < KEPT && !matches!(key.1, News::Shutdown { .. });
+        if again {
+            self.due.insert((now + FIRST_PAUSE * 2u32.pow(failures), key.clone()));
+            self.failures.insert(key, failures + 1);
+        }
+    }
+
+    /// When the next update is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// An update that is due.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Key> {
+        self.next_due().filter(|at| *at <= now)?;
+        self.due.pop_first().map(|(_, key)| key)
+    }
+
+    /// An update that was due is of no use any more.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.failures.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        ("http://n:1/".into(), News::Publishers { node: "/n".into(), topic: "/t".into() })
+    }
+
+    fn seconds(number: u64) -> Instant {
+        Instant(number * 1_000_000_000)
+    }
+
+    /// Fails at a time, and tells when the next try is due.
+    fn fail(retries: &mut Retries, at: Instant) -> Option<Instant> {
+        let (api, news) = key();
+        retries.sent(CallId(1), api, news);
+        retries.failed(at, CallId(1));
+        retries.next_due()
+    }
+
+    #[test]
+    fn a_failed_update_is_tried_again_ever_more_slowly_and_then_given_up() {
+        let (mut retries, mut now, mut tries) = (Retries::default(), seconds(0), 0);
+        while let Some(due) = fail(&mut retries, now) {
+            assert_eq!(due.since(now), FIRST_PAUSE * 2u32.pow(tries));
+            assert_eq!(retries.take_due(due), Some(key()));
+            (now, tries) = (due, tries + 1);
+        }
+        assert_eq!((tries, retries.failures.len()), (TRIES, 0));
+    }
+
+    #[test]
+    fn an_update_that_was_told_begins_anew_with_the_next_failure() {
+        let mut retries = Retries::default();
+        let due = fail(&mut retries, seconds(0)).unwrap();
+        let (api, news) = retries.take_due(due).unwrap();
+        retries.sent(CallId(2), api, news);
+        retries.settled(CallId(2));
+        assert_eq!(retries.next_due(), None);
+        assert_eq!(fail(&mut retries, seconds(100)), Some(seconds(105)));
+    }
+
+    #[test]
+    fn a_node_is_not_told_twice_to_shut_down() {
+        let mut retries = Retries::default();
+        retries.sent(CallId(1), "http://n:1/".into(), News::Shutdown { node: "/n".into() });
+        retries.failed(seconds(0), CallId(1));
+        assert_eq!(retries.next_due(), None);
+    }
+}

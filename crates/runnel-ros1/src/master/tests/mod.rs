@@ -1,0 +1,8 @@
+//! Tests of the master as a whole: its answers against those recorded from the original, and its behaviour
+//! towards nodes on a virtual network.
+
+mod bounds;
+mod lifetimes;
+mod network;
+mod recorded;
+mod updates;

@@ -1,0 +1,127 @@
+//! The master's answers against those that rosmaster 1.15 gave to the same calls (`record.py` records them).
+
+use serde_json::Value as Json;
+
+use runnel_core::time::Instant;
+
+use super::super::MasterLimits;
+use super::super::api::call;
+use super::super::state::State;
+use crate::net::ConnId;
+use crate::xmlrpc::Value;
+
+const RECORDING: &str = include_str!("rosmaster.jsonl");
+
+/// Calls that are answered otherwise on purpose. A node whose only service another took is forgotten. That a service
+/// is unknown is said so, which the original does only while no service was ever registered.
+const DIFFERENCES: &[(&str, &str)] = &[
+    (r#"["lookupNode", ["/x", "/s1"]"#, r#"[-1, "unknown node [/s1]", ""]"#),
+    (
+        r#"["unregisterService", ["/s1", "/sv", "rosrpc://h:1"]"#,
+        r#"[1, "[/s1] is not a registered node", 0]"#,
+    ),
+    (r#"["unregisterService", ["/a", "/none","#, r#"[1, "[/a] is not a provider of [/none]", 0]"#),
+];
+
+fn value(json: &Json) -> Value {
+    match json {
+        Json::Bool(truth) => (*truth).into(),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => i32::try_from(whole).expect("a number of 32 bits").into(),
+            None => number.as_f64().expect("a number").into(),
+        },
+        Json::String(text) => text.as_str().into(),
+        Json::Array(elements) => values(elements).into(),
+        Json::Object(members) => {
+            Value::Struct(members.iter().map(|(name, member)| (name.clone(), value(member))).collect())
+        }
+        Json::Null => panic!("null is no value of ROS"),
+    }
+}
+
+fn values(json: &[Json]) -> Vec<Value> {
+    json.iter().map(value).collect()
+}
+
+/// An answer without what may differ: the text of faults, and the order of parameter names.
+fn essence(method: &str, answer: Value) -> Value {
+    match answer {
+        Value::Struct(members) if members.contains_key("faultCode") => {
+            members.get("faultCode").cloned().expect("the code")
+        }
+        Value::Array(elements) => {
+            let mut elements: Vec<Value> =
+                elements.into_iter().map(|element| essence(method, element)).collect();
+            if method == "getParamNames" {
+                elements.sort_by_key(|name| name.as_str().map(str::to_owned));
+            }
+            elements.into()
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn the_answers_are_those_of_the_original() {
+    let mut state = State::new("http://master:11311/".into(), 4242, MasterLimits::default());
+    let mut wrong = Vec::new();
+    for line in RECORDING.lines() {
+        let entry: Json = serde_json::from_str(line).expect("a line of the recording");
+        let (Some(method), Some(params)) = (entry[0].as_str(), entry[1].as_array()) else { panic!("{line}") };
+        let recorded = match entry[2].get("fault") {
+            Some(code) => value(code),
+            None => value(&expected(line).unwrap_or_else(|| entry[2].clone())),
+        };
+        let given = match call(&mut state, Instant::default(), ConnId(1), method, &values(params)) {
+            Ok(answer) => answer,
+            Err(fault) => fault.code.into(),
+        };
+        if essence(method, given.clone()) != essence(method, recorded) {
+            wrong.push(format!("{line}\n  but: {given:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} answers differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn expected(line: &str) -> Option<Json> {
+    let (_, ours) = DIFFERENCES.iter().find(|(call, _)| line.starts_with(call))?;
+    serde_json::from_str(ours).ok()
+}
+
+#[test]
+fn every_method_that_is_listed_is_known() {
+    let mut state = State::new("http://master:11311/".into(), 1, MasterLimits::default());
+    let mut call =
+        |method: &str, params: &[Value]| call(&mut state, Instant::default(), ConnId(1), method, params);
+    let Ok(Value::Array(methods)) = call("system.listMethods", &[]) else { panic!("no list") };
+    assert_eq!(methods.len(), 24);
+    for method in methods.iter().filter_map(Value::as_str).filter(|name| !name.starts_with("system.")) {
+        let Ok(Value::Array(reply)) = call(method, &[]) else { panic!("{method} is not known") };
+        assert_eq!(reply.first(), Some(&(-1).into()), "{method}");
+    }
+}
+
+#[test]
+fn a_multicall_that_is_none_is_a_fault_and_one_within_another_too() {
+    let mut state = State::new("http://master:11311/".into(), 1, MasterLimits::default());
+    let mut call =
+        |params: &[Value]| call(&mut state, Instant::default(), ConnId(1), "system.multicall", params);
+    let entry = |text: &str| value(&serde_json::from_str(text).expect("an entry"));
+    for wrong in [
+        "3",
+        "[3]",
+        r#"[{"params": []}]"#,
+        r#"[{"methodName": "getPid"}]"#,
+        r#"[{"methodName": 3, "params": []}]"#,
+    ] {
+        assert_eq!(call(&[entry(wrong)]).map_err(|fault| fault.code), Err(1), "{wrong}");
+    }
+    assert!(call(&[]).is_err() && call(&[Vec::new().into(), Vec::new().into()]).is_err());
+    for inner in
+        [r#"{"methodName": "system.multicall", "params": [[]]}"#, r#"{"methodName": "getPid", "params": 3}"#]
+    {
+        let Ok(Value::Array(results)) = call(&[vec![entry(inner)].into()]) else { panic!("{inner}") };
+        let [Value::Struct(fault)] = results.as_slice() else { panic!("{results:?}") };
+        assert_eq!(fault.get("faultCode"), Some(&1.into()), "{inner}");
+    }
+}

@@ -1,0 +1,101 @@
+//! What a node is told when it is made, and what it is asked to publish and subscribe to.
+
+use std::fmt;
+
+use crate::rpc::Uri;
+
+/// Who a node is and where it can be reached.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// Global name, such as `/talker`.
+    pub name: String,
+    /// The host that is told to others, a name or an address.
+    pub host: String,
+    /// Port of the slave API.
+    pub rpc_port: u16,
+    /// Port of TCPROS connections.
+    pub tcpros_port: u16,
+    /// The master.
+    pub master: Uri,
+    /// Process id, told by `getPid`.
+    pub pid: i32,
+    /// What peers may make the node hold.
+    pub limits: Limits,
+}
+
+impl NodeConfig {
+    /// The URI of the slave API, by which the master knows the node.
+    pub fn uri(&self) -> String {
+        let host = &self.host;
+        if host.contains(':') {
+            format!("http://[{host}]:{}/", self.rpc_port)
+        } else {
+            format!("http://{host}:{}/", self.rpc_port)
+        }
+    }
+}
+
+/// Bounds on what peers may make a node hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Publishers that one topic is subscribed from.
+    pub publishers_per_topic: usize,
+    /// Incoming connections that have not sent their header; the oldest gives way.
+    pub half_open: usize,
+    /// Incoming connections that have.
+    pub subscribers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { publishers_per_topic: 1000, half_open: 128, subscribers: 10_000 }
+    }
+}
+
+/// A topic as one node publishes it or subscribes to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicSpec {
+    /// Global name, such as `/chatter`.
+    pub topic: String,
+    /// Message type; `*` subscribes to any.
+    pub type_name: String,
+    /// MD5 sum of the type; `*` subscribes to any.
+    pub md5: String,
+    /// Message definition with all it depends on; may be empty for a subscription.
+    pub definition: String,
+    /// For a publication: the last message is kept for those who come later.
+    pub latching: bool,
+}
+
+impl TopicSpec {
+    /// True if messages of the other end can be read here: equal sums, or one end that takes any.
+    pub(super) fn agrees_with(&self, md5: &str) -> bool {
+        self.md5 == md5 || self.md5 == "*" || md5 == "*"
+    }
+}
+
+/// Why a node cannot publish or subscribe as asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopicError {
+    /// The node uses the topic with another type already.
+    TypeConflict {
+        /// The topic.
+        topic: String,
+        /// Its type so far.
+        has: String,
+        /// The type asked for.
+        asked: String,
+    },
+}
+
+impl fmt::Display for TopicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TypeConflict { topic, has, asked } => {
+                write!(f, "topic {topic} is used as {has} in this node already and cannot also be {asked}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TopicError {}

@@ -1,0 +1,160 @@
+//! What a node tells whoever drives it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::net::ConnId;
+use crate::xmlrpc::Value;
+
+/// Counters of one link, counted where its messages pass and read by the slave API.
+#[derive(Debug, Default)]
+pub struct LinkStats {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl LinkStats {
+    /// Counts messages that passed and their bytes.
+    pub fn count(&self, messages: u64, bytes: u64) {
+        self.messages.fetch_add(messages, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts messages that were dropped.
+    pub fn count_dropped(&self, messages: u64) {
+        self.dropped.fetch_add(messages, Ordering::Relaxed);
+    }
+
+    /// Messages that passed.
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that passed, lengths included.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Messages that were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+/// A side that a node registers with the master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// It publishes the topic.
+    Publisher,
+    /// It subscribes to the topic.
+    Subscriber,
+}
+
+/// A link to a publisher that stands: its header was good.
+#[derive(Debug)]
+pub struct PublisherLink {
+    /// The topic.
+    pub topic: String,
+    /// The connection; from now on its bytes are messages.
+    pub conn: ConnId,
+    /// The publisher's node.
+    pub publisher: String,
+    /// Message type, as the publisher says.
+    pub type_name: String,
+    /// MD5 sum of the type, as the publisher says.
+    pub md5: String,
+    /// Message definition, as the publisher says; empty if it does not.
+    pub definition: String,
+    /// The first message is one that was kept.
+    pub latching: bool,
+    /// Bytes that came behind the header.
+    pub rest: Vec<u8>,
+    /// To be counted on by whoever reads the messages.
+    pub stats: Arc<LinkStats>,
+}
+
+/// A link to a subscriber that stands: the answer to its header is among what is to be sent.
+#[derive(Debug)]
+pub struct SubscriberLink {
+    /// The topic.
+    pub topic: String,
+    /// The connection; from now on messages are sent on it.
+    pub conn: ConnId,
+    /// The subscriber's node.
+    pub subscriber: String,
+    /// To be counted on by whoever sends the messages.
+    pub stats: Arc<LinkStats>,
+}
+
+/// What a node tells. Everything from `poll_transmit` is to be taken before the next event.
+#[derive(Debug)]
+pub enum NodeEvent {
+    /// The master knows that the node has this role.
+    Registered {
+        /// Publisher or subscriber.
+        role: Role,
+        /// The topic.
+        topic: String,
+    },
+    /// The master will not have it.
+    RegistrationRefused {
+        /// Publisher or subscriber.
+        role: Role,
+        /// The topic.
+        topic: String,
+        /// What the master says.
+        why: String,
+    },
+    /// The master does not answer; it is tried again until it does.
+    MasterUnreachable {
+        /// What went wrong.
+        why: String,
+    },
+    /// The master answers again and is told everything anew.
+    MasterBack,
+    /// A publisher's link stands.
+    PublisherJoined(PublisherLink),
+    /// A subscriber's link stands.
+    SubscriberJoined(SubscriberLink),
+    /// A link of either kind is gone, by our doing: the connection is closed already.
+    LinkClosed {
+        /// The topic.
+        topic: String,
+        /// The connection.
+        conn: ConnId,
+    },
+    /// A node of this same process publishes the topic: no connection is made.
+    LocalPublisherJoined {
+        /// The topic.
+        topic: String,
+        /// URI of its slave API.
+        uri: String,
+    },
+    /// It does no longer.
+    LocalPublisherLeft {
+        /// The topic.
+        topic: String,
+        /// URI of its slave API.
+        uri: String,
+    },
+    /// A peer did what is not accepted; nothing else is disturbed.
+    PeerRefused {
+        /// Who, and what was wrong.
+        why: String,
+    },
+    /// A parameter that the node subscribed to has changed.
+    ParameterChanged {
+        /// Its name.
+        key: String,
+        /// Its value.
+        value: Value,
+    },
+    /// The node has been told to stop, by a newer one of its name or by a user.
+    Stopped {
+        /// The reason given.
+        reason: String,
+    },
+    /// All is unregistered after `close`.
+    Closed,
+}

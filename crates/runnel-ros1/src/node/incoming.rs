@@ -1,0 +1,149 @@
+//! Connections that others open to us: the header of a subscriber, and our answer.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use super::event::{LinkStats, NodeEvent, SubscriberLink};
+use super::timers::Timer;
+use super::{Conn, Linked, Node};
+use crate::header::{ConnectionHeader, HeaderError, MAX_HEADER};
+use crate::net::ConnId;
+use crate::tcpros::FrameReader;
+
+/// How long a peer may take to send its header.
+const HEADER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// A connection whose header has not arrived whole.
+#[derive(Debug)]
+pub(super) struct ExpectHeader {
+    peer: SocketAddr,
+    reader: FrameReader,
+}
+
+/// Incoming connections that have not sent their header, and until when each may. Names grow, so the first is the
+/// oldest.
+pub(super) type HalfOpen = BTreeMap<ConnId, Instant>;
+
+impl Node {
+    pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
+        if self.subscriber_count >= self.config.limits.subscribers {
+            self.refuse_peer(format!("{peer}: {}", self.too_many_subscribers()));
+            return None;
+        }
+        if self.half_open.len() >= self.config.limits.half_open {
+            self.drop_oldest_half_open();
+        }
+        let conn = self.rpc.new_conn_id();
+        let until = now + HEADER_DEADLINE;
+        self.half_open.insert(conn, until);
+        self.timers.set(until, Timer::IncomingHeader(conn));
+        self.conns.insert(conn, Conn::Incoming(ExpectHeader { peer, reader: FrameReader::new(MAX_HEADER) }));
+        Some(conn)
+    }
+
+    fn too_many_subscribers(&self) -> String {
+        format!("refused, {} subscribers are connected to [{}]", self.subscriber_count, self.config.name)
+    }
+
+    fn drop_oldest_half_open(&mut self) {
+        if let Some(oldest) = self.half_open.keys().next().copied() {
+            self.refuse_incoming(oldest, "closed for newer connections: no header came");
+        }
+    }
+
+    /// The header's time is over.
+    pub(super) fn incoming_header_due(&mut self, conn: ConnId) {
+        if matches!(self.conns.get(&conn), Some(Conn::Incoming(_))) {
+            self.refuse_incoming(conn, "no whole connection header within 10 s");
+        }
+    }
+
+    fn refuse_incoming(&mut self, conn: ConnId, why: &str) {
+        self.no_longer_half_open(conn);
+        if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
+            self.close(conn);
+            self.refuse_peer(format!("{}: {why}", waiting.peer));
+        }
+    }
+
+    /// A connection is no longer one whose header is expected.
+    pub(super) fn no_longer_half_open(&mut self, conn: ConnId) {
+        if let Some(until) = self.half_open.remove(&conn) {
+            self.timers.clear(until, Timer::IncomingHeader(conn));
+        }
+    }
+
+    /// Bytes of a connection whose header is expected.
+    pub(super) fn incoming_data(&mut self, conn: ConnId, mut bytes: &[u8]) {
+        let Some(Conn::Incoming(waiting)) = self.conns.get_mut(&conn) else { return };
+        match waiting.reader.take(&mut bytes, Vec::new) {
+            Ok(None) => {}
+            Ok(Some(header)) => self.answer_header(conn, &header),
+            Err(error) => self.refuse_incoming(conn, &format!("connection header: {error}")),
+        }
+    }
+
+    fn answer_header(&mut self, conn: ConnId, bytes: &[u8]) {
+        let answer = ConnectionHeader::parse(bytes)
+            .map_err(|error| error.to_string())
+            .and_then(|header| self.check_subscriber(&header));
+        match answer {
+            Ok((topic, subscriber)) => self.join_subscriber(conn, topic, subscriber),
+            Err(why) => {
+                self.send(conn, ConnectionHeader::error(&why).emit());
+                self.refuse_incoming(conn, &why);
+            }
+        }
+    }
+
+    /// The topic and name of a subscriber that may join, or why it may not.
+    fn check_subscriber(&self, header: &ConnectionHeader) -> Result<(String, String), String> {
+        let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
+        if let Some(service) = header.get("service") {
+            return Err(format!("service [{service}] is not provided by node [{}]", self.config.name));
+        }
+        let (topic, md5, subscriber) = (require("topic")?, require("md5sum")?, require("callerid")?);
+        let Some(spec) = self.publications.get(topic) else {
+            return Err(format!("node [{}] is not a publisher of topic [{topic}]", self.config.name));
+        };
+        if self.subscriber_count >= self.config.limits.subscribers {
+            return Err(self.too_many_subscribers());
+        }
+        let type_name = header.get("type").unwrap_or("*");
+        if !spec.agrees_with(md5) {
+            return Err(format!(
+                "topic [{topic}]: subscriber [{subscriber}] wants {type_name} with md5sum {md5}, but publisher [{}] has {} with md5sum {}",
+                self.config.name, spec.type_name, spec.md5
+            ));
+        }
+        Ok((topic.to_owned(), subscriber.to_owned()))
+    }
+
+    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String) {
+        let Some(spec) = self.publications.get(&topic) else { return };
+        let reply = ConnectionHeader::new([
+            ("callerid", self.config.name.as_str()),
+            ("latching", if spec.latching { "1" } else { "0" }),
+            ("md5sum", &spec.md5),
+            ("message_definition", &spec.definition),
+            ("topic", &topic),
+            ("type", &spec.type_name),
+        ]);
+        self.send(conn, reply.emit());
+        self.no_longer_half_open(conn);
+        self.subscriber_count += 1;
+        let stats = Arc::new(LinkStats::default());
+        let address = match self.conns.get(&conn) {
+            Some(Conn::Incoming(waiting)) => waiting.peer.to_string(),
+            _ => String::new(),
+        };
+        let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
+        let row = Linked { topic: of, node, uri, address, stats: Arc::clone(&stats) };
+        self.conns.insert(conn, Conn::Subscriber(row));
+        self.events.push_back(NodeEvent::SubscriberJoined(SubscriberLink { topic, conn, subscriber, stats }));
+    }
+}

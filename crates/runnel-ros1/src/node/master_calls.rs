@@ -1,0 +1,182 @@
+//! What the node calls its master for, and what it makes of the answers.
+
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use super::event::{NodeEvent, Role};
+use super::registrar::{Ask, Owner};
+use super::timers::Timer;
+use super::{Node, Purpose, brief, strings};
+use crate::rpc::{CallError, CallOptions};
+use crate::xmlrpc::Value;
+
+/// How long the master may take over a call.
+const MASTER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long unregistering may take when the node closes.
+const CLOSE_DEADLINE: Duration = Duration::from_secs(1);
+
+impl Node {
+    /// Makes the calls to the master that are due.
+    pub(super) fn ask_master(&mut self, now: Instant) {
+        while let Some(ask) = self.registrar.next_ask(now) {
+            match ask {
+                Ask::Register(role, topic) => self.register(now, role, topic),
+                Ask::Unregister(role, topic) => self.unregister(now, role, topic),
+                Ask::Owner => self.ask_owner(now),
+            }
+        }
+    }
+
+    fn register(&mut self, now: Instant, role: Role, topic: String) {
+        let (method, spec) = match role {
+            Role::Publisher => ("registerPublisher", self.publications.get(&topic)),
+            Role::Subscriber => {
+                ("registerSubscriber", self.subscriptions.get_mut(&topic).map(|s| s.begin_registration()))
+            }
+        };
+        let Some(spec) = spec else { return };
+        let params = [
+            self.config.name.as_str().into(),
+            topic.as_str().into(),
+            spec.type_name.as_str().into(),
+            self.uri().into(),
+        ];
+        self.call_master(now, method, &params, Purpose::Register(role, topic));
+    }
+
+    fn unregister(&mut self, now: Instant, role: Role, topic: String) {
+        let params = [self.config.name.as_str().into(), topic.as_str().into(), self.uri().into()];
+        self.call_master(now, unregister_method(role), &params, Purpose::Unregister(role, topic));
+    }
+
+    pub(super) fn ask_owner(&mut self, now: Instant) {
+        let name = Value::from(self.config.name.as_str());
+        self.call_master(now, "lookupNode", &[name.clone(), name], Purpose::AskOwner);
+    }
+
+    fn call_master(&mut self, now: Instant, method: &str, params: &[Value], purpose: Purpose) {
+        let options = CallOptions { timeout: MASTER_DEADLINE, keep_open: true };
+        let call = self.rpc.call(now, &self.config.master, method, params, options);
+        self.calls.insert(call, purpose);
+    }
+
+    pub(super) fn registration_answered(
+        &mut self,
+        now: Instant,
+        role: Role,
+        topic: &str,
+        answer: Result<Value, CallError>,
+    ) {
+        match answer.map_err(Failure::from).and_then(|value| status_ok(&value)) {
+            Ok(value) => {
+                if !self.registrar.registered(role, topic, true) {
+                    return;
+                }
+                self.events.push_back(NodeEvent::Registered { role, topic: topic.to_owned() });
+                if role == Role::Subscriber {
+                    self.publishers_answered(now, topic, &strings(&value).unwrap_or_default());
+                }
+            }
+            Err(Failure::Refused(why)) => {
+                if self.registrar.registered(role, topic, false) {
+                    self.events.push_back(NodeEvent::RegistrationRefused {
+                        role,
+                        topic: topic.to_owned(),
+                        why,
+                    });
+                }
+            }
+            Err(Failure::Silent(why)) => self.master_silent(now, why),
+        }
+    }
+
+    pub(super) fn unregistration_answered(
+        &mut self,
+        now: Instant,
+        role: Role,
+        topic: &str,
+        answer: Result<Value, CallError>,
+    ) {
+        match answer.map_err(Failure::from) {
+            Err(Failure::Silent(why)) => self.master_silent(now, why),
+            // A master that refuses does not know the entry.
+            Ok(_) | Err(Failure::Refused(_)) => self.registrar.unregistered(role, topic),
+        }
+    }
+
+    pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
+        let owner = match answer.map_err(Failure::from).and_then(|value| status_ok(&value)) {
+            Ok(uri) if uri.as_str() == Some(&self.uri()) => Owner::Us,
+            Ok(_) => Owner::Another,
+            Err(Failure::Refused(_)) => Owner::Nobody,
+            Err(Failure::Silent(why)) => return self.master_silent(now, why),
+        };
+        if self.registrar.owner_is(now, &owner) {
+            self.timers.set(self.registrar.additive_until(), Timer::Lists);
+            self.events.push_back(NodeEvent::MasterBack);
+        } else if owner == Owner::Another {
+            let reason = "another node registered with the same name while the master was away".to_owned();
+            self.events.push_back(NodeEvent::Stopped { reason });
+        }
+    }
+
+    fn master_silent(&mut self, now: Instant, why: String) {
+        if self.registrar.unanswered(now) {
+            self.events.push_back(NodeEvent::MasterUnreachable { why });
+        }
+    }
+
+    /// Unregisters all of these in one call.
+    pub(super) fn unregister_all(&mut self, now: Instant, known: &[(Role, String)]) {
+        let calls: Vec<Value> = known.iter().map(|(role, topic)| self.unregistration(*role, topic)).collect();
+        let options = CallOptions { timeout: CLOSE_DEADLINE, keep_open: true };
+        let call = self.rpc.call(now, &self.config.master, "system.multicall", &[calls.into()], options);
+        self.calls.insert(call, Purpose::Close);
+    }
+
+    fn unregistration(&self, role: Role, topic: &str) -> Value {
+        let params = vec![self.config.name.as_str().into(), topic.into(), self.config.uri().into()];
+        let members = [
+            ("methodName".to_owned(), Value::from(unregister_method(role))),
+            ("params".to_owned(), Value::Array(params)),
+        ];
+        Value::Struct(members.into())
+    }
+}
+
+/// Why a call to the master brought nothing.
+enum Failure {
+    /// It answered that it will not.
+    Refused(String),
+    /// It did not answer.
+    Silent(String),
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Fault { .. } => Self::Refused(error.to_string()),
+            _ => Self::Silent(error.to_string()),
+        }
+    }
+}
+
+/// The value of an answer whose status is 1.
+fn status_ok(answer: &Value) -> Result<Value, Failure> {
+    match answer.as_array() {
+        Some([status, _, value]) if status.as_int() == Some(1) => Ok(value.clone()),
+        Some([_, message, _]) => {
+            Err(Failure::Refused(message.as_str().unwrap_or("no reason given").to_owned()))
+        }
+        _ => Err(Failure::Refused(format!("not an answer: {}", brief(answer)))),
+    }
+}
+
+fn unregister_method(role: Role) -> &'static str {
+    match role {
+        Role::Publisher => "unregisterPublisher",
+        Role::Subscriber => "unregisterSubscriber",
+    }
+}

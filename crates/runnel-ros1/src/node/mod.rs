@@ -1,0 +1,360 @@
+//! One ROS 1 node without I/O: its registrations with the master, its slave API, and the making of its links.
+//!
+//! A link is the node's business until both headers are good. Then an event gives its connection away: messages are
+//! the affair of whoever drives the node, which tells [`Node::handle_closed`] when the connection ends.
+//!
+//! ```text
+//!  advertise, subscribe ─► registrar ─► rpc ─► master
+//!  publisherUpdate ─► outgoing ─► requestTopic, connect, header ─► PublisherJoined
+//!  accepted connection ─► incoming ─► header, answer ─────────────► SubscriberJoined
+//! ```
+
+mod config;
+mod event;
+mod incoming;
+mod master_calls;
+mod outgoing;
+mod registrar;
+mod slave_api;
+mod timers;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use runnel_core::time::Instant;
+
+pub use config::{Limits, NodeConfig, TopicError, TopicSpec};
+pub use event::{LinkStats, NodeEvent, PublisherLink, Role, SubscriberLink};
+
+use crate::net::{ConnId, Endpoint, Transmit};
+use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
+use crate::xmlrpc::Value;
+use incoming::{ExpectHeader, HalfOpen};
+use outgoing::Subscription;
+use registrar::Registrar;
+use timers::{Timer, Timers};
+
+/// Which listening socket of a node a connection came in on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// The slave API.
+    Rpc,
+    /// Topics (and services).
+    Tcpros,
+}
+
+/// One ROS 1 node.
+#[derive(Debug)]
+pub struct Node {
+    config: NodeConfig,
+    rpc: RpcPeer,
+    registrar: Registrar,
+    publications: BTreeMap<String, TopicSpec>,
+    subscriptions: BTreeMap<String, Subscription>,
+    /// URIs of the nodes of this process, ourselves included.
+    locals: BTreeSet<String>,
+    conns: BTreeMap<ConnId, Conn>,
+    half_open: HalfOpen,
+    subscriber_count: usize,
+    calls: BTreeMap<CallId, Purpose>,
+    timers: Timers,
+    transmits: VecDeque<Transmit>,
+    events: VecDeque<NodeEvent>,
+}
+
+/// What a connection of TCPROS is.
+#[derive(Debug)]
+enum Conn {
+    Incoming(ExpectHeader),
+    Publisher { topic: String, uri: String, to: Endpoint },
+    LinkedPublisher(Linked),
+    Subscriber(Linked),
+}
+
+/// A link that stands, as the slave API tells of it.
+#[derive(Debug)]
+struct Linked {
+    topic: String,
+    /// The other node's name.
+    node: String,
+    /// A publisher's URI; empty for a subscriber.
+    uri: String,
+    /// The address of the connection's other end.
+    address: String,
+    stats: Arc<LinkStats>,
+}
+
+/// What a call under way is for.
+#[derive(Debug)]
+enum Purpose {
+    Register(Role, String),
+    Unregister(Role, String),
+    AskOwner,
+    RequestTopic { topic: String, uri: String },
+    Close,
+}
+
+impl Node {
+    /// A node that has told nobody of itself yet.
+    pub fn new(config: NodeConfig) -> Self {
+        Self {
+            locals: BTreeSet::from([canonical(&config.uri()).unwrap_or_default()]),
+            config,
+            rpc: RpcPeer::new(RpcConfig::default()),
+            registrar: Registrar::new(),
+            publications: BTreeMap::new(),
+            subscriptions: BTreeMap::new(),
+            conns: BTreeMap::new(),
+            half_open: HalfOpen::default(),
+            subscriber_count: 0,
+            calls: BTreeMap::new(),
+            timers: Timers::default(),
+            transmits: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// The URI of the slave API.
+    pub fn uri(&self) -> String {
+        self.config.uri()
+    }
+
+    /// How many connections are open or being opened, as far as the node knows, those given away included.
+    pub fn connection_count(&self) -> usize {
+        self.conns.len() + self.rpc.connection_count()
+    }
+
+    /// Whether a connection is one of those.
+    pub fn owns(&self, conn: ConnId) -> bool {
+        self.conns.contains_key(&conn) || self.rpc.owns(conn)
+    }
+
+    /// Names the other nodes of this process, whose messages need no connection.
+    pub fn set_locals(&mut self, uris: impl IntoIterator<Item = String>) {
+        let same = |uri: String| canonical(&uri).unwrap_or(uri);
+        self.locals = uris.into_iter().chain([self.config.uri()]).map(same).collect();
+    }
+
+    /// Publishes a topic. Once for each topic: the second time only checks the type.
+    ///
+    /// # Errors
+    /// When the node publishes the topic with another type.
+    pub fn advertise(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
+        if let Some(has) = self.publications.get_mut(&spec.topic) {
+            has.latching |= spec.latching;
+            return same_type(has, &spec);
+        }
+        self.registrar.want(Role::Publisher, &spec.topic);
+        self.publications.insert(spec.topic.clone(), spec);
+        self.ask_master(now);
+        Ok(())
+    }
+
+    /// Subscribes to a topic. Once for each topic: the second time only checks the type.
+    ///
+    /// # Errors
+    /// When the node subscribes to the topic with another type.
+    pub fn subscribe(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
+        if let Some(has) = self.subscriptions.get(&spec.topic) {
+            return same_type(&has.spec, &spec);
+        }
+        self.registrar.want(Role::Subscriber, &spec.topic);
+        self.subscriptions.insert(spec.topic.clone(), Subscription::new(spec));
+        self.ask_master(now);
+        Ok(())
+    }
+
+    /// Publishes a topic no longer: closes its links.
+    pub fn unadvertise(&mut self, now: Instant, topic: &str) {
+        if self.publications.remove(topic).is_none() {
+            return;
+        }
+        for conn in self.subscribers_of(topic) {
+            self.conns.remove(&conn);
+            self.subscriber_count -= 1;
+            self.close(conn);
+            self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+        }
+        self.registrar.forget(Role::Publisher, topic);
+        self.ask_master(now);
+    }
+
+    /// Subscribes to a topic no longer: closes its links.
+    pub fn unsubscribe(&mut self, now: Instant, topic: &str) {
+        self.end_links(topic);
+        if self.subscriptions.remove(topic).is_none() {
+            return;
+        }
+        self.registrar.forget(Role::Subscriber, topic);
+        self.ask_master(now);
+    }
+
+    /// Unregisters everything; [`NodeEvent::Closed`] follows within a second, once.
+    pub fn begin_close(&mut self, now: Instant) {
+        let Some(known) = self.registrar.end() else { return };
+        if known.is_empty() {
+            self.events.push_back(NodeEvent::Closed);
+        } else {
+            self.unregister_all(now, &known);
+        }
+    }
+
+    /// A connection came in. `None`: too many, it is to be closed.
+    pub fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId> {
+        match port {
+            Port::Rpc => self.rpc.handle_accepted(now, peer),
+            Port::Tcpros => self.accept_tcpros(now, peer),
+        }
+    }
+
+    /// A connection that was asked for stands.
+    pub fn handle_connected(&mut self, now: Instant, conn: ConnId) {
+        match self.conns.get(&conn) {
+            Some(Conn::Publisher { topic, uri, .. }) => {
+                let (topic, uri) = (topic.clone(), uri.clone());
+                self.link_connected(now, conn, &topic, &uri);
+            }
+            _ => self.rpc.handle_connected(now, conn),
+        }
+    }
+
+    /// Bytes arrived on a connection that is not given away.
+    pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
+        match self.conns.get(&conn) {
+            Some(Conn::Incoming(_)) => self.incoming_data(conn, bytes),
+            Some(Conn::Publisher { topic, uri, .. }) => {
+                let (topic, uri) = (topic.clone(), uri.clone());
+                self.link_data(conn, &topic, &uri, bytes);
+            }
+            Some(Conn::LinkedPublisher(_) | Conn::Subscriber(_)) => {}
+            None => {
+                self.rpc.handle_data(now, conn, bytes);
+                self.serve_rpc(now);
+            }
+        }
+    }
+
+    /// A connection ended, or could not be made.
+    pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
+        match self.conns.remove(&conn) {
+            Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
+            Some(Conn::Publisher { topic, uri, .. }) => self.link_closed(now, &topic, &uri, why),
+            Some(Conn::LinkedPublisher(link)) => self.link_ended(now, &link.topic, &link.uri, why),
+            Some(Conn::Subscriber(_)) => self.subscriber_count -= 1,
+            None => {
+                self.rpc.handle_closed(now, conn, why);
+                self.serve_rpc(now);
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.pop(now) {
+            match timer {
+                Timer::Lists => self.lists_count_again(now),
+                Timer::IncomingHeader(conn) => self.incoming_header_due(conn),
+                Timer::Link { topic, uri } => self.link_due(now, &topic, &uri),
+            }
+        }
+        self.rpc.handle_timeout(now);
+        self.serve_rpc(now);
+        self.ask_master(now);
+    }
+
+    /// When [`Node::handle_timeout`] is to be called next.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        [self.timers.next(), self.rpc.poll_timeout(), self.registrar.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// What is to be done with sockets next.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.transmits.pop_front().or_else(|| self.rpc.poll_transmit())
+    }
+
+    /// What has happened; to be asked when [`Node::poll_transmit`] has nothing more.
+    pub fn poll_event(&mut self) -> Option<NodeEvent> {
+        self.events.pop_front()
+    }
+
+    fn serve_rpc(&mut self, now: Instant) {
+        while let Some(event) = self.rpc.poll_event() {
+            match event {
+                RpcEvent::Called { conn, method, params, .. } => {
+                    let answer = self.answer_call(now, &method, &params);
+                    self.rpc.reply(now, conn, answer);
+                }
+                RpcEvent::Answered { call, result } => self.answered(now, call, result),
+                RpcEvent::KeptLost { .. } if self.registrar.connection_lost() => self.ask_owner(now),
+                RpcEvent::KeptLost { .. } => {}
+                RpcEvent::Refused { peer, why } => self.refuse_peer(format!("{peer}: {why}")),
+            }
+        }
+    }
+
+    fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
+        match self.calls.remove(&call) {
+            Some(Purpose::Register(role, topic)) => self.registration_answered(now, role, &topic, result),
+            Some(Purpose::AskOwner) => self.owner_answered(now, result),
+            Some(Purpose::RequestTopic { topic, uri }) => self.address_answered(now, &topic, &uri, result),
+            Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
+            Some(Purpose::Unregister(role, topic)) => self.unregistration_answered(now, role, &topic, result),
+            None => {}
+        }
+        self.ask_master(now);
+    }
+
+    fn subscribers_of(&self, topic: &str) -> Vec<ConnId> {
+        let of_topic = |(conn, role): (&ConnId, &Conn)| match role {
+            Conn::Subscriber(link) if link.topic == topic => Some(*conn),
+            _ => None,
+        };
+        self.conns.iter().filter_map(of_topic).collect()
+    }
+
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        self.transmits.push_back(Transmit::Send { conn, bytes });
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        self.transmits.push_back(Transmit::Close { conn });
+    }
+
+    fn refuse_peer(&mut self, why: String) {
+        self.events.push_back(NodeEvent::PeerRefused { why });
+    }
+}
+
+/// The texts of an array of texts.
+fn strings(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|element| element.as_str().map(str::to_owned)).collect()
+}
+
+/// The one way in which a node's URI is written here: nodes are told apart by host and port.
+fn canonical(uri: &str) -> Result<String, UriError> {
+    let path = "/".to_owned();
+    Uri::parse(uri).map(|uri| Uri { path, ..uri }.to_string())
+}
+
+/// A value as an error message shows it.
+fn brief(value: &Value) -> String {
+    let text = format!("{value:?}");
+    text.chars().take(200).collect()
+}
+
+fn same_type(has: &TopicSpec, asked: &TopicSpec) -> Result<(), TopicError> {
+    if has.agrees_with(&asked.md5) {
+        return Ok(());
+    }
+    let (topic, has, asked) = (asked.topic.clone(), has.type_name.clone(), asked.type_name.clone());
+    Err(TopicError::TypeConflict { topic, has, asked })
+}

@@ -1,0 +1,411 @@
+//! Links to publishers: ask the publisher's node where its messages are, connect, exchange headers; and the same
+//! again, ever more slowly, when a step fails, for as long as the publisher is listed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use super::config::TopicSpec;
+use super::event::{LinkStats, NodeEvent, PublisherLink};
+use super::timers::Timer;
+use super::{Conn, Linked, Node, Purpose};
+use crate::header::{ConnectionHeader, MAX_HEADER};
+use crate::net::{ConnId, Endpoint, Transmit};
+use crate::rpc::{CallError, CallOptions, Uri};
+use crate::tcpros::FrameReader;
+use crate::xmlrpc::Value;
+
+/// How long a publisher may take over one step.
+const STEP_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The first pause before a link is tried again, doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// A subscription and what is known of its publishers, by the URI of their slave API.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) spec: TopicSpec,
+    links: BTreeMap<String, Link>,
+    local: BTreeSet<String>,
+    /// The publishers that the master told of last.
+    listed: BTreeSet<String>,
+    /// The master has told of publishers since the registration was asked for.
+    updated: bool,
+}
+
+impl Subscription {
+    pub(super) fn new(spec: TopicSpec) -> Self {
+        let (links, local, listed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { spec, links, local, listed, updated: false }
+    }
+
+    /// The topic, whose registration is about to be asked for.
+    pub(super) fn begin_registration(&mut self) -> &TopicSpec {
+        self.updated = false;
+        &self.spec
+    }
+}
+
+#[derive(Debug)]
+struct Link {
+    state: LinkState,
+    /// The pause before the next try.
+    pause: Duration,
+    /// That it fails has been told since it stood last.
+    told: bool,
+}
+
+#[derive(Debug)]
+enum LinkState {
+    /// The publisher's node has been asked where its messages are.
+    ExpectAddress,
+    /// The connection is being made.
+    ExpectConnection { conn: ConnId, until: Instant },
+    /// Our header is sent.
+    ExpectHeader { conn: ConnId, until: Instant, reader: FrameReader },
+    /// Messages flow.
+    Linked { conn: ConnId },
+    /// To be tried again.
+    Waiting { until: Instant },
+    /// The publisher does not accept us, which another try would not change.
+    Refused,
+}
+
+impl LinkState {
+    fn conn(&self) -> Option<ConnId> {
+        match self {
+            Self::ExpectConnection { conn, .. } | Self::ExpectHeader { conn, .. } | Self::Linked { conn } => {
+                Some(*conn)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Node {
+    /// The master has told of all publishers of a topic.
+    pub(super) fn publishers_updated(&mut self, now: Instant, topic: &str, uris: &[String]) {
+        if let Some(subscription) = self.subscriptions.get_mut(topic) {
+            subscription.updated = true;
+            self.publishers_listed(now, topic, uris);
+        }
+    }
+
+    /// The master has answered a registration with the publishers of the topic. What it told on another connection
+    /// meanwhile may have overtaken the answer, and is newer.
+    pub(super) fn publishers_answered(&mut self, now: Instant, topic: &str, uris: &[String]) {
+        let overtaken = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
+        if !overtaken || self.registrar.lists_only_add(now) {
+            self.publishers_listed(now, topic, uris);
+        }
+    }
+
+    fn publishers_listed(&mut self, now: Instant, topic: &str, uris: &[String]) {
+        let listed = self.sound_uris(topic, uris);
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        let known: BTreeSet<&String> = subscription.links.keys().chain(&subscription.local).collect();
+        let gone: Vec<String> =
+            known.iter().filter(|uri| !listed.contains(**uri)).map(|uri| (*uri).clone()).collect();
+        let new: Vec<String> = listed.iter().filter(|uri| !known.contains(uri)).cloned().collect();
+        subscription.listed.clone_from(&listed);
+        if !self.registrar.lists_only_add(now) {
+            gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
+        }
+        self.ask_again_where_refused(now, topic, &listed);
+        new.into_iter().for_each(|uri| self.publisher_new(now, topic, uri));
+    }
+
+    /// Publishers of this process that the master that came back did not list are gone. A link is its own proof
+    /// that its publisher lives, and stays.
+    pub(super) fn lists_count_again(&mut self, now: Instant) {
+        if self.registrar.lists_only_add(now) {
+            return;
+        }
+        let mut gone = Vec::new();
+        for (topic, subscription) in &self.subscriptions {
+            let unlisted = subscription.local.difference(&subscription.listed);
+            gone.extend(unlisted.map(|uri| (topic.clone(), uri.clone())));
+        }
+        gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
+    }
+
+    /// The URIs of a list in one way of writing, without those that are none.
+    fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
+        let mut sound = BTreeSet::new();
+        for uri in uris {
+            match super::canonical(uri) {
+                Ok(uri) => {
+                    sound.insert(uri);
+                }
+                Err(error) => self.refuse_peer(format!("publisher of {topic}: {error}")),
+            }
+        }
+        sound
+    }
+
+    /// A list that names a publisher which refused us may mean that it has changed its mind or type.
+    fn ask_again_where_refused(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+        for uri in uris {
+            let refused =
+                self.link_mut(topic, uri).is_some_and(|link| matches!(link.state, LinkState::Refused));
+            if refused {
+                self.ask_address(now, topic, uri);
+            }
+        }
+    }
+
+    fn publisher_gone(&mut self, topic: &str, uri: &str) {
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        if subscription.local.remove(uri) {
+            let (topic, uri) = (topic.to_owned(), uri.to_owned());
+            self.events.push_back(NodeEvent::LocalPublisherLeft { topic, uri });
+        } else if let Some(conn) = subscription.links.remove(uri).and_then(|link| link.state.conn()) {
+            self.conns.remove(&conn);
+            self.close(conn);
+            self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+        }
+    }
+
+    fn publisher_new(&mut self, now: Instant, topic: &str, uri: String) {
+        let local = self.locals.contains(&uri);
+        let limit = self.config.limits.publishers_per_topic;
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        if local {
+            subscription.local.insert(uri.clone());
+            self.events.push_back(NodeEvent::LocalPublisherJoined { topic: topic.to_owned(), uri });
+        } else if subscription.links.len() < limit {
+            subscription
+                .links
+                .insert(uri.clone(), Link { state: LinkState::Refused, pause: FIRST_PAUSE, told: false });
+            self.ask_address(now, topic, &uri);
+        } else {
+            self.refuse_peer(format!("{uri}: topic {topic} has {limit} publishers already"));
+        }
+    }
+
+    /// Ends all links of a topic that is no longer subscribed to.
+    pub(super) fn end_links(&mut self, topic: &str) {
+        let Some(subscription) = self.subscriptions.get(topic) else { return };
+        let uris: Vec<String> = subscription.links.keys().chain(&subscription.local).cloned().collect();
+        uris.iter().for_each(|uri| self.publisher_gone(topic, uri));
+    }
+
+    fn link_mut(&mut self, topic: &str, uri: &str) -> Option<&mut Link> {
+        self.subscriptions.get_mut(topic)?.links.get_mut(uri)
+    }
+
+    fn ask_address(&mut self, now: Instant, topic: &str, uri: &str) {
+        let to = match Uri::parse(uri) {
+            Ok(to) => to,
+            Err(error) => return self.refuse_peer(format!("publisher of {topic}: {error}")),
+        };
+        let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
+        let params = [self.config.name.as_str().into(), topic.into(), protocols];
+        let options = CallOptions { timeout: STEP_DEADLINE, keep_open: false };
+        let call = self.rpc.call(now, &to, "requestTopic", &params, options);
+        self.calls.insert(call, Purpose::RequestTopic { topic: topic.to_owned(), uri: uri.to_owned() });
+        if let Some(link) = self.link_mut(topic, uri) {
+            link.state = LinkState::ExpectAddress;
+        }
+    }
+
+    /// The publisher's node has answered `requestTopic`.
+    pub(super) fn address_answered(
+        &mut self,
+        now: Instant,
+        topic: &str,
+        uri: &str,
+        answer: Result<Value, CallError>,
+    ) {
+        let expected =
+            self.link_mut(topic, uri).is_some_and(|link| matches!(link.state, LinkState::ExpectAddress));
+        if !expected {
+            return;
+        }
+        match answer.map_err(|error| error.to_string()).and_then(|value| tcpros_address(&value)) {
+            Ok(to) => self.connect_link(now, topic, uri, to),
+            Err(why) => self.try_later(now, topic, uri, &why),
+        }
+    }
+
+    fn connect_link(&mut self, now: Instant, topic: &str, uri: &str, to: Endpoint) {
+        let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
+        self.transmits.push_back(Transmit::Connect { conn, to: to.clone() });
+        self.conns.insert(conn, Conn::Publisher { topic: topic.to_owned(), uri: uri.to_owned(), to });
+        self.set_link(topic, uri, LinkState::ExpectConnection { conn, until }, Some(until));
+    }
+
+    fn set_link(&mut self, topic: &str, uri: &str, state: LinkState, wake: Option<Instant>) {
+        if let Some(at) = wake {
+            self.timers.set(at, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
+        }
+        if let Some(link) = self.link_mut(topic, uri) {
+            link.state = state;
+        }
+    }
+
+    /// A link's time is over: a step that failed, or the pause before the next try.
+    pub(super) fn link_due(&mut self, now: Instant, topic: &str, uri: &str) {
+        let Some(link) = self.link_mut(topic, uri) else { return };
+        match link.state {
+            LinkState::Waiting { until } if until <= now => self.ask_address(now, topic, uri),
+            LinkState::ExpectConnection { conn, until } | LinkState::ExpectHeader { conn, until, .. }
+                if until <= now =>
+            {
+                self.conns.remove(&conn);
+                self.close(conn);
+                self.try_later(now, topic, uri, "no answer within 10 s");
+            }
+            _ => {}
+        }
+    }
+
+    /// Tries a link again after a pause. One that the master does not list (it died with or after a former master)
+    /// is given up when the pauses have become long.
+    fn try_later(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        let Some(link) = subscription.links.get_mut(uri) else { return };
+        if link.pause == LONGEST_PAUSE && !subscription.listed.contains(uri) {
+            subscription.links.remove(uri);
+            return self.refuse_peer(format!("publisher of {topic} at {uri}: {why}; it is given up"));
+        }
+        let news = !std::mem::replace(&mut link.told, true);
+        self.pause_link(now, topic, uri);
+        if news {
+            self.refuse_peer(format!("publisher of {topic} at {uri}: {why}; it is tried again"));
+        }
+    }
+
+    fn pause_link(&mut self, now: Instant, topic: &str, uri: &str) {
+        let Some(link) = self.link_mut(topic, uri) else { return };
+        let until = now + link.pause;
+        link.pause = (link.pause * 2).min(LONGEST_PAUSE);
+        self.set_link(topic, uri, LinkState::Waiting { until }, Some(until));
+    }
+
+    /// The connection to a publisher stands: say who we are.
+    pub(super) fn link_connected(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str) {
+        let Some(spec) = self.subscriptions.get(topic).map(|subscription| &subscription.spec) else { return };
+        let header = ConnectionHeader::new([
+            ("callerid", self.config.name.as_str()),
+            ("md5sum", &spec.md5),
+            ("tcp_nodelay", "1"),
+            ("topic", topic),
+            ("type", &spec.type_name),
+        ]);
+        self.send(conn, header.emit());
+        let until = now + STEP_DEADLINE;
+        let reader = FrameReader::new(MAX_HEADER);
+        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader }, Some(until));
+    }
+
+    /// Bytes of a publisher before its header is whole.
+    pub(super) fn link_data(&mut self, conn: ConnId, topic: &str, uri: &str, mut bytes: &[u8]) {
+        let Some(Link { state: LinkState::ExpectHeader { reader, .. }, .. }) = self.link_mut(topic, uri)
+        else {
+            return;
+        };
+        let checked = match reader.take(&mut bytes, Vec::new) {
+            Ok(None) => return,
+            Ok(Some(header)) => self.check_publisher(topic, &header),
+            Err(error) => Err(format!("connection header: {error}")),
+        };
+        match checked {
+            Ok(header) => self.join_publisher(conn, topic, uri, &header, bytes),
+            Err(why) => {
+                self.conns.remove(&conn);
+                self.close(conn);
+                self.set_link(topic, uri, LinkState::Refused, None);
+                self.refuse_peer(format!("publisher of {topic} at {uri}: {why}"));
+            }
+        }
+    }
+
+    fn check_publisher(&self, topic: &str, bytes: &[u8]) -> Result<ConnectionHeader, String> {
+        let header = ConnectionHeader::parse(bytes).map_err(|error| error.to_string())?;
+        if let Some(why) = header.get("error") {
+            return Err(format!("it refuses us: {why}"));
+        }
+        let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
+        let type_name = header.require("type").map_err(|error| error.to_string())?;
+        let spec = self.subscriptions.get(topic).map(|subscription| &subscription.spec);
+        match spec {
+            Some(spec) if !spec.agrees_with(md5) => Err(format!(
+                "it has {type_name} with md5sum {md5}, but we want {} with md5sum {}",
+                spec.type_name, spec.md5
+            )),
+            _ => Ok(header),
+        }
+    }
+
+    fn join_publisher(
+        &mut self,
+        conn: ConnId,
+        topic: &str,
+        uri: &str,
+        header: &ConnectionHeader,
+        rest: &[u8],
+    ) {
+        self.set_link(topic, uri, LinkState::Linked { conn }, None);
+        if let Some(link) = self.link_mut(topic, uri) {
+            link.pause = FIRST_PAUSE;
+            link.told = false;
+        }
+        let text = |key| header.get(key).unwrap_or_default().to_owned();
+        let stats = Arc::new(LinkStats::default());
+        let node = text("callerid");
+        let address = match self.conns.get(&conn) {
+            Some(Conn::Publisher { to, .. }) => to.to_string(),
+            _ => String::new(),
+        };
+        let (of, uri) = (topic.to_owned(), uri.to_owned());
+        let row = Linked { topic: of, node: node.clone(), uri, address, stats: Arc::clone(&stats) };
+        self.conns.insert(conn, Conn::LinkedPublisher(row));
+        self.events.push_back(NodeEvent::PublisherJoined(PublisherLink {
+            topic: topic.to_owned(),
+            conn,
+            publisher: node,
+            type_name: text("type"),
+            md5: text("md5sum"),
+            definition: text("message_definition"),
+            latching: header.get("latching") == Some("1"),
+            rest: rest.to_vec(),
+            stats,
+        }));
+    }
+
+    /// The connection to a publisher has ended before the link stood.
+    pub(super) fn link_closed(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
+        self.try_later(now, topic, uri, why.unwrap_or("the connection was closed"));
+    }
+
+    /// A link that stood has ended. A publisher that ends in good order closes its links a moment before the master
+    /// tells, so that says nothing yet.
+    pub(super) fn link_ended(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
+        match why {
+            Some(why) => self.try_later(now, topic, uri, why),
+            None => self.pause_link(now, topic, uri),
+        }
+    }
+}
+
+/// Host and port in the answer to `requestTopic`.
+fn tcpros_address(answer: &Value) -> Result<Endpoint, String> {
+    let bad = || format!("its answer to requestTopic is not an address: {}", super::brief(answer));
+    let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
+    if status.as_int() != Some(1) {
+        return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
+    }
+    match protocol.as_array().ok_or_else(bad)? {
+        [name, host, port, ..] if name.as_str() == Some("TCPROS") => {
+            let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
+            Ok(Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port })
+        }
+        _ => Err(bad()),
+    }
+}

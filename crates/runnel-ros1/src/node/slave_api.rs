@@ -1,0 +1,185 @@
+//! The calls that masters and other nodes make to a node.
+
+use std::collections::BTreeMap;
+
+use runnel_core::time::Instant;
+
+use super::event::NodeEvent;
+use super::{Conn, Linked, Node};
+use crate::xmlrpc::{Fault, Value};
+
+/// Status codes of the ROS 1 APIs.
+const SUCCESS: i32 = 1;
+const FAILURE: i32 = 0;
+const ERROR: i32 = -1;
+
+fn reply(status: i32, message: &str, value: impl Into<Value>) -> Value {
+    Value::Array(vec![status.into(), message.into(), value.into()])
+}
+
+fn bad_arguments(method: &str) -> Value {
+    reply(ERROR, &format!("{method}: wrong arguments"), 0)
+}
+
+impl Node {
+    /// Answers one call to the slave API.
+    pub(super) fn answer_call(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: &[Value],
+    ) -> Result<Value, Fault> {
+        match (method, params) {
+            ("getPid", [_]) => Ok(reply(SUCCESS, "", self.config.pid)),
+            ("getName", [_]) => Ok(reply(SUCCESS, "node name", self.config.name.as_str())),
+            ("getUri", [_]) => Ok(reply(SUCCESS, "node URI", self.config.uri())),
+            ("getMasterUri", [_]) => Ok(reply(SUCCESS, "master URI", self.config.master.to_string())),
+            ("getPublications", [_]) => Ok(reply(SUCCESS, "publications", self.publication_list())),
+            ("getSubscriptions", [_]) => Ok(reply(SUCCESS, "subscriptions", self.subscription_list())),
+            ("getBusInfo", [_]) => Ok(reply(SUCCESS, "bus info", self.bus_info())),
+            ("getBusStats", [_]) => Ok(reply(SUCCESS, "bus stats", self.bus_stats())),
+            ("publisherUpdate", [_, topic, uris]) => Ok(self.publisher_update(now, topic, uris)),
+            ("paramUpdate", [_, key, value]) => Ok(self.param_update(key, value)),
+            ("requestTopic", [_, topic, protocols]) => Ok(self.request_topic(topic, protocols)),
+            ("shutdown", [_]) => Ok(self.shut_down("")),
+            ("shutdown", [_, reason]) => Ok(self.shut_down(reason.as_str().unwrap_or_default())),
+            (known, _) if METHODS.contains(&known) => Ok(bad_arguments(known)),
+            (unknown, _) => Err(Fault { code: -1, message: format!("{unknown}: unknown method name") }),
+        }
+    }
+
+    fn publisher_update(&mut self, now: Instant, topic: &Value, uris: &Value) -> Value {
+        let (Some(topic), Some(uris)) = (topic.as_str(), super::strings(uris)) else {
+            return bad_arguments("publisherUpdate");
+        };
+        self.publishers_updated(now, topic, &uris);
+        reply(SUCCESS, "", 0)
+    }
+
+    fn param_update(&mut self, key: &Value, value: &Value) -> Value {
+        let Some(key) = key.as_str() else { return bad_arguments("paramUpdate") };
+        self.events.push_back(NodeEvent::ParameterChanged { key: key.to_owned(), value: value.clone() });
+        reply(SUCCESS, "", 0)
+    }
+
+    fn request_topic(&self, topic: &Value, protocols: &Value) -> Value {
+        let (Some(topic), Some(protocols)) = (topic.as_str(), protocols.as_array()) else {
+            return bad_arguments("requestTopic");
+        };
+        if !self.publications.contains_key(topic) {
+            return reply(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new());
+        }
+        let names = protocols.iter().filter_map(|offer| offer.as_array()?.first()?.as_str());
+        if !names.into_iter().any(|name| name == "TCPROS") {
+            return reply(FAILURE, "no supported protocol implementations", Vec::new());
+        }
+        let (host, port) = (&self.config.host, i32::from(self.config.tcpros_port));
+        let address = vec!["TCPROS".into(), host.as_str().into(), port.into()];
+        reply(SUCCESS, &format!("ready on {host}:{port}"), address)
+    }
+
+    fn shut_down(&mut self, reason: &str) -> Value {
+        self.events.push_back(NodeEvent::Stopped { reason: reason.to_owned() });
+        reply(SUCCESS, "shutdown", 0)
+    }
+
+    fn publication_list(&self) -> Vec<Value> {
+        let pair = |topic: &str, type_name: &str| Value::Array(vec![topic.into(), type_name.into()]);
+        self.publications.values().map(|spec| pair(&spec.topic, &spec.type_name)).collect()
+    }
+
+    fn subscription_list(&self) -> Vec<Value> {
+        let pair = |topic: &str, type_name: &str| Value::Array(vec![topic.into(), type_name.into()]);
+        self.subscriptions.values().map(|s| pair(&s.spec.topic, &s.spec.type_name)).collect()
+    }
+
+    /// Rows of `[id, peer, direction, transport, topic, connected, text]`, which `rosnode info` reads. The engine
+    /// knows neither socket numbers nor the port of a connection that it opened: the number is the row's, the port 0.
+    fn bus_info(&self) -> Vec<Value> {
+        let row = |(id, direction, link): (i32, &str, &Linked)| {
+            let (peer, port) =
+                if direction == "i" { (&link.uri, 0) } else { (&link.node, self.config.tcpros_port) };
+            let text = format!("TCPROS connection on port {port} to [{} on socket {id}]", link.address);
+            let (topic, peer) = (link.topic.as_str().into(), peer.as_str().into());
+            Value::Array(vec![
+                id.into(),
+                peer,
+                direction.into(),
+                "TCPROS".into(),
+                topic,
+                true.into(),
+                text.into(),
+            ])
+        };
+        self.links().map(row).collect()
+    }
+
+    /// `[publications, subscriptions, services]`, each topic with its links and what they carried.
+    fn bus_stats(&self) -> Vec<Value> {
+        let mut topics: BTreeMap<(&str, &str), Vec<(i32, &Linked)>> = BTreeMap::new();
+        for (id, direction, link) in self.links() {
+            topics.entry((direction, &link.topic)).or_default().push((id, link));
+        }
+        let (mut publications, mut subscriptions) = (Vec::new(), Vec::new());
+        for ((direction, topic), links) in topics {
+            match direction {
+                "o" => publications.push(publication_stats(topic, &links)),
+                _ => subscriptions.push(subscription_stats(topic, &links)),
+            }
+        }
+        vec![publications.into(), subscriptions.into(), Vec::new().into()]
+    }
+
+    fn links(&self) -> impl Iterator<Item = (i32, &'static str, &Linked)> {
+        self.conns.iter().filter_map(|(conn, role)| {
+            let id = (conn.0 & 0x7fff_ffff) as i32;
+            match role {
+                Conn::Subscriber(link) => Some((id, "o", link)),
+                Conn::LinkedPublisher(link) => Some((id, "i", link)),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// A counter as XML-RPC can hold it.
+fn count(count: u64) -> Value {
+    Value::Int(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+/// `[topic, bytes sent, [[id, bytes, messages, connected, dropped messages], ..]]`: the last of a row is more than the
+/// original tells.
+fn publication_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
+    let row = |(id, link): &(i32, &Linked)| {
+        let stats = &link.stats;
+        let (bytes, messages, dropped) =
+            (count(stats.bytes()), count(stats.messages()), count(stats.dropped()));
+        Value::Array(vec![(*id).into(), bytes, messages, true.into(), dropped])
+    };
+    let sent = links.iter().map(|(_, link)| link.stats.bytes()).sum();
+    Value::Array(vec![topic.into(), count(sent), links.iter().map(row).collect::<Vec<_>>().into()])
+}
+
+/// `[topic, [[id, bytes, dropped messages, connected], ..]]`
+fn subscription_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
+    let row = |(id, link): &(i32, &Linked)| {
+        Value::Array(vec![(*id).into(), count(link.stats.bytes()), count(link.stats.dropped()), true.into()])
+    };
+    Value::Array(vec![topic.into(), links.iter().map(row).collect::<Vec<_>>().into()])
+}
+
+/// What the slave API offers, to tell wrong arguments from unknown methods.
+const METHODS: [&str; 12] = [
+    "getPid",
+    "getName",
+    "getUri",
+    "getMasterUri",
+    "getPublications",
+    "getSubscriptions",
+    "getBusInfo",
+    "getBusStats",
+    "publisherUpdate",
+    "paramUpdate",
+    "requestTopic",
+    "shutdown",
+];

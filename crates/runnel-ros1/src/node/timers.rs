@@ -1,0 +1,45 @@
+//! The points in time at which the node has something to do, earliest first.
+
+use std::collections::BTreeSet;
+
+use runnel_core::time::Instant;
+
+use crate::net::ConnId;
+
+/// What is due at a point in time. Those of links are not taken back: whoever is told looks whether it still is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// The lists of publishers count whole again.
+    Lists,
+    /// The header on this incoming connection.
+    IncomingHeader(ConnId),
+    /// The next step of the link to a publisher.
+    Link { topic: String, uri: String },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    due: BTreeSet<(Instant, Timer)>,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Instant, timer: Timer) {
+        self.due.insert((at, timer));
+    }
+
+    pub(super) fn clear(&mut self, at: Instant, timer: Timer) {
+        self.due.remove(&(at, timer));
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Takes one timer that is due.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<Timer> {
+        if self.next()? > now {
+            return None;
+        }
+        self.due.pop_first().map(|(_, timer)| timer)
+    }
+}

@@ -1,0 +1,348 @@
+//! The calls that this process makes, and their connections.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use runnel_core::time::Instant;
+
+use super::shared::Shared;
+use super::timers::Alarm;
+use super::{CallError, CallId, CallOptions, CallTarget, RpcEvent};
+use crate::http::{self, Response, ResponseParser};
+use crate::net::{ConnId, Endpoint};
+use crate::xmlrpc::{self, Value};
+
+/// The calls under way and waiting, and the connections to servers.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    calls: BTreeMap<CallId, Call>,
+    conns: BTreeMap<ConnId, Link>,
+    lines: BTreeMap<Endpoint, Line>,
+    made: u64,
+}
+
+#[derive(Debug)]
+struct Call {
+    target: CallTarget,
+    /// The HTTP request; empty once it is sent and will not be sent again.
+    request: Vec<u8>,
+    /// The connection that it is on; `None` while it waits in its line.
+    conn: Option<ConnId>,
+}
+
+/// A connection to a server.
+#[derive(Debug)]
+struct Link {
+    to: Endpoint,
+    kept: bool,
+    /// It is kept and has answered a call. When it ends before the next answer begins, the server may have closed it
+    /// before it saw that call, which is then made once more: on a connection that is not proven, so not again.
+    proven: bool,
+    phase: Phase,
+    parser: ResponseParser,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// To be open, for this call.
+    ExpectOpen(CallId),
+    /// The answer to this call.
+    ExpectAnswer(CallId),
+    /// Another call.
+    Idle,
+}
+
+/// The calls that share a kept connection to one server.
+#[derive(Debug, Default)]
+struct Line {
+    /// `None` only within a method.
+    conn: Option<ConnId>,
+    waiting: VecDeque<CallId>,
+}
+
+impl Client {
+    pub fn has(&self, conn: ConnId) -> bool {
+        self.conns.contains_key(&conn)
+    }
+
+    pub fn connection_count(&self) -> usize {
+        self.conns.len()
+    }
+
+    /// How many bytes a connection holds.
+    pub fn buffered(&self, conn: ConnId) -> usize {
+        self.conns.get(&conn).map_or(0, |link| link.parser.buffered())
+    }
+
+    /// What each connection holds, in bytes.
+    pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
+        self.conns.iter().map(|(conn, link)| (link.parser.buffered(), *conn))
+    }
+
+    pub fn call(
+        &mut self,
+        now: Instant,
+        target: CallTarget,
+        params: &[Value],
+        options: CallOptions,
+        shared: &mut Shared,
+    ) -> CallId {
+        self.made += 1;
+        let call = CallId(self.made);
+        let keep = options.keep_open && self.may_keep(&target.uri.endpoint, shared);
+        match self.written(&target, params, keep, shared) {
+            Ok(request) => {
+                shared.timers.set(Alarm::Called(call), now + options.timeout);
+                self.start(call, Call { target, request, conn: None }, keep, shared);
+            }
+            Err(error) => shared.tell(RpcEvent::Answered { call, result: Err(error) }),
+        }
+        call
+    }
+
+    pub fn cancel(&mut self, call: CallId, shared: &mut Shared) {
+        let of_call =
+            |event: &RpcEvent| matches!(event, RpcEvent::Answered { call: over, .. } if *over == call);
+        shared.events.retain(|event| !of_call(event));
+        self.give_up(call, shared);
+    }
+
+    pub fn handle_connected(&mut self, conn: ConnId, shared: &mut Shared) {
+        if let Some(Phase::ExpectOpen(call)) = self.conns.get(&conn).map(|link| link.phase) {
+            self.send(conn, call, shared);
+        }
+    }
+
+    pub fn handle_data(&mut self, conn: ConnId, bytes: &[u8], shared: &mut Shared) {
+        let Some(link) = self.conns.get_mut(&conn) else { return };
+        link.parser.push(bytes);
+        let Phase::ExpectAnswer(call) = link.phase else { return self.unsolicited(conn, shared) };
+        match link.parser.step() {
+            Ok(None) => {}
+            Ok(Some(response)) => self.answered(conn, call, &response, shared),
+            Err(error) => self.bad_answer(conn, call, error.to_string(), shared),
+        }
+    }
+
+    pub fn handle_closed(&mut self, conn: ConnId, why: Option<&str>, shared: &mut Shared) {
+        let Some(mut link) = self.conns.remove(&conn) else { return };
+        let rest = link.parser.finish();
+        if !matches!(rest, Ok(Some(_))) {
+            link.tell_lost(shared);
+        }
+        let why = why.map(str::to_owned);
+        match (link.phase, rest) {
+            (Phase::Idle, _) => {}
+            (Phase::ExpectOpen(call), _) => {
+                self.fail(call, |call| CallError::Unreachable { call, why }, shared);
+            }
+            (Phase::ExpectAnswer(call), Ok(Some(response))) => self.deliver(call, &response, shared),
+            (Phase::ExpectAnswer(call), Ok(None)) if link.proven => self.retry(&link, call),
+            (Phase::ExpectAnswer(call), Ok(None)) => {
+                self.fail(call, |call| CallError::Closed { call, why }, shared);
+            }
+            (Phase::ExpectAnswer(call), Err(error)) => {
+                let why = Some(why.unwrap_or(error.to_string()));
+                self.fail(call, |call| CallError::Closed { call, why }, shared);
+            }
+        }
+        self.leave_line(&link, shared);
+    }
+
+    /// The deadline of a call is over.
+    pub fn handle_timeout(&mut self, call: CallId, shared: &mut Shared) {
+        if let Some(Call { target, .. }) = self.give_up(call, shared) {
+            let result = Err(CallError::TimedOut { call: target });
+            shared.tell(RpcEvent::Answered { call, result });
+        }
+    }
+
+    /// All connections together hold too much, and this one holds most.
+    pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
+        if let Some(Phase::ExpectAnswer(call)) = self.conns.get(&conn).map(|link| link.phase) {
+            self.bad_answer(conn, call, "closed for want of room".to_owned(), shared);
+        }
+    }
+
+    fn may_keep(&self, to: &Endpoint, shared: &Shared) -> bool {
+        self.lines.contains_key(to) || self.lines.len() < shared.config.max_kept_connections
+    }
+
+    /// The HTTP request of a call.
+    fn written(
+        &self,
+        target: &CallTarget,
+        params: &[Value],
+        keep_open: bool,
+        shared: &Shared,
+    ) -> Result<Vec<u8>, CallError> {
+        if self.calls.len() >= shared.config.max_queued_calls {
+            return Err(CallError::TooManyCalls { call: target.clone() });
+        }
+        let uri = &target.uri;
+        match xmlrpc::encode_call(&target.method, params) {
+            Ok(body) => Ok(http::request(&uri.endpoint.to_string(), &uri.path, &body, keep_open)),
+            Err(error) => Err(CallError::BadRequest { call: target.clone(), why: error.problem.to_string() }),
+        }
+    }
+
+    fn start(&mut self, id: CallId, call: Call, keep: bool, shared: &mut Shared) {
+        let to = call.target.uri.endpoint.clone();
+        self.calls.insert(id, call);
+        if keep {
+            self.lines.entry(to.clone()).or_default().waiting.push_back(id);
+            self.advance(&to, shared);
+        } else {
+            self.connect(id, to, false, shared);
+        }
+    }
+
+    /// Opens a connection for a call.
+    fn connect(&mut self, call: CallId, to: Endpoint, kept: bool, shared: &mut Shared) -> ConnId {
+        let conn = shared.connect(to.clone());
+        let parser = ResponseParser::new(shared.config.max_body);
+        self.conns.insert(conn, Link { to, kept, proven: false, phase: Phase::ExpectOpen(call), parser });
+        if let Some(call) = self.calls.get_mut(&call) {
+            call.conn = Some(conn);
+        }
+        conn
+    }
+
+    /// Sends a call over a connection that is open and free.
+    fn send(&mut self, conn: ConnId, id: CallId, shared: &mut Shared) {
+        let (Some(link), Some(call)) = (self.conns.get_mut(&conn), self.calls.get_mut(&id)) else { return };
+        call.conn = Some(conn);
+        link.phase = Phase::ExpectAnswer(id);
+        let request = if link.proven { call.request.clone() } else { core::mem::take(&mut call.request) };
+        shared.send(conn, request);
+    }
+
+    /// Gives the next waiting call of a line its connection, if that is free.
+    fn advance(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let Some(line) = self.lines.get_mut(to) else { return };
+        let phase = line.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
+        match (line.conn, phase) {
+            (Some(conn), Some(Phase::Idle)) => {
+                if let Some(call) = line.waiting.pop_front() {
+                    self.send(conn, call, shared);
+                }
+            }
+            (Some(_), Some(_)) => {}
+            _ => self.open_line(to, shared),
+        }
+    }
+
+    /// Opens the connection of a line for its next call; a line without calls ends.
+    fn open_line(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let next = self.lines.get_mut(to).and_then(|line| line.waiting.pop_front());
+        match next {
+            Some(call) => {
+                let conn = Some(self.connect(call, to.clone(), true, shared));
+                self.lines.entry(to.clone()).and_modify(|line| line.conn = conn);
+            }
+            None => {
+                self.lines.remove(to);
+            }
+        }
+    }
+
+    /// A whole answer has come in.
+    fn answered(&mut self, conn: ConnId, call: CallId, response: &Response, shared: &mut Shared) {
+        self.deliver(call, response, shared);
+        match self.conns.get_mut(&conn) {
+            Some(link) if link.kept && response.keep_open && link.parser.is_idle() => {
+                link.phase = Phase::Idle;
+                link.proven = true;
+                let to = link.to.clone();
+                self.advance(&to, shared);
+            }
+            _ => self.close(conn, shared),
+        }
+    }
+
+    /// Bytes came that no call waits for.
+    fn unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
+        match self.conns.get(&conn).map(|link| link.phase) {
+            Some(Phase::ExpectOpen(call)) => {
+                self.bad_answer(conn, call, "it came before the request".to_owned(), shared);
+            }
+            _ => {
+                if let Some(link) = self.conns.get(&conn) {
+                    link.tell_lost(shared);
+                }
+                self.close(conn, shared);
+            }
+        }
+    }
+
+    fn bad_answer(&mut self, conn: ConnId, call: CallId, why: String, shared: &mut Shared) {
+        self.fail(call, |call| CallError::BadResponse { call, why }, shared);
+        self.close(conn, shared);
+    }
+
+    /// Puts a call back in front of its line, which opens another connection for it.
+    fn retry(&mut self, link: &Link, id: CallId) {
+        if let (Some(call), Some(line)) = (self.calls.get_mut(&id), self.lines.get_mut(&link.to)) {
+            call.conn = None;
+            line.waiting.push_front(id);
+        }
+    }
+
+    /// Ends a call with what an answer says.
+    fn deliver(&mut self, id: CallId, response: &Response, shared: &mut Shared) {
+        let Some(Call { target: call, .. }) = self.finish(id, shared) else { return };
+        let result = match xmlrpc::decode_response(&response.body) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(fault)) => Err(CallError::Fault { call, fault }),
+            Err(error) => Err(CallError::BadResponse { call, why: error.to_string() }),
+        };
+        shared.tell(RpcEvent::Answered { call: id, result });
+    }
+
+    /// Ends a call with an error.
+    fn fail(&mut self, id: CallId, error: impl FnOnce(CallTarget) -> CallError, shared: &mut Shared) {
+        if let Some(Call { target, .. }) = self.finish(id, shared) {
+            shared.tell(RpcEvent::Answered { call: id, result: Err(error(target)) });
+        }
+    }
+
+    /// Ends a call without a word, and the connection that it is on.
+    fn give_up(&mut self, id: CallId, shared: &mut Shared) -> Option<Call> {
+        let call = self.finish(id, shared)?;
+        match call.conn {
+            Some(conn) => self.close(conn, shared),
+            None => self.lines.values_mut().for_each(|line| line.waiting.retain(|waiting| *waiting != id)),
+        }
+        Some(call)
+    }
+
+    fn finish(&mut self, call: CallId, shared: &mut Shared) -> Option<Call> {
+        shared.timers.clear(Alarm::Called(call));
+        self.calls.remove(&call)
+    }
+
+    /// Closes a connection from this side.
+    fn close(&mut self, conn: ConnId, shared: &mut Shared) {
+        if let Some(link) = self.conns.remove(&conn) {
+            shared.close(conn);
+            self.leave_line(&link, shared);
+        }
+    }
+
+    /// A connection is no more: its line goes on with another.
+    fn leave_line(&mut self, link: &Link, shared: &mut Shared) {
+        if link.kept {
+            self.lines.entry(link.to.clone()).and_modify(|line| line.conn = None);
+            self.advance(&link.to, shared);
+        }
+    }
+}
+
+impl Link {
+    /// Tells that the other side has ended a kept connection.
+    fn tell_lost(&self, shared: &mut Shared) {
+        if self.proven {
+            shared.tell(RpcEvent::KeptLost { to: self.to.clone() });
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The connections on which this process is called.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use runnel_core::time::Instant;
+
+use super::RpcEvent;
+use super::shared::Shared;
+use super::timers::Alarm;
+use crate::http::{self, Request, RequestParser, RequestStep};
+use crate::net::ConnId;
+use crate::xmlrpc::{self, Fault, Value};
+
+/// The fault code of calls that cannot be read and of answers that cannot be written, that of roscpp.
+const FAULT: i32 = -1;
+
+/// The connections of clients.
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    conns: BTreeMap<ConnId, Served>,
+    /// Those that have not sent a whole request yet; names grow, so the first is the oldest.
+    unproven: BTreeSet<ConnId>,
+}
+
+#[derive(Debug)]
+struct Served {
+    peer: SocketAddr,
+    parser: RequestParser,
+    phase: Phase,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The first byte of a request, at most for the idle time, if there is one.
+    ExpectRequest,
+    /// The rest of a request, or a new connection's first one, at most until the deadline.
+    ExpectRest,
+    /// The answer from this process.
+    InService {
+        /// Whether the connection stays open after it.
+        keep_open: bool,
+    },
+}
+
+impl Server {
+    pub fn has(&self, conn: ConnId) -> bool {
+        self.conns.contains_key(&conn)
+    }
+
+    pub fn connection_count(&self) -> usize {
+        self.conns.len()
+    }
+
+    /// How many bytes a connection holds.
+    pub fn buffered(&self, conn: ConnId) -> usize {
+        self.conns.get(&conn).map_or(0, |served| served.parser.buffered())
+    }
+
+    /// What each connection holds, in bytes.
+    pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
+        self.conns.iter().map(|(conn, served)| (served.parser.buffered(), *conn))
+    }
+
+    pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr, shared: &mut Shared) -> Option<ConnId> {
+        if self.conns.len() >= shared.config.max_server_connections && !self.evict_oldest(shared) {
+            let why =
+                format!("{} connections are open, none of them idle without a request", self.conns.len());
+            shared.tell(RpcEvent::Refused { peer, why });
+            return None;
+        }
+        let conn = shared.new_conn_id();
+        let parser = RequestParser::new(shared.config.max_body);
+        self.conns.insert(conn, Served { peer, parser, phase: Phase::ExpectRest });
+        self.unproven.insert(conn);
+        shared.timers.set(Alarm::Served(conn), now + shared.config.request_deadline);
+        Some(conn)
+    }
+
+    pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8], shared: &mut Shared) {
+        if let Some(served) = self.conns.get_mut(&conn) {
+            served.parser.push(bytes);
+            self.advance(now, conn, shared);
+        }
+    }
+
+    pub fn handle_closed(&mut self, conn: ConnId, shared: &mut Shared) {
+        self.forget(conn, shared);
+    }
+
+    /// The deadline of a request, or the idle time, is over.
+    pub fn handle_timeout(&mut self, conn: ConnId, shared: &mut Shared) {
+        match self.conns.get(&conn).map(|served| served.phase) {
+            Some(Phase::ExpectRest) => {
+                self.drop_client(
+                    conn,
+                    format!("no whole request within {:?}", shared.config.request_deadline),
+                    shared,
+                );
+            }
+            Some(Phase::ExpectRequest) => self.close(conn, shared),
+            Some(Phase::InService { .. }) | None => {}
+        }
+    }
+
+    /// All connections together hold too much, and this one holds most.
+    pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
+        let bytes = self.buffered(conn);
+        self.drop_client(conn, format!("closed for want of room, {bytes} bytes into its request"), shared);
+    }
+
+    pub fn reply(&mut self, now: Instant, conn: ConnId, answer: &Result<Value, Fault>, shared: &mut Shared) {
+        if let Some(Phase::InService { keep_open }) = self.conns.get(&conn).map(|served| served.phase) {
+            self.answer(now, conn, answer, keep_open, shared);
+            self.advance(now, conn, shared);
+        }
+    }
+
+    /// Reads on until a call is in service, more bytes are needed, or the connection is over.
+    fn advance(&mut self, now: Instant, conn: ConnId, shared: &mut Shared) {
+        while let Some(served) = self.conns.get_mut(&conn) {
+            if let Phase::InService { .. } = served.phase {
+                return self.bound_pipeline(conn, shared);
+            }
+            match served.parser.step() {
+                Ok(RequestStep::Incomplete) => return self.await_rest(now, conn, shared),
+                Ok(RequestStep::Continue) => shared.send(conn, http::CONTINUE.to_vec()),
+                Ok(RequestStep::Whole(request)) => self.serve(now, conn, &request, shared),
+                Err(error) => return self.refuse(conn, error.status(), &error.to_string(), shared),
+            }
+        }
+    }
+
+    /// Lets the deadline run from the first byte of a request.
+    fn await_rest(&mut self, now: Instant, conn: ConnId, shared: &mut Shared) {
+        if let Some(served) = self.conns.get_mut(&conn)
+            && served.phase == Phase::ExpectRequest
+            && !served.parser.is_idle()
+        {
+            served.phase = Phase::ExpectRest;
+            shared.timers.set(Alarm::Served(conn), now + shared.config.request_deadline);
+        }
+    }
+
+    fn bound_pipeline(&mut self, conn: ConnId, shared: &mut Shared) {
+        if self.buffered(conn) > shared.config.max_pipelined {
+            let limit = shared.config.max_pipelined;
+            self.drop_client(conn, format!("sent more than {limit} bytes ahead of an answer"), shared);
+        }
+    }
+
+    fn serve(&mut self, now: Instant, conn: ConnId, request: &Request, shared: &mut Shared) {
+        self.unproven.remove(&conn);
+        shared.timers.clear(Alarm::Served(conn));
+        if !shared.config.any_path && request.path != "/" && request.path != "/RPC2" {
+            let path: String = request.path.chars().take(64).collect();
+            return self.refuse(conn, (404, "Not Found"), &format!("nothing is at {path}"), shared);
+        }
+        let Some(served) = self.conns.get_mut(&conn) else { return };
+        let peer = served.peer;
+        match xmlrpc::decode_call(&request.body) {
+            Ok(call) => {
+                served.phase = Phase::InService { keep_open: request.keep_open };
+                shared.tell(RpcEvent::Called { conn, peer, method: call.method, params: call.params });
+            }
+            Err(error) => {
+                let fault = Fault { code: FAULT, message: error.to_string() };
+                shared.tell(RpcEvent::Refused { peer, why: fault.message.clone() });
+                self.answer(now, conn, &Err(fault), request.keep_open, shared);
+            }
+        }
+    }
+
+    /// Sends an answer, and closes or waits for the next request.
+    fn answer(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        answer: &Result<Value, Fault>,
+        keep_open: bool,
+        shared: &mut Shared,
+    ) {
+        shared.send(conn, http::response(&document(answer), keep_open));
+        if !keep_open {
+            return self.close(conn, shared);
+        }
+        if let Some(served) = self.conns.get_mut(&conn) {
+            served.phase = Phase::ExpectRequest;
+        }
+        if let Some(idle) = shared.config.idle_timeout {
+            shared.timers.set(Alarm::Served(conn), now + idle);
+        }
+    }
+
+    /// Answers that a request is not served, and closes.
+    fn refuse(&mut self, conn: ConnId, (code, reason): (u16, &str), why: &str, shared: &mut Shared) {
+        shared.send(conn, http::refusal(code, reason, why));
+        self.drop_client(conn, why.to_owned(), shared);
+    }
+
+    fn evict_oldest(&mut self, shared: &mut Shared) -> bool {
+        let Some(oldest) = self.unproven.first().copied() else { return false };
+        self.drop_client(
+            oldest,
+            "closed without a whole request, to make room for another client".to_owned(),
+            shared,
+        );
+        true
+    }
+
+    /// Closes for a reason that belongs in a log.
+    fn drop_client(&mut self, conn: ConnId, why: String, shared: &mut Shared) {
+        if let Some(served) = self.conns.get(&conn) {
+            shared.tell(RpcEvent::Refused { peer: served.peer, why });
+            self.close(conn, shared);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, shared: &mut Shared) {
+        self.forget(conn, shared);
+        shared.close(conn);
+    }
+
+    fn forget(&mut self, conn: ConnId, shared: &mut Shared) {
+        self.conns.remove(&conn);
+        self.unproven.remove(&conn);
+        shared.timers.clear(Alarm::Served(conn));
+    }
+}
+
+/// The body of an answer; of a fault that says why where the answer cannot be written.
+fn document(answer: &Result<Value, Fault>) -> Vec<u8> {
+    let unwritable = |error: xmlrpc::EncodeError| {
+        let fault = Fault { code: FAULT, message: error.to_string() };
+        xmlrpc::encode_response(&Err(fault)).unwrap_or_default()
+    };
+    xmlrpc::encode_response(answer).unwrap_or_else(unwritable)
+}

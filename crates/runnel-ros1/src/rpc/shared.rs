@@ -1,0 +1,52 @@
+//! What the server and the client of a peer share.
+
+use std::collections::VecDeque;
+
+use super::timers::Timers;
+use super::{RpcConfig, RpcEvent};
+use crate::net::{ConnId, Endpoint, Transmit};
+
+/// The bounds, and what is to be done, told and waited for, in order.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub config: RpcConfig,
+    pub transmits: VecDeque<Transmit>,
+    pub events: VecDeque<RpcEvent>,
+    pub timers: Timers,
+    conns: u64,
+}
+
+impl Shared {
+    pub fn new(config: RpcConfig) -> Self {
+        Self {
+            config,
+            transmits: VecDeque::new(),
+            events: VecDeque::new(),
+            timers: Timers::default(),
+            conns: 0,
+        }
+    }
+
+    pub fn new_conn_id(&mut self) -> ConnId {
+        self.conns += 1;
+        ConnId(self.conns)
+    }
+
+    pub fn connect(&mut self, to: Endpoint) -> ConnId {
+        let conn = self.new_conn_id();
+        self.transmits.push_back(Transmit::Connect { conn, to });
+        conn
+    }
+
+    pub fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        self.transmits.push_back(Transmit::Send { conn, bytes });
+    }
+
+    pub fn close(&mut self, conn: ConnId) {
+        self.transmits.push_back(Transmit::Close { conn });
+    }
+
+    pub fn tell(&mut self, event: RpcEvent) {
+        self.events.push_back(event);
+    }
+}

@@ -1,0 +1,226 @@
+//! Addresses of XML-RPC servers.
+
+use core::fmt;
+use std::net::Ipv6Addr;
+
+use crate::net::Endpoint;
+
+/// The longest address that is accepted, in bytes.
+pub const MAX_URI: usize = 1024;
+
+/// The longest host name that is accepted, in bytes: that of DNS.
+pub const MAX_HOST: usize = 253;
+
+/// The address of an XML-RPC server: `http://host:port/path`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uri {
+    /// Host and port.
+    pub endpoint: Endpoint,
+    /// The path, `/` where none is written.
+    pub path: String,
+}
+
+impl Uri {
+    /// Reads `http://host:port/path`; the path may be missing, the port may not.
+    ///
+    /// Fails on anything else, see [`UriProblem`].
+    pub fn parse(text: &str) -> Result<Self, UriError> {
+        Self::parse_scheme("http", text)
+    }
+
+    /// Reads an address of another scheme, such as the `rosrpc://host:port` of a service.
+    ///
+    /// Fails on anything else, see [`UriProblem`].
+    pub fn parse_scheme(scheme: &'static str, text: &str) -> Result<Self, UriError> {
+        parse(scheme, text).map_err(|problem| UriError { text: text.chars().take(80).collect(), problem })
+    }
+}
+
+impl fmt::Display for Uri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.endpoint, self.path)
+    }
+}
+
+/// A text that is no address of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriError {
+    /// The text, its beginning where it is long.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: UriProblem,
+}
+
+/// What is wrong with an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriProblem {
+    /// Longer than [`MAX_URI`].
+    TooLong,
+    /// It does not begin with this scheme and `://`.
+    Scheme(&'static str),
+    /// The host is missing, longer than [`MAX_HOST`], or has characters that no host has.
+    Host,
+    /// The port is missing or no number from 1 to 65535.
+    Port,
+    /// The path has white space, control characters or letters outside ASCII.
+    Path,
+}
+
+impl fmt::Display for UriError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no address: ", self.text)?;
+        match self.problem {
+            UriProblem::TooLong => write!(f, "longer than {MAX_URI} bytes"),
+            UriProblem::Scheme(scheme) => write!(f, "it does not begin with {scheme}://"),
+            UriProblem::Host => f.write_str("it names no host"),
+            UriProblem::Port => f.write_str("it names no port from 1 to 65535"),
+            UriProblem::Path => f.write_str("its path has characters that must be escaped"),
+        }
+    }
+}
+
+impl core::error::Error for UriError {}
+
+fn parse(scheme: &'static str, text: &str) -> Result<Uri, UriProblem> {
+    if text.len() > MAX_URI {
+        return Err(UriProblem::TooLong);
+    }
+    let rest = after_scheme(scheme, text).ok_or(UriProblem::Scheme(scheme))?;
+    let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(UriProblem::Path);
+    }
+    let endpoint = endpoint(authority)?;
+    Ok(Uri { endpoint, path: path.to_owned() })
+}
+
+fn after_scheme<'a>(scheme: &str, text: &'a str) -> Option<&'a str> {
+    let (found, rest) = text.split_once("://")?;
+    found.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+fn endpoint(authority: &str) -> Result<Endpoint, UriProblem> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => bracketed(rest)?,
+        None => named(authority)?,
+    };
+    Ok(Endpoint { host: host.to_owned(), port: port_number(port).ok_or(UriProblem::Port)? })
+}
+
+/// A port other than 0, in digits alone.
+fn port_number(digits: &str) -> Option<u16> {
+    let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse().ok().filter(|port| *port > 0)
+}
+
+/// A host name or IPv4 address, and the port after its colon.
+fn named(authority: &str) -> Result<(&str, &str), UriProblem> {
+    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+    if is_name(host) { Ok((host, port)) } else { Err(UriProblem::Host) }
+}
+
+/// Letters, digits, points, hyphens and underscores (which robots' names do have), within the bound.
+fn is_name(text: &str) -> bool {
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    (1..=MAX_HOST).contains(&text.len()) && text.bytes().all(sound)
+}
+
+/// An IPv6 address, perhaps with a zone (`%eth0`), and the port after bracket and colon.
+fn bracketed(rest: &str) -> Result<(&str, &str), UriProblem> {
+    let (host, port) = rest.split_once(']').ok_or(UriProblem::Host)?;
+    let (address, zone) = host.split_once('%').unwrap_or((host, "0"));
+    if address.parse::<Ipv6Addr>().is_err() || !is_name(zone) {
+        return Err(UriProblem::Host);
+    }
+    Ok((host, port.strip_prefix(':').unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> (String, u16, String) {
+        let uri = Uri::parse(text).expect("an address");
+        (uri.endpoint.host, uri.endpoint.port, uri.path)
+    }
+
+    fn problem(text: &str) -> UriProblem {
+        Uri::parse(text).expect_err("refused").problem
+    }
+
+    #[test]
+    fn addresses_of_the_originals_are_read() {
+        assert_eq!(parts("http://robot_1.local:11311/"), ("robot_1.local".into(), 11311, "/".into()));
+        assert_eq!(parts("http://127.0.0.1:80"), ("127.0.0.1".into(), 80, "/".into()));
+        assert_eq!(parts("HTTP://a:65535/RPC2?x"), ("a".into(), 65535, "/RPC2?x".into()));
+        assert_eq!(parts("http://[::1]:1/"), ("::1".into(), 1, "/".into()));
+        assert_eq!(parts("http://[fe80::1%eth0]:1/"), ("fe80::1%eth0".into(), 1, "/".into()));
+    }
+
+    #[test]
+    fn an_address_is_written_as_it_is_read() {
+        for text in ["http://a:1/", "http://[::1]:11311/RPC2"] {
+            assert_eq!(Uri::parse(text).expect("an address").to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_scheme_of_services_is_read_where_it_is_wanted() {
+        let uri = Uri::parse_scheme("rosrpc", "rosrpc://a:4242").expect("an address");
+        assert_eq!(uri.endpoint, Endpoint { host: "a".into(), port: 4242 });
+        assert_eq!(problem("rosrpc://a:4242"), UriProblem::Scheme("http"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_reason() {
+        for text in ["", "a:1", "https://a:1", "http:/a:1"] {
+            assert_eq!(problem(text), UriProblem::Scheme("http"), "{text}");
+        }
+        for text in [
+            "http://",
+            "http://:1",
+            "http://a b:1",
+            "http://u@a:1",
+            "http://\u{e9}:1",
+            "http://[::1:1",
+            "http://[a]:1",
+            "http://[]:1",
+            "http://[::1%]:1",
+            "http://a\r\nX: y:1",
+        ] {
+            assert_eq!(problem(text), UriProblem::Host, "{text}");
+        }
+        for text in [
+            "http://a",
+            "http://a/",
+            "http://a:",
+            "http://a:0",
+            "http://a:65536",
+            "http://a:+1",
+            "http://a:1:2",
+            "http://[::1]",
+            "http://[::1]1",
+            "http://a:1?x",
+        ] {
+            assert_eq!(problem(text), UriProblem::Port, "{text}");
+        }
+        assert_eq!(problem("http://a:1/b c"), UriProblem::Path);
+        assert_eq!(problem("http://a:1/\r\nX: y"), UriProblem::Path);
+    }
+
+    #[test]
+    fn lengths_are_bounded() {
+        let host = |length: usize| format!("http://{}:1/", "a".repeat(length));
+        assert!(Uri::parse(&host(MAX_HOST)).is_ok());
+        assert_eq!(problem(&host(MAX_HOST + 1)), UriProblem::Host);
+        assert_eq!(problem(&host(MAX_URI)), UriProblem::TooLong);
+        assert!(Uri::parse(&host(MAX_URI)).expect_err("refused").to_string().len() < 200);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text: String) {
+            let _ = (Uri::parse(&text), Uri::parse(&format!("http://{text}")), Uri::parse(&format!("http://[{text}")));
+        }
+    }
+}

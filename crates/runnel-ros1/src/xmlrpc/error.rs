@@ -1,0 +1,157 @@
+//! What can be wrong with a document, or with a value to be written as one.
+
+use core::fmt;
+
+use super::{MAX_DEPTH, MAX_VALUES};
+
+/// How much of a name or text from a peer an error repeats, in characters.
+const QUOTED: usize = 48;
+
+/// A document that is no XML-RPC call or response, or that exceeds a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The method of the call, where it had been read.
+    pub method: Option<String>,
+    /// The element that it is in; empty outside the root element.
+    pub element: &'static str,
+    /// Where in the document, in bytes.
+    pub offset: usize,
+    /// What is wrong.
+    pub problem: DecodeProblem,
+}
+
+/// What is wrong with a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecodeProblem {
+    /// The bytes are not UTF-8.
+    NotUtf8,
+    /// The document declares an encoding other than UTF-8, and has characters outside ASCII.
+    Encoding(String),
+    /// It is not well-formed XML: what the XML parser said.
+    Xml(String),
+    /// It brings a document type definition.
+    DocumentType,
+    /// It uses an entity other than the five of XML.
+    Entity(String),
+    /// It holds a character that XML forbids.
+    Character(char),
+    /// `<nil/>`, which ROS has no value for.
+    Nil,
+    /// An element that XML-RPC does not have.
+    UnknownElement(String),
+    /// Something of XML-RPC in the wrong place.
+    Unexpected {
+        /// What stands there.
+        found: String,
+        /// What would have been right.
+        expected: &'static str,
+    },
+    /// Text where only elements may stand.
+    StrayText(String),
+    /// An integer that 32 bits cannot hold.
+    IntegerRange(String),
+    /// Text that is no value of its element's type.
+    BadText(String),
+    /// Values nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// More values than [`MAX_VALUES`].
+    TooManyValues,
+    /// A fault without an integer `faultCode` and a string `faultString`.
+    BadFault,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(method) = &self.method {
+            write!(f, "call of {}: ", quoted(method))?;
+        }
+        write!(f, "byte {}", self.offset)?;
+        if !self.element.is_empty() {
+            write!(f, " in <{}>", self.element)?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl fmt::Display for DecodeProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotUtf8 => f.write_str("not UTF-8"),
+            Self::Encoding(name) => write!(f, "encoding {name} is not supported, only UTF-8"),
+            Self::Xml(why) => write!(f, "not well-formed XML: {why}"),
+            Self::DocumentType => f.write_str("document type definitions are refused"),
+            Self::Entity(name) => write!(f, "unknown entity &{name};"),
+            Self::Character(ch) => write!(f, "character U+{:04X} is forbidden in XML", u32::from(*ch)),
+            Self::Nil => f.write_str("<nil/> is not a value in ROS"),
+            Self::UnknownElement(name) => write!(f, "<{name}> is no element of XML-RPC"),
+            Self::Unexpected { found, expected } => write!(f, "found {found} instead of {expected}"),
+            Self::StrayText(text) => write!(f, "stray text {text:?}"),
+            Self::IntegerRange(text) => write!(f, "{text} does not fit a 32-bit integer"),
+            Self::BadText(text) => write!(f, "{text:?} is no value of this type"),
+            Self::TooDeep => write!(f, "values nested more than {MAX_DEPTH} deep"),
+            Self::TooManyValues => write!(f, "more than {MAX_VALUES} values"),
+            Self::BadFault => f.write_str("a fault needs an integer faultCode and a string faultString"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// A value that cannot be written as XML-RPC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodeError {
+    /// The method of the call, or `None` for a response.
+    pub method: Option<String>,
+    /// What is wrong.
+    pub problem: EncodeProblem,
+}
+
+/// What is wrong with a value that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EncodeProblem {
+    /// A character that XML cannot hold, not even escaped.
+    Character {
+        /// The element whose text it is in.
+        element: &'static str,
+        /// The character.
+        ch: char,
+        /// Where in that text, in bytes.
+        offset: usize,
+    },
+    /// Values nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// More values than [`MAX_VALUES`].
+    TooManyValues,
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.method {
+            Some(method) => write!(f, "call of {}: {}", quoted(method).escape_debug(), self.problem),
+            None => write!(f, "response: {}", self.problem),
+        }
+    }
+}
+
+impl fmt::Display for EncodeProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Character { element, ch, offset } => {
+                let code = u32::from(*ch);
+                write!(f, "character U+{code:04X} at byte {offset} of a <{element}> cannot be written in XML")
+            }
+            Self::TooDeep => write!(f, "values nested more than {MAX_DEPTH} deep"),
+            Self::TooManyValues => write!(f, "more than {MAX_VALUES} values"),
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}
+
+/// The beginning of a text from a peer, short enough for a log line.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,308 @@
+//! A master that dies, hangs, returns or was never there.
+
+use runnel_ros1::node::{NodeEvent, Port};
+use runnel_ros1::xmlrpc::Value;
+use runnel_testkit::net::{App, Net, Weather, answer, millis, publisher_header, secs, text_topic, texts};
+
+const TOPIC: &str = "/chatter";
+
+fn linked_pair(seed: u64) -> (Net, App, App, App) {
+    let mut net = Net::new(seed);
+    let master = net.master("hub");
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+    net.advertise(talker, TOPIC);
+    net.subscribe(listener, TOPIC);
+    net.run_until("they are linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    (net, master, talker, listener)
+}
+
+fn count(net: &Net, app: App, wanted: impl Fn(&NodeEvent) -> bool) -> usize {
+    net.events(app).iter().filter(|event| wanted(event)).count()
+}
+
+fn unreachable(event: &NodeEvent) -> bool {
+    matches!(event, NodeEvent::MasterUnreachable { .. })
+}
+
+#[test]
+fn registrations_are_back_within_five_seconds_and_links_are_untouched() {
+    for seed in 0..40 {
+        let (mut net, master, talker, listener) = linked_pair(seed);
+        net.weather = Weather::rough();
+        net.advertise(talker, "/other");
+        net.run_for(secs(1));
+        net.kill(master);
+        let away = net.rng.between(millis(0), secs(40));
+        net.run_for(away);
+        let master = net.master("hub");
+        net.run_until("all is registered again", secs(5), |net| {
+            net.master_of(master).registration_count() == 3
+        });
+        for number in 0..150 {
+            net.publish(talker, TOPIC, &number.to_string());
+            net.run_for(millis(100));
+        }
+        let expected: Vec<String> = (0..150).map(|number| number.to_string()).collect();
+        assert_eq!(net.heard(listener), expected, "seed {seed}");
+        assert_eq!(
+            count(&net, listener, |event| matches!(event, NodeEvent::PublisherJoined(_))),
+            1,
+            "seed {seed}"
+        );
+        for app in [talker, listener] {
+            let told = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterBack)];
+            let [lost, back] = told.map(|wanted| count(&net, app, wanted));
+            assert!(
+                lost <= 1 && back == 1,
+                "seed {seed}: told {lost} times of the loss, {back} of the return"
+            );
+        }
+        assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_master_that_comes_back_again_and_again_finds_everything_each_time() {
+    for seed in 0..20 {
+        let (mut net, mut master, talker, listener) = linked_pair(seed);
+        net.weather = Weather::rough();
+        for _ in 0..5 {
+            net.kill(master);
+            let away = net.rng.between(millis(0), millis(700));
+            net.run_for(away);
+            master = net.master("hub");
+            // Sometimes it dies again before it has heard everything.
+            let lives = net.rng.between(millis(10), millis(600));
+            net.run_for(lives);
+        }
+        net.run_until("all is registered", secs(5), |net| net.master_of(master).registration_count() == 2);
+        assert_eq!(
+            (net.publishers(listener, TOPIC), net.subscribers(talker, TOPIC).len()),
+            (vec!["/talker".to_owned()], 1)
+        );
+    }
+}
+
+/// A listener that is linked to two scripted publishers, after its scripted master has come back.
+fn after_a_return() -> (Net, App, App, [runnel_testkit::net::FakePublisher; 2]) {
+    let mut net = Net::new(1);
+    let first = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe(listener, TOPIC);
+    let ps = ["/p0", "/p1"].map(|name| net.fake_publisher(name, "p"));
+    net.run_for(secs(1));
+    net.update(first, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
+    for publisher in &ps {
+        net.answer_subscriber(publisher, &publisher_header(&publisher.name, &text_topic(TOPIC)));
+    }
+    net.settle();
+    net.kill(first);
+    let second = net.fake_master();
+    net.answer_with(second, |method, _| match method {
+        "lookupNode" => Some(Ok(answer(-1, "unknown node [/listener]", ""))),
+        _ => Some(Ok(answer(1, "", Vec::new()))),
+    });
+    let is_told = |net: &Net| net.calls(second).iter().any(|call| call.method == "registerSubscriber");
+    net.run_until("the new master is told", secs(5), is_told);
+    net.settle();
+    (net, second, listener, ps)
+}
+
+#[test]
+fn empty_and_partial_lists_of_a_new_master_end_no_link_for_ten_seconds() {
+    let (mut net, master, listener, ps) = after_a_return();
+    let both = ["/p0", "/p1"];
+    assert_eq!(net.publishers(listener, TOPIC), both, "after the empty answer to the registration");
+    for list in [vec![], vec![ps[1].uri.as_str()], vec![]] {
+        net.run_for(secs(3));
+        net.update(master, listener, TOPIC, &list);
+        assert_eq!(net.publishers(listener, TOPIC), both, "after {list:?}");
+    }
+    net.run_for(secs(3600));
+    assert_eq!(net.publishers(listener, TOPIC), both, "links that live are kept");
+}
+
+#[test]
+fn after_ten_seconds_the_lists_of_a_new_master_count_whole_again() {
+    let (mut net, master, listener, ps) = after_a_return();
+    net.run_for(secs(11));
+    net.update(master, listener, TOPIC, &[&ps[1].uri]);
+    assert_eq!(net.publishers(listener, TOPIC), ["/p1"]);
+}
+
+#[test]
+fn a_publisher_that_a_new_master_lists_is_linked_at_once() {
+    let (mut net, master, listener, _) = after_a_return();
+    let third = net.fake_publisher("/p2", "p");
+    net.update(master, listener, TOPIC, &[&third.uri]);
+    net.answer_subscriber(&third, &publisher_header("/p2", &text_topic(TOPIC)));
+    net.settle();
+    assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1", "/p2"]);
+}
+
+#[test]
+fn a_publisher_that_died_while_the_master_was_away_is_not_tried_for_ever() {
+    let (mut net, master, talker, listener) = linked_pair(1);
+    net.kill(master);
+    net.kill(talker);
+    net.run_for(secs(3));
+    net.master("hub");
+    net.run_for(secs(60));
+    let wakes = net.wakes(listener);
+    net.run_for(secs(3600));
+    assert_eq!((net.wakes(listener), net.leaks()), (wakes, Vec::new()));
+}
+
+#[test]
+fn a_node_that_starts_without_a_master_says_so_once_and_registers_when_it_comes() {
+    for hub in ["refuses", "is cut off"] {
+        let mut net = Net::new(1);
+        let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+        if hub == "is cut off" {
+            net.cut("hub");
+        }
+        net.advertise(talker, TOPIC);
+        net.subscribe(listener, TOPIC);
+        net.run_for(secs(95));
+        assert_eq!(count(&net, talker, unreachable), 1, "{hub}");
+        net.mend("hub");
+        net.master("hub");
+        net.run_until("they are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+        net.run_for(secs(1));
+        assert_eq!(net.leaks(), Vec::<String>::new(), "{hub}");
+    }
+}
+
+#[test]
+fn a_master_that_accepts_and_never_answers_is_left_for_one_that_does() {
+    let mut net = Net::new(1);
+    let hung = net.fake_master();
+    net.answer_with(hung, |_, _| None);
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+    net.advertise(talker, TOPIC);
+    net.subscribe(listener, TOPIC);
+    net.run_until("it is told", secs(11), |net| count(net, talker, unreachable) == 1);
+    net.run_for(secs(60));
+    assert_eq!(count(&net, talker, unreachable), 1, "once");
+    let open = net.node_of(talker).connection_count();
+    assert!(open <= 2, "{open} connections to a master that hangs");
+    net.kill(hung);
+    net.master("hub");
+    net.run_until("they are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+}
+
+#[test]
+fn a_master_that_is_stopped_for_a_while_goes_on_where_it_was() {
+    for seed in 0..20 {
+        let (mut net, master, talker, listener) = linked_pair(seed);
+        net.weather = Weather::rough();
+        net.stall(master);
+        net.subscribe(listener, "/late");
+        net.advertise(talker, "/late");
+        let stopped = net.rng.between(millis(0), secs(60));
+        net.run_for(stopped);
+        net.resume(master);
+        net.run_until("they are linked", secs(25), |net| net.publishers(listener, "/late") == ["/talker"]);
+        net.run_for(secs(60));
+        assert_eq!(net.master_of(master).registration_count(), 4, "seed {seed}");
+        assert_eq!(net.publishers(listener, TOPIC), ["/talker"], "seed {seed}");
+        assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_changes_while_the_connection_to_the_master_is_lost_reaches_it() {
+    for seed in 0..20 {
+        let (mut net, master, talker, listener) = linked_pair(seed);
+        net.close_door(master, 11311);
+        net.break_links(talker, master, Port::Rpc);
+        net.run_for(millis(300));
+        net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
+        net.advertise(talker, "/new");
+        net.subscribe(listener, "/new");
+        let away = net.rng.between(millis(0), secs(2));
+        net.run_for(away);
+        net.open_door(master, 11311, Port::Rpc);
+        net.run_until("they are linked", secs(5), |net| net.publishers(listener, "/new") == ["/talker"]);
+        net.run_for(secs(5));
+        // The listener's two subscriptions and the talker's new topic.
+        assert_eq!(
+            net.master_of(master).registration_count(),
+            3,
+            "seed {seed}: the old topic is unregistered"
+        );
+        assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_topic_that_ended_while_the_master_was_away_is_not_registered_with_the_new_one() {
+    let (mut net, master, talker, listener) = linked_pair(1);
+    net.kill(master);
+    net.run_for(secs(2));
+    net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
+    let master = net.master("hub");
+    net.run_for(secs(30));
+    assert_eq!(net.master_of(master).registration_count(), 1);
+    assert_eq!((net.publishers(listener, TOPIC), net.leaks()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_new_master_is_told_everything_also_when_a_new_topic_reaches_it_first() {
+    let (mut net, master, talker, _) = linked_pair(1);
+    // The talker does not notice that the master was replaced until it registers something.
+    net.cut("a");
+    net.kill(master);
+    let master = net.master("hub");
+    net.advertise(talker, "/new");
+    net.mend("a");
+    net.run_until("all is registered", secs(5), |net| net.master_of(master).registration_count() == 3);
+}
+
+#[test]
+fn a_subscriber_that_lost_its_master_for_a_while_learns_who_came_meanwhile() {
+    let (mut net, master, _, listener) = linked_pair(1);
+    net.cut("b");
+    let late = net.node("/late", "c");
+    net.advertise(late, TOPIC);
+    // Long enough for the master to give up telling the listener.
+    net.run_for(secs(60));
+    net.mend("b");
+    net.run_for(secs(1));
+    net.break_links(listener, master, Port::Rpc);
+    net.run_until("both are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/late", "/talker"]);
+}
+
+#[test]
+fn a_refusal_of_the_master_is_told_and_not_asked_again_and_again() {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    net.answer_with(master, |method, _| match method {
+        "registerPublisher" => Some(Ok(answer(-1, "ERROR: not a valid topic", 0))),
+        _ => Some(Ok(answer(1, "", texts(&[])))),
+    });
+    let node = net.node("/n", "a");
+    net.advertise(node, TOPIC);
+    net.subscribe(node, "/other");
+    net.run_for(secs(60));
+    let refused = |event: &NodeEvent| matches!(event, NodeEvent::RegistrationRefused { topic, why, .. } if topic == TOPIC && why.contains("not a valid"));
+    let registered =
+        |event: &NodeEvent| matches!(event, NodeEvent::Registered { topic, .. } if topic == "/other");
+    assert_eq!((count(&net, node, refused), count(&net, node, registered)), (1, 1));
+    assert_eq!(net.calls(master).iter().filter(|call| call.method == "registerPublisher").count(), 1);
+}
+
+#[test]
+fn answers_of_a_master_that_make_no_sense_are_refusals_and_harm_nothing() {
+    for odd in [Value::Int(1), Value::Array(Vec::new()), answer(1, "", 7), texts(&["1", "2", "3"])] {
+        let mut net = Net::new(1);
+        let master = net.fake_master();
+        let value = odd.clone();
+        net.answer_with(master, move |_, _| Some(Ok(value.clone())));
+        let node = net.node("/n", "a");
+        net.subscribe(node, TOPIC);
+        net.run_for(secs(60));
+        assert_eq!(net.publishers(node, TOPIC), Vec::<String>::new());
+        assert!(net.calls(master).len() < 5, "{odd:?}: {} calls", net.calls(master).len());
+    }
+}

@@ -1,0 +1,195 @@
+//! What our subscriber does with the headers of publishers.
+
+use runnel_ros1::header::MAX_HEADER;
+use runnel_ros1::node::{NodeEvent, TopicSpec};
+use runnel_ros1::tcpros::frame;
+use runnel_testkit::net::{App, FakePublisher, Net, Weather, publisher_header, secs, text_topic};
+
+const TOPIC: &str = "/chatter";
+
+/// A listener that has been told of two scripted publishers, of which the second has already been linked.
+fn scene(spec: TopicSpec) -> (Net, App, [FakePublisher; 2], App) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe_as(listener, spec);
+    let publishers = ["/odd", "/good"].map(|name| net.fake_publisher(name, "p"));
+    net.run_for(secs(1));
+    let [odd, fine] = &publishers;
+    net.update(master, listener, TOPIC, &[&odd.uri, &fine.uri]);
+    net.answer_subscriber(fine, &publisher_header("/good", &text_topic(TOPIC)));
+    net.settle();
+    (net, listener, publishers, master)
+}
+
+fn told(net: &Net, listener: App) -> String {
+    let reasons = net.events(listener).iter().filter_map(|event| match event {
+        NodeEvent::PeerRefused { why } => Some(why.as_str()),
+        _ => None,
+    });
+    reasons.collect::<Vec<_>>().join("\n")
+}
+
+fn framed(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame(&mut bytes, |out| out.extend_from_slice(text.as_bytes()));
+    bytes
+}
+
+/// A publisher's header without a field, or with another value for it.
+fn with<'a>(spec: &'a TopicSpec, field: &str, value: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+    let fields = publisher_header("/odd", spec).into_iter();
+    fields
+        .filter_map(|(key, old)| if key == field { value.map(|new| (key, new)) } else { Some((key, old)) })
+        .collect()
+}
+
+#[test]
+fn our_header_says_what_roscpp_requires() {
+    let (mut net, _, [odd, _], _) = scene(text_topic(TOPIC));
+    let socket = net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
+    let header = net.header_received(socket).expect("our header");
+    let spec = text_topic(TOPIC);
+    let expected =
+        [("callerid", "/listener"), ("md5sum", &spec.md5), ("topic", TOPIC), ("type", &spec.type_name)];
+    expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
+    assert_eq!(net.pieces_received(socket).len(), 1, "nothing behind the header");
+}
+
+#[test]
+fn an_error_header_closes_the_socket_and_later_messages_are_not_taken() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let socket = net.answer_subscriber(&odd, &[("error", "I do not like you")]);
+    net.write(socket, &framed("not for us"));
+    net.settle();
+    assert!(net.is_over(socket));
+    assert!(told(&net, listener).contains("I do not like you") && told(&net, listener).contains(&odd.uri));
+    assert_eq!(
+        (net.publishers(listener, TOPIC), net.heard(listener)),
+        (vec!["/good".to_owned()], Vec::new())
+    );
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn another_type_is_refused_with_both_names_and_the_other_publisher_is_heard() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let other = TopicSpec { type_name: "std_msgs/Int16".into(), md5: "8".repeat(32), ..text_topic(TOPIC) };
+    let socket = net.answer_subscriber(&odd, &publisher_header("/odd", &other));
+    net.settle();
+    assert!(net.is_over(socket));
+    for part in [TOPIC, "std_msgs/String", "std_msgs/Int16", &other.md5, &text_topic(TOPIC).md5, &odd.uri] {
+        assert!(told(&net, listener).contains(part), "{part} is not in: {}", told(&net, listener));
+    }
+    assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
+}
+
+#[test]
+fn a_publisher_must_say_its_md5_sum_and_type_and_nothing_else() {
+    let spec = text_topic(TOPIC);
+    for (field, needed) in [
+        ("md5sum", true),
+        ("type", true),
+        ("callerid", false),
+        ("latching", false),
+        ("message_definition", false),
+        ("topic", false),
+    ] {
+        let (mut net, listener, [odd, _], _) = scene(spec.clone());
+        let socket = net.answer_subscriber(&odd, &with(&spec, field, None));
+        net.settle();
+        assert_eq!(net.is_over(socket), needed, "{field}");
+        assert_eq!(net.publishers(listener, TOPIC).len(), if needed { 1 } else { 2 }, "{field}");
+        assert_eq!(told(&net, listener).contains(field), needed, "{field}");
+    }
+}
+
+#[test]
+fn a_subscriber_to_any_type_takes_what_comes_and_learns_what_it_is() {
+    let any =
+        TopicSpec { type_name: "*".into(), md5: "*".into(), definition: String::new(), ..text_topic(TOPIC) };
+    let (mut net, listener, [odd, _], _) = scene(any);
+    let spec = TopicSpec {
+        type_name: "a/B".into(),
+        md5: "8".repeat(32),
+        definition: "int8 x\n".into(),
+        ..text_topic(TOPIC)
+    };
+    net.answer_subscriber(&odd, &publisher_header("/odd", &spec));
+    net.settle();
+    assert_eq!(net.publishers(listener, TOPIC), ["/good", "/odd"]);
+    let joined = net.events(listener).iter().rev().find_map(|event| match event {
+        NodeEvent::PublisherJoined(link) => {
+            Some((link.type_name.as_str(), link.md5.as_str(), link.definition.as_str()))
+        }
+        _ => None,
+    });
+    assert_eq!(joined, Some(("a/B", spec.md5.as_str(), "int8 x\n")));
+}
+
+#[test]
+fn messages_may_come_in_one_segment_with_the_header_or_byte_by_byte() {
+    for weather in [Weather::calm(), Weather::byte_by_byte(), Weather::rough()] {
+        let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+        net.weather = weather;
+        let socket = net.accept_socket(odd.app);
+        let header = runnel_ros1::header::ConnectionHeader::new(publisher_header("/odd", &text_topic(TOPIC)));
+        net.write(socket, &[header.emit(), framed("one"), framed(""), framed("two")].concat());
+        net.settle();
+        assert_eq!(net.heard(listener), ["one", "", "two"]);
+    }
+}
+
+#[test]
+fn headers_that_cannot_be_read_close_the_socket() {
+    let field_beyond = [&8u32.to_le_bytes()[..], &100u32.to_le_bytes(), b"a=bc"].concat();
+    let too_long = (MAX_HEADER as u32 + 1).to_le_bytes().to_vec();
+    for bytes in
+        [field_beyond, too_long, vec![0xff; 4], vec![0; 4], b"HTTP/1.1 404 Not Found\r\n\r\n".to_vec()]
+    {
+        let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+        let socket = net.accept_socket(odd.app);
+        net.write(socket, &bytes);
+        net.settle();
+        assert!(net.is_over(socket), "{bytes:?}");
+        assert!(told(&net, listener).contains(&odd.uri), "{bytes:?}");
+        assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
+        assert_eq!(net.leaks(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_publisher_that_sends_no_header_is_left_after_ten_seconds_and_tried_again() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let silent = net.accept_socket(odd.app);
+    net.write(silent, &[200]);
+    let since = net.now();
+    net.run_until("it is left", secs(11), |net| net.is_over(silent));
+    assert!(net.now().since(since) >= secs(9));
+    net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
+    net.settle();
+    assert_eq!(net.publishers(listener, TOPIC), ["/good", "/odd"]);
+}
+
+#[test]
+fn a_publisher_that_refused_is_asked_again_when_the_master_lists_it_again() {
+    let (mut net, listener, [odd, fine], master) = scene(text_topic(TOPIC));
+    net.answer_subscriber(&odd, &[("error", "not yet")]);
+    net.run_for(secs(1));
+    net.update(master, listener, TOPIC, &[&odd.uri, &fine.uri]);
+    net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
+    net.settle();
+    assert_eq!(net.publishers(listener, TOPIC), ["/good", "/odd"]);
+}
+
+#[test]
+fn a_message_that_announces_too_much_ends_the_link_which_is_made_again() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let socket = net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
+    net.write(socket, &1_000_000_001u32.to_le_bytes());
+    net.settle();
+    assert!(net.is_over(socket));
+    net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
+    net.settle();
+    assert_eq!(net.publishers(listener, TOPIC), ["/good", "/odd"]);
+}

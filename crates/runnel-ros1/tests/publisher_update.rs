@@ -1,0 +1,192 @@
+//! What a list of publishers does to links that stand, are being made, or are not there.
+
+use runnel_ros1::node::{Limits, NodeEvent, Port};
+use runnel_testkit::net::{
+    App, FakePublisher, Net, Socket, answer, micros, millis, publisher_header, secs, text_topic,
+};
+
+const TOPIC: &str = "/chatter";
+
+/// A scripted master, a listener, and scripted publishers that the master has not told of.
+fn scene(publishers: usize) -> (Net, App, App, Vec<FakePublisher>) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe(listener, TOPIC);
+    let publishers = (0..publishers).map(|number| net.fake_publisher(&format!("/p{number}"), "p")).collect();
+    net.run_for(secs(1));
+    (net, master, listener, publishers)
+}
+
+fn welcome(net: &mut Net, publisher: &FakePublisher) -> Socket {
+    let socket = net.answer_subscriber(publisher, &publisher_header(&publisher.name, &text_topic(TOPIC)));
+    net.settle();
+    socket
+}
+
+#[test]
+fn a_publisher_that_is_linked_is_not_linked_again() {
+    let (mut net, master, listener, ps) = scene(1);
+    net.update(master, listener, TOPIC, &[&ps[0].uri]);
+    let socket = welcome(&mut net, &ps[0]);
+    for _ in 0..3 {
+        net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[0].uri]);
+    }
+    net.run_for(secs(30));
+    assert_eq!((net.accepted_count(ps[0].app), net.is_over(socket)), (0, false));
+    assert_eq!(net.calls(ps[0].app).len(), 1, "asked for its address once");
+}
+
+#[test]
+fn a_link_that_is_being_made_is_not_made_twice() {
+    let (mut net, master, listener, ps) = scene(1);
+    net.update(master, listener, TOPIC, &[&ps[0].uri]);
+    let socket = net.accept_socket(ps[0].app);
+    net.update(master, listener, TOPIC, &[&ps[0].uri]);
+    net.write_header(socket, &publisher_header("/p0", &text_topic(TOPIC)));
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/p0"]);
+    net.run_for(secs(5));
+    assert_eq!((net.calls(ps[0].app).len(), net.accepted_count(ps[0].app)), (1, 0));
+}
+
+#[test]
+fn a_publisher_that_is_no_longer_listed_is_left_and_the_others_are_not() {
+    let (mut net, master, listener, ps) = scene(2);
+    net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
+    let (first, second) = (welcome(&mut net, &ps[0]), welcome(&mut net, &ps[1]));
+    net.update(master, listener, TOPIC, &[&ps[1].uri]);
+    net.run_for(secs(30));
+    assert_eq!((net.is_over(first), net.is_over(second)), (true, false));
+    assert_eq!(net.publishers(listener, TOPIC), ["/p1"]);
+    assert_eq!(net.accepted_count(ps[0].app), 0, "nor is it tried again");
+}
+
+#[test]
+fn an_empty_list_ends_every_link() {
+    let (mut net, master, listener, ps) = scene(2);
+    net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
+    let sockets = [welcome(&mut net, &ps[0]), welcome(&mut net, &ps[1])];
+    net.update(master, listener, TOPIC, &[]);
+    net.settle();
+    assert!(sockets.iter().all(|socket| net.is_over(*socket)));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_publisher_that_is_removed_while_its_link_is_being_made_is_left_at_every_step() {
+    // From the first question until after our header, in steps of a fifth of a segment's way.
+    for step in 0..60 {
+        let (mut net, master, listener, ps) = scene(1);
+        net.update(master, listener, TOPIC, &[&ps[0].uri]);
+        net.run_for(micros(200 * step));
+        net.update(master, listener, TOPIC, &[]);
+        net.run_for(secs(60));
+        assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new(), "step {step}");
+        if net.accepted_count(ps[0].app) > 0 {
+            let socket = net.accept_socket(ps[0].app);
+            assert!(net.is_over(socket) && net.accepted_count(ps[0].app) == 0, "step {step}");
+        }
+        assert_eq!(net.leaks(), Vec::<String>::new(), "step {step}");
+    }
+}
+
+#[test]
+fn a_publisher_is_known_by_host_and_port_however_its_address_is_written() {
+    let (mut net, master, listener, ps) = scene(1);
+    net.update(master, listener, TOPIC, &[&ps[0].uri]);
+    let socket = welcome(&mut net, &ps[0]);
+    let bare = ps[0].uri.trim_end_matches('/').to_owned();
+    net.update(master, listener, TOPIC, &[&bare]);
+    net.update(master, listener, TOPIC, &[&bare, &ps[0].uri, &format!("{bare}/RPC2")]);
+    net.update(master, listener, TOPIC, &[&format!("{bare}/RPC2")]);
+    net.run_for(secs(5));
+    assert_eq!((net.is_over(socket), net.accepted_count(ps[0].app)), (false, 0));
+}
+
+#[test]
+fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
+    let (mut net, master, listener, ps) = scene(1);
+    net.update(master, listener, TOPIC, &["", "http://", "rosrpc://p:1", &ps[0].uri, "http://p:99999/"]);
+    welcome(&mut net, &ps[0]);
+    assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
+    let told =
+        |event: &&NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains("rosrpc://p:1"));
+    assert_eq!(net.events(listener).iter().filter(told).count(), 1, "{:#?}", net.events(listener));
+}
+
+#[test]
+fn a_list_for_a_topic_that_nobody_subscribed_to_does_nothing() {
+    let (mut net, master, listener, ps) = scene(1);
+    net.update(master, listener, "/other", &[&ps[0].uri]);
+    net.run_for(secs(5));
+    assert_eq!(net.calls(ps[0].app), []);
+}
+
+#[test]
+fn the_answer_to_a_registration_does_not_undo_what_came_after_it() {
+    let (mut net, master, listener, ps) = scene(1);
+    // The master answers late: meanwhile the publisher has come, and the master has said so.
+    let late = ps[0].uri.clone();
+    net.stall(master);
+    net.subscribe(listener, "/late");
+    net.run_for(millis(100));
+    let caller = net.fake("master's other hand", "hub");
+    net.update(caller, listener, "/late", &[&late]);
+    net.answer_subscriber(&ps[0], &publisher_header("/p0", &text_topic("/late")));
+    net.settle();
+    net.answer_with(master, |_, _| Some(Ok(answer(1, "", Vec::new()))));
+    net.resume(master);
+    net.run_for(secs(5));
+    assert_eq!(net.publishers(listener, "/late"), ["/p0"]);
+}
+
+#[test]
+fn nodes_of_the_same_process_are_joined_without_a_connection() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "a"));
+    let uris = [talker, listener].map(|app| net.node_of(app).uri());
+    for app in [talker, listener] {
+        net.with_node(app, |node, _| node.set_locals(uris.clone()));
+    }
+    net.advertise(talker, TOPIC);
+    net.subscribe(listener, TOPIC);
+    net.subscribe(talker, TOPIC);
+    net.run_for(secs(1));
+    net.publish(talker, TOPIC, "hello");
+    net.run_for(secs(1));
+    assert_eq!(
+        (net.heard(listener), net.heard(talker)),
+        (vec!["hello".to_owned()], vec!["hello".to_owned()])
+    );
+    assert_eq!(net.count_links(talker, listener, Port::Tcpros), 0);
+    net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
+    net.run_for(secs(1));
+    assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new(), "and left when they unregister");
+}
+
+#[test]
+fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let mut config = net.node_config("/listener", "l");
+    config.limits = Limits { publishers_per_topic: 2, ..Limits::default() };
+    let listener = net.start_node(config);
+    net.subscribe(listener, TOPIC);
+    net.run_for(secs(1));
+    let ps: Vec<FakePublisher> =
+        (0..3).map(|number| net.fake_publisher(&format!("/p{number}"), "p")).collect();
+    net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
+    for publisher in &ps[..2] {
+        welcome(&mut net, publisher);
+    }
+    net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri, &ps[2].uri]);
+    net.run_for(secs(5));
+    assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1"]);
+    let told =
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains(&ps[2].uri));
+    assert!(net.events(listener).iter().any(told), "and it is told");
+    net.update(master, listener, TOPIC, &[&ps[1].uri, &ps[2].uri]);
+    welcome(&mut net, &ps[2]);
+    assert_eq!(net.publishers(listener, TOPIC), ["/p1", "/p2"]);
+}

@@ -1,0 +1,244 @@
+//! Links that end by themselves are made again.
+
+use std::time::Duration;
+
+use runnel_ros1::node::{Node, Port};
+use runnel_testkit::net::{
+    App, FakePublisher, Net, Socket, Weather, millis, publisher_header, secs, text_topic,
+};
+
+const TOPIC: &str = "/chatter";
+
+fn linked_pair(seed: u64) -> (Net, App, App, App) {
+    let mut net = Net::new(seed);
+    let master = net.master("hub");
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+    net.advertise(talker, TOPIC);
+    net.subscribe(listener, TOPIC);
+    net.run_until("they are linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    (net, master, talker, listener)
+}
+
+/// A listener that has been told of a scripted publisher, and the listener's first connection to it.
+fn scripted() -> (Net, App, FakePublisher, App) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe(listener, TOPIC);
+    let publisher = net.fake_publisher("/talker", "p");
+    net.run_for(secs(1));
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    (net, listener, publisher, master)
+}
+
+fn welcome(net: &mut Net, publisher: &FakePublisher) -> Socket {
+    let socket = net.answer_subscriber(publisher, &publisher_header(&publisher.name, &text_topic(TOPIC)));
+    net.settle();
+    socket
+}
+
+/// How long it takes from now until the publisher is asked for its address once more.
+fn until_asked(net: &mut Net, publisher: &FakePublisher) -> Duration {
+    let (before, app) = (net.calls(publisher.app).len(), publisher.app);
+    net.run_until("it is asked again", secs(25), |net| net.calls(app).len() > before)
+}
+
+fn close_to(time: Duration, expected: Duration) -> bool {
+    time >= expected && time < expected + millis(10)
+}
+
+#[test]
+fn a_link_that_broke_is_made_again_after_a_tenth_of_a_second() {
+    let (mut net, _, talker, listener) = linked_pair(1);
+    assert_eq!(net.break_links(talker, listener, Port::Tcpros), 1);
+    assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new());
+    let took =
+        net.run_until("they are linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert!(close_to(took, millis(100)), "{took:?}");
+    net.publish(talker, TOPIC, "hello");
+    net.run_for(secs(1));
+    assert_eq!((net.heard(listener), net.leaks()), (vec!["hello".to_owned()], Vec::new()));
+}
+
+#[test]
+fn a_publisher_that_is_gone_is_tried_ever_more_slowly_up_to_twenty_seconds() {
+    let (mut net, _, publisher, _) = scripted();
+    let socket = welcome(&mut net, &publisher);
+    // From now on it tells an address where nobody listens.
+    net.close_door(publisher.app, publisher.tcpros_port);
+    net.hang_up(socket);
+    let mut pause = millis(100);
+    for attempt in 0..12 {
+        let took = until_asked(&mut net, &publisher);
+        assert!(close_to(took, pause), "try {attempt}: {took:?} instead of {pause:?}");
+        pause = (pause * 2).min(secs(20));
+    }
+}
+
+#[test]
+fn a_good_header_makes_the_pause_short_again() {
+    let (mut net, _, publisher, _) = scripted();
+    let socket = welcome(&mut net, &publisher);
+    net.close_door(publisher.app, publisher.tcpros_port);
+    net.hang_up(socket);
+    for _ in 0..5 {
+        until_asked(&mut net, &publisher);
+    }
+    net.open_door(publisher.app, publisher.tcpros_port, Port::Tcpros);
+    let socket = welcome(&mut net, &publisher);
+    net.hang_up(socket);
+    let took = until_asked(&mut net, &publisher);
+    assert!(close_to(took, millis(100)), "{took:?}");
+}
+
+#[test]
+fn a_publisher_that_closes_before_its_header_is_tried_ever_more_slowly() {
+    let (mut net, listener, publisher, _) = scripted();
+    for pause in [100, 200, 400, 800] {
+        let socket = net.accept_socket(publisher.app);
+        net.write(socket, &[9, 0]);
+        net.hang_up(socket);
+        let took = until_asked(&mut net, &publisher);
+        assert!(close_to(took, millis(pause)), "{took:?}");
+    }
+    welcome(&mut net, &publisher);
+    assert_eq!(net.publishers(listener, TOPIC), ["/talker"]);
+}
+
+#[test]
+fn a_publisher_that_moves_to_another_port_is_found_there_when_its_link_ends() {
+    let (mut net, listener, publisher, _) = scripted();
+    let socket = welcome(&mut net, &publisher);
+    let port = net.free_port("p");
+    net.open_door(publisher.app, port, Port::Tcpros);
+    net.close_door(publisher.app, publisher.tcpros_port);
+    let address = vec!["TCPROS".into(), "p".into(), i32::from(port).into()];
+    net.answer_with(publisher.app, move |_, _| Some(Ok(runnel_testkit::net::answer(1, "", address.clone()))));
+    net.hang_up(socket);
+    welcome(&mut net, &publisher);
+    assert_eq!(net.publishers(listener, TOPIC), ["/talker"]);
+}
+
+#[test]
+fn a_publisher_that_starts_again_elsewhere_is_linked_once() {
+    for seed in 0..40 {
+        let (mut net, master, talker, listener) = linked_pair(seed);
+        net.weather = Weather::rough();
+        net.kill(talker);
+        let away = net.rng.between(millis(0), secs(12));
+        net.run_for(away);
+        let again = net.node("/talker", "c");
+        net.advertise(again, TOPIC);
+        net.run_until("it is linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+        net.publish(again, TOPIC, "back");
+        net.run_for(secs(40));
+        assert_eq!(net.heard(listener), ["back"], "seed {seed}");
+        assert_eq!((net.leaks(), net.master_of(master).node_count()), (Vec::new(), 2), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_publisher_that_starts_again_at_the_same_ports_is_linked_once() {
+    for seed in 0..40 {
+        let mut net = Net::new(seed);
+        net.weather = Weather::rough();
+        net.master("hub");
+        let config = net.node_config("/talker", "a");
+        let (mut talker, listener) = (net.start_node(config.clone()), net.node("/listener", "b"));
+        net.advertise(talker, TOPIC);
+        net.subscribe(listener, TOPIC);
+        for _ in 0..3 {
+            net.run_until("they are linked", secs(25), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+            net.kill(talker);
+            let away = net.rng.between(millis(0), secs(3));
+            net.run_for(away);
+            talker = net.start_node(config.clone());
+            net.advertise(talker, TOPIC);
+        }
+        net.run_for(secs(45));
+        assert_eq!(net.publishers(listener, TOPIC), ["/talker"], "seed {seed}");
+        assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_publisher_that_died_is_forgotten_when_the_master_notices() {
+    let (mut net, master, talker, listener) = linked_pair(1);
+    net.kill(talker);
+    net.run_until("the master notices", secs(30), |net| net.master_of(master).node_count() == 1);
+    // Deadlines of steps that are over may still run out.
+    net.run_for(secs(30));
+    let wakes = net.wakes(listener);
+    net.run_for(secs(3600));
+    assert_eq!((net.wakes(listener), net.leaks()), (wakes, Vec::new()), "nothing is tried any more");
+}
+
+#[test]
+fn a_publisher_that_is_stopped_is_waited_for_and_heard_when_it_goes_on() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+    net.advertise(talker, TOPIC);
+    net.run_for(secs(1));
+    net.stall(talker);
+    net.subscribe(listener, TOPIC);
+    net.run_for(secs(120));
+    assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new());
+    let open = net.node_of(listener).connection_count();
+    assert!(open <= 3, "{open} connections while it waits");
+    net.resume(talker);
+    net.run_until("they are linked", secs(25), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.run_for(secs(30));
+    assert_eq!((net.subscribers(talker, TOPIC), net.leaks()), (vec!["/listener".to_owned()], Vec::new()));
+}
+
+#[test]
+fn a_link_survives_a_host_that_is_cut_off_for_a_while() {
+    let (mut net, _, talker, listener) = linked_pair(1);
+    net.cut("a");
+    net.publish(talker, TOPIC, "meanwhile");
+    net.run_for(secs(30));
+    assert_eq!(net.heard(listener), Vec::<String>::new());
+    net.mend("a");
+    net.publish(talker, TOPIC, "after");
+    net.run_for(secs(1));
+    assert_eq!(net.heard(listener), ["meanwhile", "after"]);
+}
+
+#[test]
+fn a_link_that_is_being_made_when_its_host_is_cut_off_is_made_when_it_is_back() {
+    for steps in 0..60 {
+        let mut net = Net::new(1);
+        net.master("hub");
+        let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+        net.advertise(talker, TOPIC);
+        net.subscribe(listener, TOPIC);
+        for _ in 0..steps {
+            net.step();
+        }
+        net.cut("b");
+        net.run_for(secs(60));
+        net.mend("b");
+        net.run_until("they are linked", secs(25), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+        net.run_for(secs(60));
+        assert_eq!(net.publishers(listener, TOPIC), ["/talker"], "after {steps} steps");
+        assert_eq!(net.leaks(), Vec::<String>::new(), "after {steps} steps");
+    }
+}
+
+#[test]
+fn the_end_of_one_link_is_no_other_links_end() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let talkers = ["/a", "/b"].map(|name| net.node(name, "t"));
+    let listener = net.node("/listener", "l");
+    talkers.iter().for_each(|talker| net.advertise(*talker, TOPIC));
+    net.subscribe(listener, TOPIC);
+    net.run_until("all are linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/a", "/b"]);
+    net.break_links(talkers[0], listener, Port::Tcpros);
+    assert_eq!(net.publishers(listener, TOPIC), ["/b"]);
+    net.publish(talkers[1], TOPIC, "still");
+    net.run_until("both are linked again", secs(1), |net| net.publishers(listener, TOPIC) == ["/a", "/b"]);
+    assert_eq!(net.heard(listener), ["still"]);
+    assert_eq!(Node::connection_count(net.node_of(listener)), 3, "the master, and two links");
+}

@@ -1,0 +1,168 @@
+//! Where a publisher's messages are: asked of its node, and answered by ours.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use runnel_ros1::node::NodeEvent;
+use runnel_ros1::xmlrpc::{Fault, Value};
+use runnel_testkit::net::{
+    App, FakePublisher, Net, answer, millis, publisher_header, secs, subscriber_header, text_topic, texts,
+};
+
+const TOPIC: &str = "/chatter";
+
+/// A listener that has been told of a scripted publisher whose answers to `requestTopic` come from the list, the
+/// last one again and again.
+fn scene(answers: Vec<Result<Value, Fault>>) -> (Net, App, FakePublisher) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe(listener, TOPIC);
+    let publisher = net.fake_publisher("/talker", "p");
+    let left = Rc::new(RefCell::new(answers));
+    net.answer_with(publisher.app, move |_, _| {
+        let mut left = left.borrow_mut();
+        Some(if left.len() > 1 { left.remove(0) } else { left[0].clone() })
+    });
+    net.run_for(secs(1));
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    (net, listener, publisher)
+}
+
+fn address(publisher_port: u16) -> Value {
+    answer(1, "ready", vec!["TCPROS".into(), "p".into(), i32::from(publisher_port).into()])
+}
+
+/// The port that `scene` gives its publisher.
+fn port_of_scene() -> u16 {
+    scene(vec![Ok(answer(0, "", 0))]).2.tcpros_port
+}
+
+#[test]
+fn the_question_names_the_subscriber_the_topic_and_tcpros() {
+    let (mut net, _, publisher) = scene(vec![Ok(address(port_of_scene()))]);
+    net.run_for(secs(1));
+    let call = &net.calls(publisher.app)[0];
+    let protocols = Value::Array(vec![texts(&["TCPROS"])]);
+    assert_eq!(
+        (call.method.as_str(), &call.params),
+        ("requestTopic", &vec!["/listener".into(), TOPIC.into(), protocols])
+    );
+}
+
+#[test]
+fn a_refusal_is_tried_again_until_the_publisher_is_ready() {
+    let refusals = [
+        answer(0, "Unknown Error", 0),
+        answer(-1, "Not a publisher of [/chatter]", Vec::new()),
+        answer(0, "no supported protocol implementations", Vec::new()),
+    ];
+    let answers = refusals.into_iter().chain([address(port_of_scene())]).map(Ok).collect();
+    let (mut net, listener, publisher) = scene(answers);
+    net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!(net.calls(publisher.app).len(), 4);
+    let told =
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains("Unknown Error"));
+    assert!(net.events(listener).iter().any(told), "the reason is told");
+}
+
+#[test]
+fn answers_that_are_none_are_told_and_tried_again() {
+    let odd = [
+        Value::Int(3),
+        Value::Array(Vec::new()),
+        answer(1, "", 0),
+        answer(1, "", Vec::new()),
+        answer(1, "", vec!["TCPROS".into(), "p".into()]),
+        answer(1, "", vec!["TCPROS".into(), "p".into(), 65_536.into()]),
+        answer(1, "", vec!["TCPROS".into(), "p".into(), (-1).into()]),
+        answer(1, "", vec!["TCPROS".into(), 5.into(), 5.into()]),
+        answer(1, "", vec!["UDPROS".into(), "p".into(), 5.into()]),
+        answer(1, "", vec!["TCPROS".into(), "no such host".into(), 5.into()]),
+        answer(1, "", vec!["TCPROS".into(), "p".into(), 0.into()]),
+    ];
+    for value in odd {
+        let (mut net, listener, publisher) = scene(vec![Ok(value.clone()), Ok(address(port_of_scene()))]);
+        net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
+        net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+        let told = |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains(&publisher.uri));
+        assert!(net.events(listener).iter().any(told), "{value:?}");
+        assert_eq!(net.leaks(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_fault_is_tried_again() {
+    let fault = Fault { code: -1, message: "requestTopic: unknown method name".to_owned() };
+    let (mut net, listener, publisher) = scene(vec![Err(fault), Ok(address(port_of_scene()))]);
+    net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+}
+
+#[test]
+fn a_publisher_that_does_not_answer_is_asked_again_after_ten_seconds() {
+    let (mut net, listener, publisher) = scene(vec![Ok(address(port_of_scene()))]);
+    net.run_for(millis(1));
+    let (mut quiet, answers) = (true, address(publisher.tcpros_port));
+    net.answer_with(publisher.app, move |_, _| (!std::mem::take(&mut quiet)).then(|| Ok(answers.clone())));
+    let first = net.now();
+    net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    let waited = net.now().since(first);
+    assert!(waited >= secs(10) && waited < secs(11), "{waited:?}");
+}
+
+#[test]
+fn our_node_answers_with_its_address_whatever_else_is_offered_first() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, caller) = (net.node("/talker", "a"), net.fake("caller", "b"));
+    net.advertise(talker, TOPIC);
+    let uri = net.node_of(talker).uri();
+    let tcpros = || texts(&["TCPROS"]);
+    let udpros: Value =
+        vec!["UDPROS".into(), Value::Binary(vec![1, 2]), "b".into(), 5.into(), 1500.into()].into();
+    let offers: [Vec<Value>; 5] = [
+        vec![tcpros()],
+        vec![texts(&["RUNNEL", "x", "y"]), tcpros()],
+        vec![udpros.clone(), tcpros()],
+        vec![Vec::new().into(), 5.into(), vec![5.into()].into(), tcpros()],
+        vec![tcpros(), udpros.clone()],
+    ];
+    let mut addresses = Vec::new();
+    for offer in offers {
+        let reply = net.call(caller, &uri, "requestTopic", &["/c".into(), TOPIC.into(), offer.into()]);
+        addresses.push(reply.expect("an answer"));
+    }
+    addresses.dedup();
+    let [Value::Array(reply)] = addresses.as_slice() else { panic!("{addresses:?}") };
+    let [Value::Int(1), Value::String(_), Value::Array(protocol)] = reply.as_slice() else {
+        panic!("{reply:?}")
+    };
+    let [Value::String(name), Value::String(host), Value::Int(port)] = protocol.as_slice() else { panic!() };
+    assert_eq!((name.as_str(), host.as_str()), ("TCPROS", "a"));
+    let spec = text_topic(TOPIC);
+    let socket = net.dial(caller, host, *port as u16);
+    net.write_header(socket, &subscriber_header("/c", &spec));
+    net.run_until("it is a subscriber", secs(1), |net| net.subscribers(talker, TOPIC) == ["/c"]);
+}
+
+#[test]
+fn our_node_refuses_a_topic_it_does_not_publish_and_offers_without_tcpros() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, caller) = (net.node("/talker", "a"), net.fake("caller", "b"));
+    net.advertise(talker, TOPIC);
+    net.subscribe(talker, "/heard");
+    let uri = net.node_of(talker).uri();
+    let mut ask = |topic: &str, offer: Vec<Value>| {
+        let reply = net.call(caller, &uri, "requestTopic", &["/c".into(), topic.into(), offer.into()]);
+        reply.expect("an answer").as_array().and_then(|reply| reply.first()?.as_int())
+    };
+    assert_eq!(ask("/heard", vec![texts(&["TCPROS"])]), Some(-1));
+    assert_eq!(ask("/nothing", vec![texts(&["TCPROS"])]), Some(-1));
+    assert_eq!(ask(TOPIC, vec![texts(&["UDPROS"])]), Some(0));
+    assert_eq!(ask(TOPIC, Vec::new()), Some(0));
+    assert_eq!(ask(TOPIC, vec!["TCPROS".into()]), Some(0), "a protocol is an array");
+}

@@ -1,0 +1,232 @@
+//! Everything goes wrong at random, and in the end every subscriber has every living publisher exactly once.
+
+use runnel_ros1::node::NodeConfig;
+use runnel_testkit::net::{App, Net, Weather, millis, secs};
+
+const TOPICS: [&str; 2] = ["/x", "/y"];
+
+/// A node that dies and comes back, and what it has at the moment.
+struct Place {
+    config: NodeConfig,
+    app: App,
+    alive: bool,
+    stalled: bool,
+    publishes: Vec<&'static str>,
+    subscribes: Vec<&'static str>,
+}
+
+struct Storm {
+    net: Net,
+    master: Option<App>,
+    places: Vec<Place>,
+}
+
+impl Storm {
+    fn new(seed: u64) -> Self {
+        let mut net = Net::new(seed);
+        net.weather = Weather::rough();
+        let master = Some(net.master("hub"));
+        let mut places = Vec::new();
+        for (name, host) in [("/a", "h1"), ("/b", "h2"), ("/c", "h3"), ("/d", "h3")] {
+            let config = net.node_config(name, host);
+            let app = net.start_node(config.clone());
+            let (publishes, subscribes) = (Vec::new(), Vec::new());
+            places.push(Place { config, app, alive: true, stalled: false, publishes, subscribes });
+        }
+        Self { net, master, places }
+    }
+
+    fn happen(&mut self) {
+        let index = self.net.rng.below(self.places.len());
+        match self.net.rng.below(12) {
+            0 | 1 => drop(self.net.break_any()),
+            2 | 3 if self.places[index].stalled => self.toggle_stall(index),
+            2 => self.kill(index),
+            3 => self.restart(index),
+            4 => self.toggle_master(),
+            5 => self.toggle_stall(index),
+            6..=8 => self.toggle_publisher(index),
+            9 | 10 => self.toggle_subscriber(index),
+            _ => self.blackout(index),
+        }
+        let time = self.net.rng.between(millis(0), millis(1500));
+        self.net.run_for(time);
+    }
+
+    fn kill(&mut self, index: usize) {
+        let place = &mut self.places[index];
+        if place.alive {
+            self.net.kill(place.app);
+            place.alive = false;
+        }
+    }
+
+    /// Starts a node again, at ports that the system chose, with nothing on it.
+    fn restart(&mut self, index: usize) {
+        self.kill(index);
+        let place = &mut self.places[index];
+        place.config = self.net.node_config(&place.config.name, &place.config.host);
+        place.app = self.net.start_node(place.config.clone());
+        (place.alive, place.stalled) = (true, false);
+        place.publishes.clear();
+        place.subscribes.clear();
+        self.toggle_publisher(index);
+        self.toggle_subscriber(index);
+    }
+
+    fn toggle_master(&mut self) {
+        match self.master.take() {
+            Some(master) => self.net.kill(master),
+            None => self.master = Some(self.net.master("hub")),
+        }
+    }
+
+    fn toggle_stall(&mut self, index: usize) {
+        let place = &mut self.places[index];
+        match (place.alive, place.stalled) {
+            (true, false) => self.net.stall(place.app),
+            (true, true) => self.net.resume(place.app),
+            (false, _) => return,
+        }
+        place.stalled = !place.stalled;
+    }
+
+    fn toggle_publisher(&mut self, index: usize) {
+        let topic = TOPICS[self.net.rng.below(TOPICS.len())];
+        let place = &mut self.places[index];
+        if !place.alive || place.stalled {
+            return;
+        }
+        if place.publishes.contains(&topic) {
+            place.publishes.retain(|has| *has != topic);
+            self.net.with_node(place.app, |node, now| node.unadvertise(now, topic));
+        } else {
+            place.publishes.push(topic);
+            self.net.advertise(place.app, topic);
+        }
+    }
+
+    fn toggle_subscriber(&mut self, index: usize) {
+        let topic = TOPICS[self.net.rng.below(TOPICS.len())];
+        let place = &mut self.places[index];
+        if !place.alive || place.stalled {
+            return;
+        }
+        if place.subscribes.contains(&topic) {
+            place.subscribes.retain(|has| *has != topic);
+            self.net.with_node(place.app, |node, now| node.unsubscribe(now, topic));
+        } else {
+            place.subscribes.push(topic);
+            self.net.subscribe(place.app, topic);
+        }
+    }
+
+    /// A host is out of reach for less than the master waits for an answer.
+    fn blackout(&mut self, index: usize) {
+        let host = self.places[index].config.host.clone();
+        let time = self.net.rng.between(millis(0), secs(5));
+        self.net.cut(&host);
+        self.net.run_for(time);
+        self.net.mend(&host);
+    }
+
+    /// All that was stopped goes on, the master is there, and there is time.
+    fn calm_down(&mut self) {
+        for index in 0..self.places.len() {
+            if self.places[index].stalled {
+                self.toggle_stall(index);
+            }
+        }
+        if self.master.is_none() {
+            self.toggle_master();
+        }
+        self.net.run_for(secs(90));
+    }
+
+    /// Who publishes a topic and lives: others by name, a node itself by its URI.
+    fn expected(&self, subscriber: &Place, topic: &str) -> Vec<String> {
+        let living = self.places.iter().filter(|place| place.alive && place.publishes.contains(&topic));
+        let name = |place: &Place| {
+            if place.app == subscriber.app { place.config.uri() } else { place.config.name.clone() }
+        };
+        let mut names: Vec<String> = living.map(name).collect();
+        names.sort();
+        names
+    }
+
+    fn check_links(&self, seed: u64) {
+        for place in self.places.iter().filter(|place| place.alive) {
+            assert!(self.net.is_running(place.app), "seed {seed}: {} was stopped", place.config.name);
+            for topic in TOPICS {
+                let subscribed = place.subscribes.contains(&topic);
+                let expected = if subscribed { self.expected(place, topic) } else { Vec::new() };
+                let has = self.net.publishers(place.app, topic);
+                assert_eq!(has, expected, "seed {seed}: {} on {topic}", place.config.name);
+            }
+        }
+    }
+
+    /// One message from every publisher reaches every subscriber once.
+    fn check_messages(&mut self, seed: u64) {
+        let living: Vec<usize> = (0..self.places.len()).filter(|index| self.places[*index].alive).collect();
+        let before: Vec<usize> =
+            living.iter().map(|index| self.net.heard(self.places[*index].app).len()).collect();
+        for index in &living {
+            let place = &self.places[*index];
+            place.publishes.iter().for_each(|topic| self.net.publish(place.app, topic, &place.config.name));
+        }
+        self.net.run_for(secs(1));
+        for (index, before) in living.iter().zip(before) {
+            let place = &self.places[*index];
+            let expected: usize =
+                place.subscribes.iter().map(|topic| self.expected(place, topic).len()).sum();
+            let heard = self.net.heard(place.app).len() - before;
+            assert_eq!(heard, expected, "seed {seed}: {}", place.config.name);
+        }
+    }
+
+    fn check_master(&self, seed: u64) {
+        let master = self.net.master_of(self.master.expect("it was started"));
+        let living = self.places.iter().filter(|place| place.alive);
+        let registrations: usize = living.map(|place| place.publishes.len() + place.subscribes.len()).sum();
+        assert_eq!(master.registration_count(), registrations, "seed {seed}: at the master");
+        assert_eq!(self.net.leaks(), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+fn weather_a_storm(seed: u64) {
+    let mut storm = Storm::new(seed);
+    for index in 0..4 {
+        storm.toggle_publisher(index);
+        storm.toggle_subscriber(index);
+    }
+    for _ in 0..25 {
+        storm.happen();
+    }
+    storm.calm_down();
+    storm.check_links(seed);
+    storm.check_master(seed);
+    storm.check_messages(seed);
+}
+
+// In every storm's wake all living publishers are heard once; in parts, to use more than one processor.
+
+#[test]
+fn storms_of_the_first_seeds_end_well() {
+    (0..50).for_each(weather_a_storm);
+}
+
+#[test]
+fn storms_of_the_second_seeds_end_well() {
+    (50..100).for_each(weather_a_storm);
+}
+
+#[test]
+fn storms_of_the_third_seeds_end_well() {
+    (100..150).for_each(weather_a_storm);
+}
+
+#[test]
+fn storms_of_the_last_seeds_end_well() {
+    (150..200).for_each(weather_a_storm);
+}

@@ -1,0 +1,259 @@
+//! What our publisher does with the headers of those that connect to it.
+
+use runnel_ros1::header::{ConnectionHeader, MAX_HEADER};
+use runnel_ros1::node::{Limits, NodeEvent, TopicSpec};
+use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
+
+const TOPIC: &str = "/chatter";
+
+/// A talker, and a scripted peer without ports.
+fn scene() -> (Net, App, App) {
+    scene_with(Limits::default())
+}
+
+fn scene_with(limits: Limits) -> (Net, App, App) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let mut config = net.node_config("/talker", "a");
+    config.limits = limits;
+    let talker = net.start_node(config);
+    net.advertise(talker, TOPIC);
+    let peer = net.fake("peer", "b");
+    net.run_for(secs(1));
+    (net, talker, peer)
+}
+
+/// Sends a good header with this field replaced, added or left out, and gives the socket.
+fn dial_with(net: &mut Net, peer: App, talker: App, field: &str, value: Option<&str>) -> Socket {
+    let spec = text_topic(TOPIC);
+    let mut fields = subscriber_header("/peer", &spec);
+    fields.retain(|(key, _)| *key != field);
+    fields.extend(value.map(|value| (field, value)));
+    let socket = net.dial_node(peer, talker, &fields);
+    net.settle();
+    socket
+}
+
+/// The text of the error header that came, after which the connection was closed and nobody joined.
+fn refusal(net: &Net, talker: App, socket: Socket) -> String {
+    let header = net.header_received(socket).expect("an answer");
+    assert!(net.is_over(socket), "closed after the error");
+    assert_eq!(net.pieces_received(socket).len(), 1, "nothing behind the error");
+    assert_eq!(net.subscribers(talker, TOPIC), Vec::<String>::new());
+    header.get("error").unwrap_or_else(|| panic!("no error in {header:?}")).to_owned()
+}
+
+#[test]
+fn a_good_header_is_answered_with_all_that_subscribers_and_recorders_need() {
+    let (mut net, talker, peer) = scene();
+    let socket = dial_with(&mut net, peer, talker, "", None);
+    let header = net.header_received(socket).expect("an answer");
+    let spec = text_topic(TOPIC);
+    let expected = [
+        ("callerid", "/talker"),
+        ("latching", "0"),
+        ("md5sum", &spec.md5),
+        ("message_definition", "string data\n"),
+        ("topic", TOPIC),
+        ("type", "std_msgs/String"),
+    ];
+    expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
+    net.publish(talker, TOPIC, "hello");
+    net.settle();
+    assert_eq!(net.pieces_received(socket)[1], b"hello");
+}
+
+#[test]
+fn what_a_subscriber_must_say_is_asked_for_by_name() {
+    for field in ["topic", "md5sum", "callerid"] {
+        for value in [None, Some("")] {
+            let (mut net, talker, peer) = scene();
+            let socket = dial_with(&mut net, peer, talker, field, value);
+            let why = refusal(&net, talker, socket);
+            assert!(why.contains(field), "{why}");
+        }
+    }
+}
+
+#[test]
+fn the_type_may_be_missing_or_any() {
+    for value in [None, Some("*"), Some("what/Ever")] {
+        let (mut net, talker, peer) = scene();
+        dial_with(&mut net, peer, talker, "type", value);
+        assert_eq!(net.subscribers(talker, TOPIC), ["/peer"], "{value:?}");
+    }
+}
+
+#[test]
+fn a_subscriber_to_any_md5_sum_is_taken() {
+    let (mut net, talker, peer) = scene();
+    dial_with(&mut net, peer, talker, "md5sum", Some("*"));
+    assert_eq!(net.subscribers(talker, TOPIC), ["/peer"]);
+}
+
+#[test]
+fn another_type_is_refused_with_both_names_and_sums() {
+    let (mut net, talker, peer) = scene();
+    let other = TopicSpec { type_name: "std_msgs/Int16".into(), md5: "8".repeat(32), ..text_topic(TOPIC) };
+    let socket = net.dial_node(peer, talker, &subscriber_header("/peer", &other));
+    net.settle();
+    let why = refusal(&net, talker, socket);
+    for part in
+        [TOPIC, "/talker", "/peer", "std_msgs/String", "std_msgs/Int16", &other.md5, &text_topic(TOPIC).md5]
+    {
+        assert!(why.contains(part), "{part} is not in: {why}");
+    }
+}
+
+#[test]
+fn who_is_refused_disturbs_no_other() {
+    let (mut net, talker, peer) = scene();
+    let listener = net.node("/listener", "c");
+    net.subscribe(listener, TOPIC);
+    net.run_for(secs(1));
+    for (field, value) in [("md5sum", Some("1")), ("topic", Some("/none")), ("callerid", None)] {
+        let socket = dial_with(&mut net, peer, talker, field, value);
+        assert!(net.header_received(socket).expect("an answer").get("error").is_some());
+    }
+    net.publish(talker, TOPIC, "hello");
+    net.run_for(secs(1));
+    assert_eq!(net.heard(listener), ["hello"]);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_topic_that_is_not_published_and_a_service_are_refused_by_name() {
+    let (mut net, talker, peer) = scene();
+    let socket = dial_with(&mut net, peer, talker, "topic", Some("/none"));
+    assert!(refusal(&net, talker, socket).contains("/none"));
+    let socket = dial_with(&mut net, peer, talker, "service", Some("/talker/go"));
+    assert!(refusal(&net, talker, socket).contains("/talker/go"));
+    let probe = [("callerid", "/rosservice"), ("md5sum", "*"), ("probe", "1"), ("service", "/talker/go")];
+    let socket = net.dial_node(peer, talker, &probe);
+    net.settle();
+    assert!(refusal(&net, talker, socket).contains("/talker/go"));
+}
+
+#[test]
+fn malformed_headers_are_refused_and_the_peer_is_named() {
+    let field_beyond = [&8u32.to_le_bytes()[..], &100u32.to_le_bytes(), b"a=bc"].concat();
+    let no_equals = [&7u32.to_le_bytes()[..], &3u32.to_le_bytes(), b"abc"].concat();
+    let many = ConnectionHeader::new((0..200).map(|_| ("k", "v"))).emit();
+    for bytes in [field_beyond, no_equals, many, vec![0; 4]] {
+        let (mut net, talker, peer) = scene();
+        let socket = net.dial_tcpros(peer, talker);
+        net.write(socket, &bytes);
+        net.settle();
+        refusal(&net, talker, socket);
+        let told =
+            |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.starts_with("10.0.0."));
+        assert!(net.events(talker).iter().any(told), "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_header_may_come_byte_by_byte() {
+    let (mut net, talker, peer) = scene();
+    net.weather = Weather::byte_by_byte();
+    let socket = dial_with(&mut net, peer, talker, "", None);
+    net.publish(talker, TOPIC, "hello");
+    net.settle();
+    assert_eq!(net.pieces_received(socket)[1], b"hello");
+}
+
+#[test]
+fn a_header_that_announces_too_much_is_closed_before_it_comes() {
+    for claimed in [MAX_HEADER as u32 + 1, u32::MAX] {
+        let (mut net, talker, peer) = scene();
+        let socket = net.dial_tcpros(peer, talker);
+        net.write(socket, &claimed.to_le_bytes());
+        net.settle();
+        assert!(net.is_over(socket), "{claimed}");
+        assert_eq!(net.leaks(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_header_that_comes_a_byte_a_minute_or_not_at_all_is_closed_after_ten_seconds() {
+    for writes in [false, true] {
+        let (mut net, talker, peer) = scene();
+        let socket = net.dial_tcpros(peer, talker);
+        let since = net.now();
+        if writes {
+            net.write(socket, b"\x20");
+        }
+        net.run_until("it is closed", secs(11), |net| net.is_over(socket));
+        assert!(net.now().since(since) >= secs(9));
+        net.write(socket, b"\0");
+        net.run_for(secs(1));
+        assert_eq!(net.leaks(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_thousand_silent_connections_are_bounded_and_a_good_subscriber_is_served() {
+    let (mut net, talker, peer) = scene();
+    let listener = net.node("/listener", "c");
+    for number in 0..1000 {
+        net.dial_tcpros(peer, talker);
+        if number == 500 {
+            net.subscribe(listener, TOPIC);
+        }
+    }
+    let most = Limits::default().half_open;
+    assert!(
+        net.node_of(talker).connection_count() <= most + 10,
+        "{}",
+        net.node_of(talker).connection_count()
+    );
+    net.publish(talker, TOPIC, "hello");
+    net.run_for(secs(1));
+    assert_eq!(net.heard(listener), ["hello"]);
+    net.run_for(secs(10));
+    assert!(net.node_of(talker).connection_count() < 10);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_thousand_silent_callers_are_bounded_and_the_slave_api_is_served() {
+    let (mut net, talker, peer) = scene();
+    let uri = net.node_of(talker).uri();
+    let port: u16 =
+        uri.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    for _ in 0..1000 {
+        net.dial(peer, "a", port);
+    }
+    assert!(net.node_of(talker).connection_count() <= 520, "{}", net.node_of(talker).connection_count());
+    net.call(peer, &uri, "getPid", &["/c".into()]).expect("an answer");
+    net.run_for(secs(11));
+    assert!(net.node_of(talker).connection_count() < 10);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn no_more_subscribers_join_than_the_limit_says_also_when_their_headers_come_at_once() {
+    let (mut net, talker, peer) = scene_with(Limits { subscribers: 2, ..Limits::default() });
+    let sockets: Vec<Socket> = (0..5).map(|_| net.dial_tcpros(peer, talker)).collect();
+    let spec = text_topic(TOPIC);
+    sockets.iter().for_each(|socket| net.write_header(*socket, &subscriber_header("/peer", &spec)));
+    net.run_for(millis(100));
+    assert_eq!(net.subscribers(talker, TOPIC), ["/peer", "/peer"]);
+    assert_eq!(sockets.iter().filter(|socket| net.is_over(**socket)).count(), 3);
+    net.hang_up(sockets[0]);
+    net.run_for(millis(100));
+    net.dial_node(peer, talker, &subscriber_header("/next", &spec));
+    net.run_for(millis(100));
+    assert_eq!(net.subscribers(talker, TOPIC), ["/next", "/peer"], "one goes, one may come");
+}
+
+#[test]
+fn a_subscriber_that_sends_only_its_own_end_leaves_nothing_behind() {
+    let (mut net, talker, peer) = scene();
+    let half = net.dial_tcpros(peer, talker);
+    net.finish_writing(half);
+    let whole = dial_with(&mut net, peer, talker, "", None);
+    net.hang_up(whole);
+    net.run_for(secs(1));
+    assert!(net.is_over(half));
+    assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (0, Vec::new()));
+}

@@ -1,0 +1,117 @@
+//! Two nodes of one name: the newer one stays.
+
+use runnel_ros1::node::{NodeEvent, Port};
+use runnel_testkit::net::{App, Net, Weather, millis, secs};
+
+const TOPIC: &str = "/chatter";
+
+struct Scene {
+    net: Net,
+    master: App,
+    listener: App,
+    older: App,
+}
+
+/// A listener and a talker that are linked.
+fn scene(seed: u64) -> Scene {
+    let mut net = Net::new(seed);
+    net.weather = Weather::rough();
+    let (master, listener, older) = (net.master("hub"), net.node("/listener", "l"), net.node("/talker", "a"));
+    net.subscribe(listener, TOPIC);
+    net.advertise(older, TOPIC);
+    net.run_until("they are linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    Scene { net, master, listener, older }
+}
+
+fn stopped(net: &Net, app: App) -> Vec<&str> {
+    let reasons = net.events(app).iter().filter_map(|event| match event {
+        NodeEvent::Stopped { reason } => Some(reason.as_str()),
+        _ => None,
+    });
+    reasons.collect()
+}
+
+/// Checks that only the newer one is left, and heard.
+fn newer_won(scene: &mut Scene, newer: App, seed: u64) {
+    let net = &mut scene.net;
+    assert_eq!((net.is_running(scene.older), net.is_running(newer)), (false, true), "seed {seed}");
+    assert_eq!(stopped(net, newer), Vec::<&str>::new(), "seed {seed}");
+    assert_eq!(stopped(net, scene.older).len(), 1, "seed {seed}");
+    assert_eq!(net.publishers(scene.listener, TOPIC), ["/talker"], "seed {seed}");
+    net.publish(newer, TOPIC, "mine");
+    net.run_for(secs(60));
+    assert_eq!(net.heard(scene.listener), ["mine"], "seed {seed}");
+    assert_eq!(net.master_of(scene.master).registration_count(), 2, "seed {seed}");
+    assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
+}
+
+#[test]
+fn a_newer_node_of_the_same_name_stops_the_older_one() {
+    for seed in 0..40 {
+        let mut scene = scene(seed);
+        let newer = scene.net.node("/talker", "b");
+        scene.net.advertise(newer, TOPIC);
+        scene.net.run_for(secs(30));
+        let reasons = stopped(&scene.net, scene.older);
+        assert!(reasons.iter().all(|why| why.contains("new node registered with same name")), "{reasons:?}");
+        newer_won(&mut scene, newer, seed);
+    }
+}
+
+#[test]
+fn a_name_that_was_taken_while_the_connection_to_the_master_was_lost_is_left_to_the_newer_one() {
+    for seed in 0..40 {
+        let mut scene = scene(seed);
+        let (master, older) = (scene.master, scene.older);
+        let newer = scene.net.node("/talker", "b");
+        // The master cannot tell the older one, and the older one cannot ask.
+        scene.net.stall(older);
+        scene.net.advertise(newer, TOPIC);
+        scene.net.run_for(secs(90));
+        scene.net.break_links(older, master, Port::Rpc);
+        scene.net.resume(older);
+        scene.net.run_for(secs(30));
+        newer_won(&mut scene, newer, seed);
+    }
+}
+
+#[test]
+fn a_name_that_was_taken_while_the_master_was_away_is_left_to_the_newer_one() {
+    for seed in 0..100 {
+        let mut scene = scene(seed);
+        scene.net.kill(scene.master);
+        let before = scene.net.rng.between(millis(0), secs(2));
+        scene.net.run_for(before);
+        let newer = scene.net.node("/talker", "b");
+        scene.net.advertise(newer, TOPIC);
+        // Long enough for it to find that the master is away.
+        let away = scene.net.rng.between(millis(100), secs(3));
+        scene.net.run_for(away);
+        scene.master = scene.net.master("hub");
+        scene.net.run_for(secs(30));
+        newer_won(&mut scene, newer, seed);
+    }
+}
+
+#[test]
+fn a_stopped_node_registers_nothing_more_also_when_the_master_starts_again() {
+    let mut scene = scene(1);
+    let newer = scene.net.node("/talker", "b");
+    scene.net.advertise(newer, TOPIC);
+    scene.net.run_for(secs(5));
+    scene.net.advertise(scene.older, "/late");
+    scene.net.kill(scene.master);
+    scene.master = scene.net.master("hub");
+    scene.net.run_for(secs(10));
+    newer_won(&mut scene, newer, 1);
+}
+
+#[test]
+fn other_names_are_left_alone() {
+    let mut scene = scene(1);
+    let newer = scene.net.node("/talker", "b");
+    scene.net.advertise(newer, TOPIC);
+    scene.net.run_for(secs(30));
+    assert_eq!(stopped(&scene.net, scene.listener), Vec::<&str>::new());
+    assert!(scene.net.is_running(scene.listener));
+}

@@ -1,0 +1,6 @@
+//! What Runnel's tests are made with: a virtual network on a clock of its own, processes that end with the test,
+//! and proof that no packet of a test leaves the machine.
+
+pub mod namespace;
+pub mod net;
+pub mod process;

@@ -1,0 +1,106 @@
+//! What can go wrong: programs that die or stop, connections that break, hosts that cannot be reached.
+
+use std::time::Duration;
+
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::Port;
+
+use super::wire::{RESET, Wire, WireId};
+use super::{App, Net};
+
+impl Net {
+    /// Kills a program, as SIGKILL does: its system closes its connections.
+    pub fn kill(&mut self, app: App) {
+        self.end_program(app, "is killed");
+    }
+
+    pub(super) fn end_program(&mut self, app: App, how: &str) {
+        self.note(format!("{} {how}", self.running[app.0].name));
+        self.running[app.0].alive = false;
+        self.running[app.0].backlog.clear();
+        self.doors.retain(|_, (owner, _)| *owner != app);
+        self.opening.retain(|(owner, _)| *owner != app);
+        for wire in self.wires_where(|line, _| line.waits_for(app)) {
+            self.break_wire(wire, RESET);
+        }
+        let conns: Vec<_> = self.ends.keys().filter(|(owner, _)| *owner == app).copied().collect();
+        conns.into_iter().for_each(|(_, conn)| self.close(app, conn));
+    }
+
+    /// Stops a program, as SIGSTOP does: its connections stand, and it does nothing.
+    pub fn stall(&mut self, app: App) {
+        self.note(format!("{} stalls", self.running[app.0].name));
+        self.running[app.0].stalled = true;
+    }
+
+    /// Lets a stopped program go on.
+    pub fn resume(&mut self, app: App) {
+        self.note(format!("{} goes on", self.running[app.0].name));
+        self.running[app.0].stalled = false;
+        self.tell_backlog(app);
+        self.pump(app);
+    }
+
+    /// Cuts a host off: what is sent to it or from it is under way until the host is mended.
+    pub fn cut(&mut self, host: &str) {
+        self.note(format!("{host} is cut off"));
+        self.host(host).dark = true;
+    }
+
+    /// Joins a host again: what was held up arrives soon, in order on each connection.
+    pub fn mend(&mut self, host: &str) {
+        self.note(format!("{host} is joined again"));
+        self.host(host).dark = false;
+        let mut at = self.now;
+        for happening in std::mem::take(&mut self.held) {
+            // One order for all keeps that of each connection.
+            at += Duration::from_nanos(self.rng.below(1_000_000) as u64);
+            self.schedule(at, happening);
+        }
+        // What is sent meanwhile comes behind.
+        self.wires.values_mut().for_each(|line| line.nothing_before(at));
+    }
+
+    /// Breaks every connection between two programs that goes to such a port; how many those were.
+    pub fn break_links(&mut self, a: App, b: App, kind: Port) -> usize {
+        let between = |apps: [App; 2]| apps == [a, b] || apps == [b, a];
+        let wires = self.wires_where(|line, apps| line.kind == kind && between(apps));
+        wires.iter().for_each(|wire| self.break_wire(*wire, RESET));
+        wires.len()
+    }
+
+    /// Breaks one connection, whichever; false if there is none.
+    pub fn break_any(&mut self) -> bool {
+        let wires = self.wires_where(|_, _| true);
+        let Some(wire) = self.rng.pick(&wires).copied() else { return false };
+        self.note("a connection is broken");
+        self.break_wire(wire, RESET);
+        true
+    }
+
+    /// How many connections between two programs go to such a port.
+    pub fn count_links(&self, a: App, b: App, kind: Port) -> usize {
+        let between = |apps: [App; 2]| apps == [a, b] || apps == [b, a];
+        self.wires_where(|line, apps| line.kind == kind && between(apps)).len()
+    }
+
+    /// Says of every program that runs where its connections and those of the network differ: a connection that
+    /// the engine has forgotten without closing it, or one that it thinks open and is not.
+    pub fn leaks(&self) -> Vec<String> {
+        let mut leaks = Vec::new();
+        for (index, running) in self.running.iter().enumerate().filter(|(_, running)| running.alive) {
+            let of_it = |key: &&(App, ConnId)| key.0 == App(index);
+            let open = self.ends.keys().chain(&self.opening).filter(of_it);
+            let forgotten = open.clone().filter(|(_, conn)| !running.program.owns(*conn)).count();
+            let (open, known) = (open.count(), running.program.connection_count());
+            if forgotten > 0 || known.is_some_and(|known| known != open) {
+                leaks.push(format!("{}: {open} open, {forgotten} forgotten, {known:?} known", running.name));
+            }
+        }
+        leaks
+    }
+
+    fn wires_where(&self, wanted: impl Fn(&Wire, [App; 2]) -> bool) -> Vec<WireId> {
+        self.wires.iter().filter(|(_, line)| wanted(line, line.apps())).map(|(id, _)| *id).collect()
+    }
+}

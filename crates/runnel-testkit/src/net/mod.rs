@@ -1,0 +1,303 @@
+//! A virtual network: hosts, listeners and connections between engines, on a clock that only the test turns.
+//!
+//! Programs run on named hosts: ROS 1 nodes with the data plane that a driver would give them ([`Net::node`]),
+//! masters ([`Net::master`]), and scripted peers that send and answer what a test says ([`Net::fake`]). What they
+//! send arrives after the time, and in the pieces, that the [`Weather`] says. Nothing reads a real clock; equal
+//! seeds give equal runs. When a test fails, the last happenings are printed.
+//!
+//! ```
+//! use runnel_testkit::net::{Net, secs};
+//! let mut net = Net::new(1);
+//! net.master("hub");
+//! let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+//! net.advertise(talker, "/chatter");
+//! net.subscribe(listener, "/chatter");
+//! net.run_until("they meet", secs(1), |net| net.publishers(listener, "/chatter") == ["/talker"]);
+//! net.publish(talker, "/chatter", "hello");
+//! net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["hello"]);
+//! ```
+//!
+//! What is left out of TCP: windows (a stopped program's peers send on without end), time-outs of the kernel
+//! (what a host that is cut off was sent arrives when it is mended, however late), and lost names of hosts.
+
+mod fake;
+mod faults;
+mod node;
+mod notice;
+mod peers;
+mod program;
+mod rng;
+mod trace;
+mod weather;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::Port;
+
+pub use fake::{FakeCall, Socket};
+pub use node::{Heard, text_topic};
+pub use peers::{FakePublisher, answer, publisher_header, subscriber_header, texts};
+pub use rng::Rng;
+pub use weather::{Split, Weather};
+
+use program::{Program, Running};
+use trace::Trace;
+use wire::{Happening, Side, Wire, WireId};
+
+/// The port of masters.
+pub const MASTER_PORT: u16 = 11311;
+
+/// The first port that programs are given on a host.
+const FIRST_PORT: u16 = 40_000;
+
+/// How often programs may be woken at one moment before that is called an endless loop.
+const WAKES_AT_ONCE: u32 = 10_000;
+
+/// One program, running or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct App(usize);
+
+/// That many seconds.
+pub fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// That many milliseconds.
+pub fn millis(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// That many microseconds.
+pub fn micros(microseconds: u64) -> Duration {
+    Duration::from_micros(microseconds)
+}
+
+/// The network and all that runs in it.
+pub struct Net {
+    now: Instant,
+    /// What the network, and the test, draw from.
+    pub rng: Rng,
+    /// How segments are carried from now on.
+    pub weather: Weather,
+    hosts: BTreeMap<String, Host>,
+    running: Vec<Running>,
+    doors: BTreeMap<(String, u16), (App, Port)>,
+    wires: BTreeMap<WireId, Wire>,
+    ends: BTreeMap<(App, ConnId), (WireId, Side)>,
+    /// Connections that are being opened.
+    opening: BTreeSet<(App, ConnId)>,
+    agenda: BTreeMap<(Instant, u64), Happening>,
+    /// What waits until a host is mended.
+    held: Vec<Happening>,
+    happenings: u64,
+    wakes_at_once: u32,
+    trace: Trace,
+}
+
+/// A host.
+#[derive(Debug)]
+struct Host {
+    number: u8,
+    next_port: u16,
+    dark: bool,
+}
+
+impl Net {
+    /// A calm network without hosts.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            now: Instant(1_000_000_000),
+            rng: Rng::new(seed),
+            weather: Weather::calm(),
+            hosts: BTreeMap::new(),
+            running: Vec::new(),
+            doors: BTreeMap::new(),
+            wires: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            opening: BTreeSet::new(),
+            agenda: BTreeMap::new(),
+            held: Vec::new(),
+            happenings: 0,
+            wakes_at_once: 0,
+            trace: Trace::default(),
+        }
+    }
+
+    /// The time in the network.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Lets the next thing happen, and time pass up to it. False if nothing is awaited.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.next_time() else { return false };
+        self.turn_clock(at);
+        match self.agenda.first_entry().filter(|entry| entry.key().0 <= at) {
+            Some(entry) => {
+                let happening = entry.remove();
+                self.happen(happening);
+            }
+            None => self.wake_programs(),
+        }
+        true
+    }
+
+    /// Lets everything happen that does until `time` has passed.
+    pub fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.next_time().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.turn_clock(end);
+    }
+
+    /// Lets things happen until a condition is met; how long that took.
+    ///
+    /// # Panics
+    /// When it is not met within that time of the network.
+    #[track_caller]
+    pub fn run_until(&mut self, what: &str, within: Duration, mut met: impl FnMut(&Net) -> bool) -> Duration {
+        let (start, end) = (self.now, self.now + within);
+        while !met(self) {
+            let more = self.next_time().is_some_and(|at| at <= end);
+            assert!(more, "not within {within:?}: {what}");
+            self.step();
+        }
+        self.now.since(start)
+    }
+
+    /// Lets everything arrive that is under way, and what follows from it, but no timer run out.
+    pub fn settle(&mut self) {
+        while let Some(entry) = self.agenda.first_entry() {
+            let at = entry.key().0;
+            let happening = entry.remove();
+            self.turn_clock(at);
+            self.happen(happening);
+        }
+    }
+
+    /// How often a program was woken by a timer of its own.
+    pub fn wakes(&self, app: App) -> u64 {
+        self.running[app.0].wakes
+    }
+
+    /// Whether a program runs.
+    pub fn is_running(&self, app: App) -> bool {
+        self.running[app.0].alive
+    }
+
+    /// Adds a line to what is printed when the test fails.
+    pub fn note(&mut self, line: impl Into<String>) {
+        self.trace.note(self.now, line.into());
+    }
+
+    /// When something happens next.
+    fn next_time(&self) -> Option<Instant> {
+        let arrival = self.agenda.first_key_value().map(|((at, _), _)| *at);
+        let due = self.running.iter().filter_map(Running::poll_timeout);
+        arrival.into_iter().chain(due).min()
+    }
+
+    fn turn_clock(&mut self, to: Instant) {
+        if to > self.now {
+            self.now = to;
+            self.wakes_at_once = 0;
+        }
+    }
+
+    fn wake_programs(&mut self) {
+        self.wakes_at_once += 1;
+        assert!(
+            self.wakes_at_once < WAKES_AT_ONCE,
+            "a program wants to be woken at the same moment for ever"
+        );
+        for index in 0..self.running.len() {
+            if self.running[index].poll_timeout().is_some_and(|at| at <= self.now) {
+                self.running[index].wakes += 1;
+                self.running[index].program.handle_timeout(self.now);
+                self.pump(App(index));
+            }
+        }
+    }
+
+    /// Does what a program wants done with its connections, and takes what it tells, until it rests.
+    fn pump(&mut self, app: App) {
+        loop {
+            while let Some(transmit) = self.running[app.0].program.poll_transmit() {
+                self.transmit(app, transmit);
+            }
+            if !self.running[app.0].program.take_event(self.now) {
+                break;
+            }
+        }
+        if self.running[app.0].alive && self.running[app.0].program.is_finished() {
+            self.end_program(app, "ends");
+        }
+    }
+
+    /// Starts a program that listens at these ports.
+    fn start(&mut self, name: &str, host: &str, doors: &[(u16, Port)], program: Program) -> App {
+        self.host(host);
+        let app = App(self.running.len());
+        self.running.push(Running::new(name, host, program));
+        doors.iter().for_each(|(port, kind)| self.open_door(app, *port, *kind));
+        self.note(format!("{name} starts on {host}"));
+        self.pump(app);
+        app
+    }
+
+    /// Lets a program listen at a port of its host.
+    ///
+    /// # Panics
+    /// When another listens there.
+    pub fn open_door(&mut self, app: App, port: u16, kind: Port) {
+        let host = self.running[app.0].host.clone();
+        let before = self.doors.insert((host, port), (app, kind));
+        assert!(before.is_none_or(|(owner, _)| owner == app), "port {port} is taken");
+    }
+
+    /// Lets nobody listen at a port of a program's host any more: who connects is refused.
+    pub fn close_door(&mut self, app: App, port: u16) {
+        self.doors.remove(&(self.running[app.0].host.clone(), port));
+    }
+
+    /// A port of a host that nobody was given before.
+    pub fn free_port(&mut self, host: &str) -> u16 {
+        let host = self.host(host);
+        host.next_port += 1;
+        host.next_port
+    }
+
+    fn host(&mut self, name: &str) -> &mut Host {
+        let number = self.hosts.len() as u8 + 1;
+        let new = || Host { number, next_port: FIRST_PORT, dark: false };
+        self.hosts.entry(name.to_owned()).or_insert_with(new)
+    }
+
+    /// The address from which a program connects.
+    fn address(&mut self, app: App) -> SocketAddr {
+        let host = self.running[app.0].host.clone();
+        let port = self.free_port(&host);
+        SocketAddr::from(([10, 0, 0, self.host(&host).number], port))
+    }
+
+    fn is_dark(&self, host: &str) -> bool {
+        self.hosts.get(host).is_some_and(|host| host.dark)
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.trace);
+        }
+    }
+}

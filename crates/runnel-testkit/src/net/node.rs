@@ -1,0 +1,337 @@
+//! Nodes in a network, with the data plane that a driver gives them: once both headers are good, the messages of a
+//! link pass here.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use runnel_core::time::Instant;
+use runnel_ros1::net::{ConnId, Transmit};
+use runnel_ros1::node::{
+    Limits, LinkStats, Node, NodeConfig, NodeEvent, Port, PublisherLink, SubscriberLink, TopicSpec,
+};
+use runnel_ros1::rpc::Uri;
+use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, frame};
+
+use super::program::Program;
+use super::{App, MASTER_PORT, Net};
+
+/// A message that a node got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The topic.
+    pub topic: String,
+    /// The publisher's node.
+    pub publisher: String,
+    /// The message, without its length.
+    pub message: Vec<u8>,
+}
+
+/// A node and its links.
+pub(super) struct NodeProgram {
+    pub(super) node: Node,
+    inputs: BTreeMap<ConnId, Input>,
+    outputs: BTreeMap<ConnId, Output>,
+    /// Publishers of this process, by topic and URI.
+    locals: BTreeSet<(String, String)>,
+    latching: BTreeSet<String>,
+    /// The last message of latching topics, framed.
+    latched: BTreeMap<String, Vec<u8>>,
+    heard: Vec<Heard>,
+    events: Vec<NodeEvent>,
+    outbox: VecDeque<Transmit>,
+    pub(super) finished: bool,
+}
+
+struct Input {
+    topic: String,
+    publisher: String,
+    reader: FrameReader,
+    stats: Arc<LinkStats>,
+}
+
+struct Output {
+    topic: String,
+    subscriber: String,
+    stats: Arc<LinkStats>,
+}
+
+/// A topic of `std_msgs/String`, not latching.
+pub fn text_topic(topic: &str) -> TopicSpec {
+    TopicSpec {
+        topic: topic.to_owned(),
+        type_name: "std_msgs/String".to_owned(),
+        md5: "992ce8a1687cec8c8bd883ec73ca41d1".to_owned(),
+        definition: "string data\n".to_owned(),
+        latching: false,
+    }
+}
+
+impl NodeProgram {
+    fn new(config: NodeConfig) -> Self {
+        Self {
+            node: Node::new(config),
+            inputs: BTreeMap::new(),
+            outputs: BTreeMap::new(),
+            locals: BTreeSet::new(),
+            latching: BTreeSet::new(),
+            latched: BTreeMap::new(),
+            heard: Vec::new(),
+            events: Vec::new(),
+            outbox: VecDeque::new(),
+            finished: false,
+        }
+    }
+
+    pub(super) fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
+        if self.inputs.contains_key(&conn) {
+            self.read(now, conn, bytes);
+        } else if !self.outputs.contains_key(&conn) {
+            self.node.handle_data(now, conn, bytes);
+        }
+    }
+
+    pub(super) fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
+        self.inputs.remove(&conn);
+        self.outputs.remove(&conn);
+        self.node.handle_closed(now, conn, why);
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.node.poll_transmit().or_else(|| self.outbox.pop_front())
+    }
+
+    pub(super) fn take_event(&mut self, now: Instant) -> bool {
+        let Some(mut event) = self.node.poll_event() else { return false };
+        match &mut event {
+            NodeEvent::PublisherJoined(link) => self.join_publisher(now, link),
+            NodeEvent::SubscriberJoined(link) => self.join_subscriber(link),
+            NodeEvent::LinkClosed { conn, .. } => {
+                self.inputs.remove(conn);
+                self.outputs.remove(conn);
+            }
+            NodeEvent::LocalPublisherJoined { topic, uri } => {
+                self.locals.insert((topic.clone(), uri.clone()));
+            }
+            NodeEvent::LocalPublisherLeft { topic, uri } => {
+                self.locals.remove(&(topic.clone(), uri.clone()));
+            }
+            // As the driver does: unregister, then end.
+            NodeEvent::Stopped { .. } => self.node.begin_close(now),
+            NodeEvent::Closed => self.finished = true,
+            _ => {}
+        }
+        self.events.push(event);
+        true
+    }
+
+    fn join_publisher(&mut self, now: Instant, link: &mut PublisherLink) {
+        let (topic, publisher) = (link.topic.clone(), link.publisher.clone());
+        let (reader, stats) = (FrameReader::new(MAX_MESSAGE), Arc::clone(&link.stats));
+        self.inputs.insert(link.conn, Input { topic, publisher, reader, stats });
+        self.read(now, link.conn, &link.rest);
+    }
+
+    fn join_subscriber(&mut self, link: &SubscriberLink) {
+        let (topic, subscriber, stats) =
+            (link.topic.clone(), link.subscriber.clone(), Arc::clone(&link.stats));
+        let latched = self.latched.get(&topic).cloned();
+        self.outputs.insert(link.conn, Output { topic, subscriber, stats });
+        if let Some(bytes) = latched {
+            self.send(link.conn, bytes);
+        }
+    }
+
+    /// Cuts messages from what came from a publisher; one that announces too much is left.
+    fn read(&mut self, now: Instant, conn: ConnId, mut bytes: &[u8]) {
+        let Some(input) = self.inputs.get_mut(&conn) else { return };
+        while !bytes.is_empty() {
+            match input.reader.take(&mut bytes, Vec::new) {
+                Ok(Some(message)) => {
+                    input.stats.count(1, message.len() as u64 + 4);
+                    let (topic, publisher) = (input.topic.clone(), input.publisher.clone());
+                    self.heard.push(Heard { topic, publisher, message });
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.outbox.push_back(Transmit::Close { conn });
+                    return self.handle_closed(now, conn, Some(&error.to_string()));
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self, topic: &str, message: &[u8]) {
+        let mut bytes = Vec::new();
+        frame(&mut bytes, |out| out.extend_from_slice(message));
+        let conns = self.outputs.iter().filter(|(_, output)| output.topic == topic).map(|(conn, _)| *conn);
+        conns.collect::<Vec<_>>().into_iter().for_each(|conn| self.send(conn, bytes.clone()));
+        if self.latching.contains(topic) {
+            self.latched.insert(topic.to_owned(), bytes);
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        if let Some(output) = self.outputs.get(&conn) {
+            output.stats.count(1, bytes.len() as u64);
+        }
+        self.outbox.push_back(Transmit::Send { conn, bytes });
+    }
+}
+
+impl Net {
+    /// Starts a node on a host, for the master on the host `hub`.
+    pub fn node(&mut self, name: &str, host: &str) -> App {
+        let config = self.node_config(name, host);
+        self.start_node(config)
+    }
+
+    /// What [`Net::node`] would start: ports of its own, the master on the host `hub`, default limits.
+    pub fn node_config(&mut self, name: &str, host: &str) -> NodeConfig {
+        let master = Uri::parse(&format!("http://hub:{MASTER_PORT}/")).expect("an address");
+        NodeConfig {
+            name: name.to_owned(),
+            host: host.to_owned(),
+            rpc_port: self.free_port(host),
+            tcpros_port: self.free_port(host),
+            master,
+            pid: 1000 + self.running.len() as i32,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Starts a node that listens where its configuration says. Its name in traces carries a number when it is not
+    /// the first of its name.
+    pub fn start_node(&mut self, config: NodeConfig) -> App {
+        self.host("hub");
+        let twins = self
+            .running
+            .iter()
+            .filter(|running| running.name.split('#').next() == Some(&config.name))
+            .count();
+        let name = if twins == 0 { config.name.clone() } else { format!("{}#{}", config.name, twins + 1) };
+        let doors = [(config.rpc_port, Port::Rpc), (config.tcpros_port, Port::Tcpros)];
+        let host = config.host.clone();
+        self.start(&name, &host, &doors, Program::Node(Box::new(NodeProgram::new(config))))
+    }
+
+    /// The engine of a node.
+    ///
+    /// # Panics
+    /// When the program is none.
+    pub fn node_of(&self, app: App) -> &Node {
+        &self.node_program(app).node
+    }
+
+    /// Does something with the engine of a node, and what follows from it.
+    pub fn with_node<T>(&mut self, app: App, act: impl FnOnce(&mut Node, Instant) -> T) -> T {
+        let now = self.now;
+        let result = act(&mut self.node_program_mut(app).node, now);
+        self.pump(app);
+        result
+    }
+
+    /// Lets a node publish texts on a topic.
+    pub fn advertise(&mut self, app: App, topic: &str) {
+        self.advertise_as(app, text_topic(topic));
+    }
+
+    /// Lets a node publish a topic.
+    ///
+    /// # Panics
+    /// When it publishes the topic with another type.
+    pub fn advertise_as(&mut self, app: App, spec: TopicSpec) {
+        if spec.latching {
+            self.node_program_mut(app).latching.insert(spec.topic.clone());
+        }
+        self.with_node(app, |node, now| node.advertise(now, spec)).expect("one type for the topic");
+    }
+
+    /// Lets a node subscribe to texts on a topic.
+    pub fn subscribe(&mut self, app: App, topic: &str) {
+        self.subscribe_as(app, text_topic(topic));
+    }
+
+    /// Lets a node subscribe to a topic.
+    ///
+    /// # Panics
+    /// When it subscribes to the topic with another type.
+    pub fn subscribe_as(&mut self, app: App, spec: TopicSpec) {
+        self.with_node(app, |node, now| node.subscribe(now, spec)).expect("one type for the topic");
+    }
+
+    /// Lets a node unregister everything and end.
+    pub fn stop(&mut self, app: App) {
+        self.with_node(app, |node, now| node.begin_close(now));
+    }
+
+    /// Sends a message on all links of a topic of a node, and hands it to nodes that have joined it as of their own
+    /// process.
+    pub fn publish(&mut self, app: App, topic: &str, message: &str) {
+        self.note(format!("{} publishes {message} on {topic}", self.running[app.0].name));
+        self.node_program_mut(app).publish(topic, message.as_bytes());
+        self.pump(app);
+        let (publisher, uri) = (self.node_of(app).name().to_owned(), self.node_of(app).uri());
+        let key = (topic.to_owned(), uri);
+        let heard = Heard { topic: topic.to_owned(), publisher, message: message.into() };
+        for running in &mut self.running {
+            if let Program::Node(program) = &mut running.program
+                && program.locals.contains(&key)
+            {
+                program.heard.push(heard.clone());
+            }
+        }
+    }
+
+    /// The texts that a node got, on all topics, in the order of their arrival.
+    pub fn heard(&self, app: App) -> Vec<String> {
+        self.heard_messages(app)
+            .iter()
+            .map(|heard| String::from_utf8_lossy(&heard.message).into_owned())
+            .collect()
+    }
+
+    /// The messages that a node got, with their topics and publishers.
+    pub fn heard_messages(&self, app: App) -> &[Heard] {
+        &self.node_program(app).heard
+    }
+
+    /// What the engine of a node has told, from the first.
+    pub fn events(&self, app: App) -> &[NodeEvent] {
+        &self.node_program(app).events
+    }
+
+    /// The names of the nodes that a node is linked to as a subscriber of a topic, sorted, one for each link; a node
+    /// of its own process by its URI.
+    pub fn publishers(&self, app: App, topic: &str) -> Vec<String> {
+        let program = self.node_program(app);
+        let linked =
+            program.inputs.values().filter(|input| input.topic == topic).map(|input| &input.publisher);
+        let local = program.locals.iter().filter(|(of, _)| of == topic).map(|(_, uri)| uri);
+        let mut names: Vec<String> = linked.chain(local).cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// The names of the nodes that are linked to a publisher of a topic, sorted, one for each link.
+    pub fn subscribers(&self, app: App, topic: &str) -> Vec<String> {
+        let outputs = self.node_program(app).outputs.values().filter(|output| output.topic == topic);
+        let mut names: Vec<String> = outputs.map(|output| output.subscriber.clone()).collect();
+        names.sort();
+        names
+    }
+
+    fn node_program(&self, app: App) -> &NodeProgram {
+        match &self.running[app.0].program {
+            Program::Node(program) => program,
+            _ => panic!("{} is no node", self.running[app.0].name),
+        }
+    }
+
+    fn node_program_mut(&mut self, app: App) -> &mut NodeProgram {
+        let running = &mut self.running[app.0];
+        match &mut running.program {
+            Program::Node(program) => program,
+            _ => panic!("{} is no node", running.name),
+        }
+    }
+}

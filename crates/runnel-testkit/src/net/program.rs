@@ -1,0 +1,165 @@
+//! What runs in a network.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use runnel_core::time::Instant;
+use runnel_ros1::master::{Master, MasterConfig};
+use runnel_ros1::net::{ConnId, Transmit};
+use runnel_ros1::node::Port;
+
+use super::fake::Fake;
+use super::node::NodeProgram;
+use super::notice::Notice;
+use super::{App, MASTER_PORT, Net};
+
+/// One program and how it is doing.
+pub(super) struct Running {
+    pub(super) name: String,
+    pub(super) host: String,
+    pub(super) program: Program,
+    pub(super) alive: bool,
+    /// It does nothing, as after SIGSTOP.
+    pub(super) stalled: bool,
+    /// What it will find when it goes on.
+    pub(super) backlog: VecDeque<Notice>,
+    pub(super) wakes: u64,
+}
+
+/// The kinds of programs.
+pub(super) enum Program {
+    Node(Box<NodeProgram>),
+    Master(Box<Master>),
+    Fake(Box<Fake>),
+}
+
+impl Running {
+    pub(super) fn new(name: &str, host: &str, program: Program) -> Self {
+        let (name, host) = (name.to_owned(), host.to_owned());
+        Self { name, host, program, alive: true, stalled: false, backlog: VecDeque::new(), wakes: 0 }
+    }
+
+    /// When it is to be woken.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        if self.alive && !self.stalled { self.program.poll_timeout() } else { None }
+    }
+}
+
+impl Program {
+    pub(super) fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId> {
+        match self {
+            Self::Node(node) => node.node.handle_accepted(now, port, peer),
+            Self::Master(master) => master.handle_accepted(now, peer),
+            Self::Fake(fake) => fake.handle_accepted(now, port, peer),
+        }
+    }
+
+    pub(super) fn handle_connected(&mut self, now: Instant, conn: ConnId) {
+        match self {
+            Self::Node(node) => node.node.handle_connected(now, conn),
+            Self::Master(master) => master.handle_connected(now, conn),
+            Self::Fake(fake) => fake.handle_connected(now, conn),
+        }
+    }
+
+    pub(super) fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
+        match self {
+            Self::Node(node) => node.handle_data(now, conn, bytes),
+            Self::Master(master) => master.handle_data(now, conn, bytes),
+            Self::Fake(fake) => fake.handle_data(now, conn, bytes),
+        }
+    }
+
+    pub(super) fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
+        match self {
+            Self::Node(node) => node.handle_closed(now, conn, why),
+            Self::Master(master) => master.handle_closed(now, conn, why),
+            Self::Fake(fake) => fake.handle_closed(now, conn, why),
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Node(node) => node.node.handle_timeout(now),
+            Self::Master(master) => master.handle_timeout(now),
+            Self::Fake(fake) => fake.rpc.handle_timeout(now),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Node(node) => node.node.poll_timeout(),
+            Self::Master(master) => master.poll_timeout(),
+            Self::Fake(fake) => fake.rpc.poll_timeout(),
+        }
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
+        match self {
+            Self::Node(node) => node.poll_transmit(),
+            Self::Master(master) => master.poll_transmit(),
+            Self::Fake(fake) => fake.rpc.poll_transmit(),
+        }
+    }
+
+    /// Takes one thing that the engine tells; false if there is none.
+    pub(super) fn take_event(&mut self, now: Instant) -> bool {
+        match self {
+            Self::Node(node) => node.take_event(now),
+            Self::Master(master) => master.poll_event().is_some(),
+            Self::Fake(fake) => fake.take_event(now),
+        }
+    }
+
+    /// Whether it has come to its end by itself.
+    pub(super) fn is_finished(&self) -> bool {
+        matches!(self, Self::Node(node) if node.finished)
+    }
+
+    /// Whether its end of a connection stays open when the other side has closed its own.
+    pub(super) fn reads_past_the_end(&self, conn: ConnId) -> bool {
+        matches!(self, Self::Fake(fake) if fake.is_raw(conn))
+    }
+
+    /// Whether it knows of a connection that is open.
+    pub(super) fn owns(&self, conn: ConnId) -> bool {
+        match self {
+            Self::Node(node) => node.node.owns(conn),
+            Self::Master(master) => master.owns(conn),
+            Self::Fake(fake) => fake.is_raw(conn) || fake.rpc.owns(conn),
+        }
+    }
+
+    /// How many connections it thinks open, if it says.
+    pub(super) fn connection_count(&self) -> Option<usize> {
+        match self {
+            Self::Node(node) => Some(node.node.connection_count()),
+            Self::Master(_) | Self::Fake(_) => None,
+        }
+    }
+}
+
+impl Net {
+    /// Starts a master with default bounds at [`MASTER_PORT`] of a host.
+    pub fn master(&mut self, host: &str) -> App {
+        let uri = format!("http://{host}:{MASTER_PORT}/");
+        self.master_with(host, MasterConfig::new(uri, 1))
+    }
+
+    /// Starts a master at [`MASTER_PORT`] of a host.
+    pub fn master_with(&mut self, host: &str, config: MasterConfig) -> App {
+        let program = Program::Master(Box::new(Master::new(config)));
+        self.start("master", host, &[(MASTER_PORT, Port::Rpc)], program)
+    }
+
+    /// The engine of a master.
+    ///
+    /// # Panics
+    /// When the program is none.
+    pub fn master_of(&self, app: App) -> &Master {
+        match &self.running[app.0].program {
+            Program::Master(master) => master,
+            _ => panic!("{} is no master", self.running[app.0].name),
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Connections, and what happens on them.
+//!
+//! A connection is two pipes. What goes into a pipe (the wish to connect, segments, the end) comes out in order.
+//! Programs are told what came out ([`Notice`]) at once, or when they go on.
+
+use std::net::SocketAddr;
+
+use runnel_core::time::Instant;
+use runnel_ros1::net::{ConnId, Endpoint, Transmit};
+use runnel_ros1::node::Port;
+
+use super::notice::Notice;
+use super::trace::brief;
+use super::weather::Split;
+use super::{App, Net};
+
+/// What a system says of a connection that the other side broke off.
+pub(super) const RESET: &str = "Connection reset by peer (os error 104)";
+
+/// What a system says when nobody listens.
+const REFUSED: &str = "Connection refused (os error 111)";
+
+/// What a system says of a name that no host has.
+const UNKNOWN: &str = "failed to lookup address information: Name or service not known";
+
+/// One connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WireId(u64);
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Opener,
+    Listener,
+}
+
+impl Side {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Opener => Self::Listener,
+            Self::Listener => Self::Opener,
+        }
+    }
+}
+
+/// A connection, its opener's end first.
+#[derive(Debug)]
+pub(super) struct Wire {
+    ends: [End; 2],
+    pub(super) kind: Port,
+    pub(super) from: SocketAddr,
+}
+
+/// One end, and the pipe that leads to it.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) app: App,
+    /// The program's name for it; none until it has accepted.
+    pub(super) conn: Option<ConnId>,
+    /// The program has not closed it.
+    pub(super) open: bool,
+    /// This end has said that it sends nothing more.
+    finished: bool,
+    inbound: Pipe,
+}
+
+#[derive(Debug, Default)]
+struct Pipe {
+    /// When the last thing in it comes out.
+    last: Instant,
+    /// Segments in it.
+    under_way: usize,
+    /// Arrived, and held back to be read with the next segment or when the program accepts.
+    arrived: Vec<u8>,
+    /// Nothing more comes.
+    over: bool,
+}
+
+/// Something that comes out of a pipe.
+#[derive(Debug)]
+pub(super) enum Happening {
+    Knock { app: App, conn: ConnId, to: Endpoint },
+    NotOpened { app: App, conn: ConnId, why: &'static str },
+    Opened { wire: WireId },
+    Segment { wire: WireId, to: Side, bytes: Vec<u8> },
+    Finish { wire: WireId, to: Side },
+    Reset { wire: WireId, to: Side },
+}
+
+impl Wire {
+    pub(super) fn end(&self, side: Side) -> &End {
+        &self.ends[side as usize]
+    }
+
+    /// The programs at its ends.
+    pub(super) fn apps(&self) -> [App; 2] {
+        self.ends.each_ref().map(|end| end.app)
+    }
+
+    /// Whether a program has not accepted it yet.
+    pub(super) fn waits_for(&self, app: App) -> bool {
+        self.ends.iter().any(|end| end.app == app && end.conn.is_none())
+    }
+
+    /// Lets nothing that is sent from now on arrive before that.
+    pub(super) fn nothing_before(&mut self, at: Instant) {
+        self.ends.iter_mut().for_each(|end| end.inbound.last = end.inbound.last.max(at));
+    }
+
+    fn end_mut(&mut self, side: Side) -> &mut End {
+        &mut self.ends[side as usize]
+    }
+}
+
+impl End {
+    fn new(app: App, conn: Option<ConnId>) -> Self {
+        Self { app, conn, open: true, finished: false, inbound: Pipe::default() }
+    }
+}
+
+impl Net {
+    /// Does one thing that a program asks for.
+    pub(super) fn transmit(&mut self, app: App, transmit: Transmit) {
+        match transmit {
+            Transmit::Connect { conn, to } => self.connect(app, conn, &to),
+            Transmit::Send { conn, bytes } => self.send(app, conn, bytes),
+            Transmit::Close { conn } => self.close(app, conn),
+        }
+    }
+
+    /// Opens a connection, or finds that it cannot be.
+    pub(super) fn connect(&mut self, app: App, conn: ConnId, to: &Endpoint) {
+        self.note(format!("{} ─► {to}: connects", self.running[app.0].name));
+        self.opening.insert((app, conn));
+        if !self.hosts.contains_key(&to.host) {
+            return self.schedule(self.now, Happening::NotOpened { app, conn, why: UNKNOWN });
+        }
+        let at = self.now + self.latency();
+        self.schedule(at, Happening::Knock { app, conn, to: to.clone() });
+    }
+
+    /// Sends bytes, in the pieces of the weather.
+    pub(super) fn send(&mut self, app: App, conn: ConnId, bytes: Vec<u8>) {
+        let Some(&(wire, side)) = self.ends.get(&(app, conn)) else { return };
+        let to = side.other();
+        let Some(line) = self.wires.get_mut(&wire) else { return };
+        if !line.end(side).open || line.end(side).finished {
+            return;
+        }
+        let receiver = line.end(to).app;
+        let (from, to_name) = (&self.running[app.0].name, &self.running[receiver.0].name);
+        self.trace.note(self.now, format!("{from} ─► {to_name}: {}", brief(&bytes)));
+        for bytes in self.pieces(bytes) {
+            if let Some(line) = self.wires.get_mut(&wire) {
+                line.end_mut(to).inbound.under_way += 1;
+            }
+            self.enter_pipe(wire, to, Happening::Segment { wire, to, bytes });
+        }
+    }
+
+    fn pieces(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+        let cuts: Vec<usize> = match self.weather.split {
+            Split::Whole => Vec::new(),
+            Split::Bytes => (1..bytes.len()).collect(),
+            Split::Random => {
+                let mut cuts: Vec<usize> =
+                    (0..self.rng.below(4)).map(|_| self.rng.below(bytes.len())).collect();
+                cuts.sort_unstable();
+                cuts
+            }
+        };
+        let starts = [0].into_iter().chain(cuts.iter().copied());
+        let ends = cuts.iter().copied().chain([bytes.len()]);
+        starts
+            .zip(ends)
+            .filter(|(start, end)| start < end)
+            .map(|(start, end)| bytes[start..end].to_vec())
+            .collect()
+    }
+
+    /// A program closes its end: what it sent before still arrives.
+    pub(super) fn close(&mut self, app: App, conn: ConnId) {
+        self.opening.remove(&(app, conn));
+        let Some((wire, side)) = self.ends.remove(&(app, conn)) else { return };
+        self.finish(wire, side);
+        if let Some(line) = self.wires.get_mut(&wire) {
+            line.end_mut(side).open = false;
+        }
+        self.forget_if_over(wire);
+    }
+
+    /// One end sends nothing more; what it is sent still arrives.
+    pub(super) fn finish(&mut self, wire: WireId, side: Side) {
+        let Some(line) = self.wires.get_mut(&wire) else { return };
+        if std::mem::replace(&mut line.end_mut(side).finished, true) || !line.end(side.other()).open {
+            return;
+        }
+        self.enter_pipe(wire, side.other(), Happening::Finish { wire, to: side.other() });
+    }
+
+    fn forget_if_over(&mut self, wire: WireId) {
+        if self.wires.get(&wire).is_some_and(|line| !line.ends.iter().any(|end| end.open)) {
+            self.wires.remove(&wire);
+        }
+    }
+
+    /// A connection is no more, at once and whatever was under way; its programs are told why.
+    pub(super) fn break_wire(&mut self, wire: WireId, why: &str) {
+        let Some(line) = self.wires.remove(&wire) else { return };
+        for end in line.ends {
+            let Some(conn) = end.conn.filter(|_| end.open) else { continue };
+            self.ends.remove(&(end.app, conn));
+            self.notify(end.app, Notice::Closed { conn, why: Some(why.to_owned()) });
+        }
+    }
+
+    fn latency(&mut self) -> std::time::Duration {
+        let (least, most) = self.weather.latency;
+        self.rng.between(least, most)
+    }
+
+    /// Puts something into the pipe that leads to one end of a connection.
+    pub(super) fn enter_pipe(&mut self, wire: WireId, to: Side, happening: Happening) {
+        let arrival = self.now + self.latency();
+        let Some(line) = self.wires.get_mut(&wire) else { return };
+        let last = &mut line.end_mut(to).inbound.last;
+        *last = arrival.max(*last);
+        let at = *last;
+        self.schedule(at, happening);
+    }
+
+    pub(super) fn schedule(&mut self, at: Instant, happening: Happening) {
+        self.happenings += 1;
+        self.agenda.insert((at, self.happenings), happening);
+    }
+
+    /// Something comes out of a pipe, unless a host that is cut off holds it up.
+    pub(super) fn happen(&mut self, happening: Happening) {
+        if self.is_held_up(&happening) {
+            return self.held.push(happening);
+        }
+        match happening {
+            Happening::Knock { app, conn, to } => self.knock(app, conn, to),
+            Happening::NotOpened { app, conn, why } => {
+                if self.opening.remove(&(app, conn)) {
+                    self.notify(app, Notice::Closed { conn, why: Some(why.to_owned()) });
+                }
+            }
+            Happening::Opened { wire } => {
+                if let Some((app, conn)) = self.receiver(wire, Side::Opener) {
+                    self.notify(app, Notice::Connected { conn });
+                }
+            }
+            Happening::Segment { wire, to, bytes } => self.arrive(wire, to, &bytes),
+            Happening::Finish { wire, to } => self.finished(wire, to),
+            Happening::Reset { wire, to } => self.was_reset(wire, to),
+        }
+    }
+
+    fn is_held_up(&self, happening: &Happening) -> bool {
+        let wire = match happening {
+            Happening::NotOpened { .. } => return false,
+            Happening::Knock { app, to, .. } => return self.is_cut(&self.running[app.0].host, &to.host),
+            Happening::Opened { wire } => wire,
+            Happening::Segment { wire, .. }
+            | Happening::Finish { wire, .. }
+            | Happening::Reset { wire, .. } => wire,
+        };
+        let hosts =
+            self.wires.get(wire).map(|line| line.ends.each_ref().map(|end| &self.running[end.app.0].host));
+        hosts.is_some_and(|[a, b]| self.is_cut(a, b))
+    }
+
+    /// Whether two hosts cannot reach each other.
+    fn is_cut(&self, a: &str, b: &str) -> bool {
+        a != b && (self.is_dark(a) || self.is_dark(b))
+    }
+
+    /// A wish to connect reaches the listener's host: the system there answers, and the program is told.
+    fn knock(&mut self, app: App, conn: ConnId, to: Endpoint) {
+        if !self.opening.contains(&(app, conn)) {
+            return;
+        }
+        let Some(&(listener, kind)) = self.doors.get(&(to.host, to.port)) else {
+            let at = self.now + self.latency();
+            return self.schedule(at, Happening::NotOpened { app, conn, why: REFUSED });
+        };
+        self.opening.remove(&(app, conn));
+        self.happenings += 1;
+        let (wire, from) = (WireId(self.happenings), self.address(app));
+        let ends = [End::new(app, Some(conn)), End::new(listener, None)];
+        self.wires.insert(wire, Wire { ends, kind, from });
+        self.ends.insert((app, conn), (wire, Side::Opener));
+        self.enter_pipe(wire, Side::Opener, Happening::Opened { wire });
+        self.notify(listener, Notice::Accept { wire });
+    }
+
+    fn arrive(&mut self, wire: WireId, to: Side, bytes: &[u8]) {
+        let hold = self.rng.percent(self.weather.merged);
+        let Some(line) = self.wires.get_mut(&wire) else { return };
+        if !line.end(to).open {
+            return self.enter_pipe(wire, to.other(), Happening::Reset { wire, to: to.other() });
+        }
+        let pipe = &mut line.end_mut(to).inbound;
+        pipe.under_way -= 1;
+        pipe.arrived.extend_from_slice(bytes);
+        if !hold || pipe.under_way == 0 {
+            self.read(wire, to);
+        }
+    }
+
+    /// The program at one end reads what has arrived.
+    fn read(&mut self, wire: WireId, to: Side) {
+        let Some(line) = self.wires.get_mut(&wire) else { return };
+        let bytes = std::mem::take(&mut line.end_mut(to).inbound.arrived);
+        if bytes.is_empty() {
+            return;
+        }
+        match self.receiver(wire, to) {
+            Some((app, conn)) => self.notify(app, Notice::Data { conn, bytes }),
+            // Not accepted yet: it stays where it is until then.
+            None => {
+                if let Some(line) = self.wires.get_mut(&wire) {
+                    line.end_mut(to).inbound.arrived = bytes;
+                }
+            }
+        }
+    }
+
+    /// The other end sends nothing more.
+    fn finished(&mut self, wire: WireId, to: Side) {
+        self.read(wire, to);
+        if let Some(line) = self.wires.get_mut(&wire) {
+            line.end_mut(to).inbound.over = true;
+        }
+        let Some((app, conn)) = self.receiver(wire, to) else { return };
+        if !self.running[app.0].program.reads_past_the_end(conn) {
+            self.close(app, conn);
+        }
+        self.notify(app, Notice::Closed { conn, why: None });
+    }
+
+    fn was_reset(&mut self, wire: WireId, to: Side) {
+        let Some((app, conn)) = self.receiver(wire, to) else { return };
+        self.close(app, conn);
+        self.notify(app, Notice::Closed { conn, why: Some(RESET.to_owned()) });
+    }
+
+    /// The listener's program has accepted, and finds what has arrived since.
+    pub(super) fn was_accepted(&mut self, wire: WireId, app: App, conn: ConnId) {
+        let Some(line) = self.wires.get_mut(&wire) else { return };
+        let end = line.end_mut(Side::Listener);
+        end.conn = Some(conn);
+        let over = end.inbound.over;
+        self.ends.insert((app, conn), (wire, Side::Listener));
+        self.read(wire, Side::Listener);
+        if over {
+            self.finished(wire, Side::Listener);
+        }
+    }
+
+    /// The program at one end and its name for it, if it holds it open.
+    fn receiver(&self, wire: WireId, side: Side) -> Option<(App, ConnId)> {
+        let end = self.wires.get(&wire)?.end(side);
+        end.conn.filter(|_| end.open).map(|conn| (end.app, conn))
+    }
+}

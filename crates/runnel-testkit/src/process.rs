@@ -1,0 +1,431 @@
+//! Child processes in tests: started in a process group of their own, listened to line by line, waited for
+//! with a deadline, and gone with everything they started when the test ends, whichever way it ends.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, kill_process_group, pidfd_open};
+
+pub use rustix::process::Signal;
+
+/// Lines kept of a peer; beyond that the oldest go and are counted.
+const LINES_KEPT: usize = 20_000;
+/// A longer line is cut into pieces of this many bytes.
+const LINE_BYTES: u64 = 4096;
+/// Lines shown in an error.
+const LINES_SHOWN: usize = 100;
+/// How long after its end a peer's last output may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// The deadline that many seconds from now.
+pub fn within(seconds: u64) -> Instant {
+    Instant::now() + Duration::from_secs(seconds)
+}
+
+/// A running child process, its output, and the promise that it does not outlive this value.
+///
+/// The child leads a process group of its own. Dropping the peer kills that group (SIGKILL); a process that
+/// left the group by `setsid` is not reached.
+pub struct Peer {
+    name: String,
+    child: Child,
+    group: Pid,
+    status: Option<ExitStatus>,
+    output: Arc<Output>,
+    /// Number of the first line that `wait_for_line` has not looked at.
+    unread: u64,
+}
+
+impl Peer {
+    /// Starts `command` with nothing to read and its output captured; `name` stands for it in errors.
+    ///
+    /// Fails with [`PeerErrorKind::NotStarted`] when the program is missing or cannot run.
+    pub fn spawn(name: &str, mut command: Command) -> Result<Peer, PeerError> {
+        use std::os::unix::process::CommandExt;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().map_err(|error| PeerError {
+            name: name.to_owned(),
+            kind: PeerErrorKind::NotStarted { program: command.get_program().display().to_string(), error },
+            output: String::new(),
+        })?;
+        let output = Arc::new(Output::default());
+        output.capture("out", child.stdout.take());
+        output.capture("err", child.stderr.take());
+        let group = Pid::from_child(&child);
+        Ok(Peer { name: name.to_owned(), child, group, status: None, output, unread: 0 })
+    }
+
+    /// The name given at the start.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The process id, which is also that of its group.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Everything captured so far, one line each, marked with the stream that it came from.
+    pub fn output(&self) -> String {
+        self.output.state().show(LINES_KEPT)
+    }
+
+    /// The lines captured so far, of both streams, without marks.
+    pub fn lines(&self) -> Vec<String> {
+        self.output.state().lines.iter().map(|line| line.text.clone()).collect()
+    }
+
+    /// Waits for a line, of either stream, that `wanted` accepts, and returns it. The next call goes on
+    /// behind that line, so that two calls wait for two lines.
+    ///
+    /// Fails with [`PeerErrorKind::TooLate`] at the deadline, and with [`PeerErrorKind::Silent`] as soon as
+    /// both streams are closed and no such line was among them.
+    pub fn wait_for_line(
+        &mut self,
+        mut wanted: impl FnMut(&str) -> bool,
+        deadline: Instant,
+    ) -> Result<String, PeerError> {
+        let output = Arc::clone(&self.output);
+        let mut state = output.state();
+        loop {
+            if let Some(line) = state.next_match(&mut self.unread, &mut wanted) {
+                return Ok(line);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match (state.open, left) {
+                (0, _) => return Err(self.error(PeerErrorKind::Silent, &state)),
+                (_, Duration::ZERO) => return Err(self.error(PeerErrorKind::TooLate("a line"), &state)),
+                _ => state = output.wait(state, left),
+            }
+        }
+    }
+
+    /// Waits for the process to end by itself, and returns how it did; what is left of its group is killed.
+    ///
+    /// Fails with [`PeerErrorKind::TooLate`] when it still runs at the deadline.
+    pub fn wait_exit(&mut self, deadline: Instant) -> Result<ExitStatus, PeerError> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        if !self.ended_by(deadline).map_err(|error| self.system_error(error))? {
+            return Err(self.error(PeerErrorKind::TooLate("its end"), &self.output.state()));
+        }
+        let status = self.reap().map_err(|error| self.system_error(error))?;
+        self.output.wait_until_closed(Instant::now() + LAST_WORDS);
+        Ok(status)
+    }
+
+    /// Sends a signal to the process and its group, as a terminal does for Ctrl-C.
+    ///
+    /// Fails with [`PeerErrorKind::System`] when the process has ended.
+    pub fn signal(&self, signal: Signal) -> Result<(), PeerError> {
+        if self.status.is_some() {
+            return Err(self.system_error(rustix::io::Errno::SRCH.into()));
+        }
+        kill_process_group(self.group, signal).map_err(|error| self.system_error(error.into()))
+    }
+
+    /// Whether the process ends before the deadline. It is not reaped here, so that its number, which is its
+    /// group's too, cannot pass to another process before the group is killed.
+    fn ended_by(&self, deadline: Instant) -> io::Result<bool> {
+        let process = pidfd_open(self.group, PidfdFlags::empty())?;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout)) {
+                Ok(ended) => return Ok(ended > 0),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Kills the group, then collects the process.
+    fn reap(&mut self) -> io::Result<ExitStatus> {
+        // The group may be empty but for the ended process itself: nothing to kill is no failure.
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        Ok(status)
+    }
+
+    fn error(&self, kind: PeerErrorKind, state: &Captured) -> PeerError {
+        PeerError { name: self.name.clone(), kind, output: state.show(LINES_SHOWN) }
+    }
+
+    fn system_error(&self, error: io::Error) -> PeerError {
+        self.error(PeerErrorKind::System(error), &self.output.state())
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            // A failure to reap has nowhere to go from a destructor; the kill before it needs no reaping.
+            let _ = self.reap();
+        }
+    }
+}
+
+/// What both streams have said, filled by one thread a stream.
+#[derive(Default)]
+struct Output {
+    state: Mutex<Captured>,
+    changed: Condvar,
+}
+
+impl Output {
+    fn state(&self) -> MutexGuard<'_, Captured> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, Captured>, limit: Duration) -> MutexGuard<'a, Captured> {
+        self.changed.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn wait_until_closed(&self, deadline: Instant) {
+        let mut state = self.state();
+        while state.open > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.wait(state, left);
+        }
+    }
+
+    /// Reads `stream` to its end in a thread, which ends when every process that holds the stream has.
+    fn capture(self: &Arc<Self>, mark: &'static str, stream: Option<impl Read + Send + 'static>) {
+        let Some(stream) = stream else { return };
+        self.state().open += 1;
+        let output = Arc::clone(self);
+        thread::spawn(move || {
+            let mut stream = BufReader::new(stream);
+            while let Some(text) = read_line(&mut stream) {
+                output.state().push(Line { mark, text });
+                output.changed.notify_all();
+            }
+            output.state().open -= 1;
+            output.changed.notify_all();
+        });
+    }
+}
+
+/// The next line without its end, or `None` at the end of the stream.
+fn read_line(stream: &mut impl BufRead) -> Option<String> {
+    let mut bytes = Vec::new();
+    let read = stream.take(LINE_BYTES).read_until(b'\n', &mut bytes).ok()?;
+    (read > 0).then(|| String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
+}
+
+struct Line {
+    mark: &'static str,
+    text: String,
+}
+
+#[derive(Default)]
+struct Captured {
+    lines: VecDeque<Line>,
+    /// Lines that went because there were too many.
+    lost: u64,
+    /// Streams not yet at their end.
+    open: u8,
+}
+
+impl Captured {
+    fn push(&mut self, line: Line) {
+        if self.lines.len() == LINES_KEPT {
+            self.lines.pop_front();
+            self.lost += 1;
+        }
+        self.lines.push_back(line);
+    }
+
+    /// Looks from line number `unread` on, and leaves there where to look next.
+    fn next_match(&self, unread: &mut u64, wanted: &mut impl FnMut(&str) -> bool) -> Option<String> {
+        let skip = unread.saturating_sub(self.lost) as usize;
+        let found = self.lines.iter().skip(skip).position(|line| wanted(&line.text));
+        let read = found.map_or(self.lines.len(), |index| skip + index + 1);
+        *unread = self.lost + read as u64;
+        found.and_then(|index| self.lines.get(skip + index)).map(|line| line.text.clone())
+    }
+
+    fn show(&self, limit: usize) -> String {
+        use fmt::Write;
+        let hidden = self.lines.len().saturating_sub(limit);
+        let mut text = String::new();
+        if self.lost + hidden as u64 > 0 {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "    ({} earlier lines)", self.lost + hidden as u64);
+        }
+        for line in self.lines.iter().skip(hidden) {
+            let _ = writeln!(text, "    {}| {}", line.mark, line.text);
+        }
+        text
+    }
+}
+
+/// What went wrong with a peer, with its name and the last of its output.
+pub struct PeerError {
+    name: String,
+    kind: PeerErrorKind,
+    output: String,
+}
+
+impl PeerError {
+    /// What went wrong.
+    pub fn kind(&self) -> &PeerErrorKind {
+        &self.kind
+    }
+}
+
+/// The ways in which a peer can disappoint a test.
+#[derive(Debug)]
+pub enum PeerErrorKind {
+    /// The program could not be started.
+    NotStarted {
+        /// The program as it was asked for.
+        program: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The deadline passed while waiting for what is named.
+    TooLate(&'static str),
+    /// Both output streams ended without the line waited for.
+    Silent,
+    /// A system call failed.
+    System(io::Error),
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "peer {}: ", self.name)?;
+        match &self.kind {
+            PeerErrorKind::NotStarted { program, error } => write!(f, "cannot start {program}: {error}")?,
+            PeerErrorKind::TooLate(what) => write!(f, "the deadline passed while waiting for {what}")?,
+            PeerErrorKind::Silent => write!(f, "its output ended without the line waited for")?,
+            PeerErrorKind::System(error) => write!(f, "{error}")?,
+        }
+        match self.output.as_str() {
+            "" => write!(f, " (it printed nothing)"),
+            output => write!(f, "; its output:\n{output}"),
+        }
+    }
+}
+
+/// As `Display`, so that a failed `unwrap` shows the output as lines.
+impl fmt::Debug for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for PeerError {}
+
+/// Ports handed out: below those that the system takes for outgoing connections (32768 and up), so that no
+/// connection of a test can take a port between its being named here and its being bound.
+const PORTS: std::ops::Range<u16> = 20_000..30_000;
+
+/// A port of 127.0.0.1 that is free for TCP and UDP and is not handed out a second time by this process.
+///
+/// # Panics
+/// When none is free.
+pub fn free_port() -> u16 {
+    static HANDED_OUT: AtomicU16 = AtomicU16::new(0);
+    // Test programs that run side by side start at different places.
+    let start = (std::process::id() % 97) as u16 * 103;
+    PORTS
+        .map(|_| HANDED_OUT.fetch_add(1, Ordering::Relaxed))
+        .map(|count| PORTS.start + (start.wrapping_add(count)) % PORTS.len() as u16)
+        .find(|&port| is_free(port))
+        .unwrap_or_else(|| panic!("no port of {PORTS:?} is free"))
+}
+
+fn is_free(port: u16) -> bool {
+    let address = (Ipv4Addr::LOCALHOST, port);
+    TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Peer {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        Peer::spawn("shell", command).unwrap()
+    }
+
+    #[test]
+    fn lines_of_both_streams_are_found_one_after_the_other() {
+        let mut peer = shell("echo tick; echo oh >&2; echo tick; exec sleep 100");
+        peer.wait_for_line(|line| line == "tick", within(10)).unwrap();
+        peer.wait_for_line(|line| line == "tick", within(10)).unwrap();
+        let error = peer.wait_for_line(|line| line == "tick", Instant::now()).unwrap_err();
+        assert!(matches!(error.kind(), PeerErrorKind::TooLate(_)));
+        assert!(error.to_string().contains("out| tick\n"), "{error}");
+    }
+
+    #[test]
+    fn a_peer_that_ends_without_the_line_is_reported_at_once_with_its_output() {
+        let mut peer = shell("echo 'no such luck' >&2; exit 3");
+        let error = peer.wait_for_line(|line| line == "ready", within(1000)).unwrap_err();
+        assert!(matches!(error.kind(), PeerErrorKind::Silent));
+        assert!(error.to_string().contains("err| no such luck\n"), "{error}");
+        assert_eq!(peer.wait_exit(within(10)).unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn a_signal_reaches_the_peer_and_its_children() {
+        let mut peer = shell("sleep 100 & echo started; wait");
+        peer.wait_for_line(|line| line == "started", within(10)).unwrap();
+        assert!(matches!(peer.wait_exit(Instant::now()).unwrap_err().kind(), PeerErrorKind::TooLate(_)));
+        peer.signal(Signal::TERM).unwrap();
+        assert!(!peer.wait_exit(within(10)).unwrap().success());
+        assert!(peer.signal(Signal::TERM).is_err(), "a reaped peer has no group to signal");
+    }
+
+    #[test]
+    fn a_dropped_peer_takes_its_children_with_it() {
+        let mut peer = shell("sleep 100 & echo $!; wait");
+        let child = peer.wait_for_line(|_| true, within(10)).unwrap().parse().unwrap();
+        let child = pidfd_open(Pid::from_raw(child).unwrap(), PidfdFlags::empty()).unwrap();
+        drop(peer);
+        let timeout = Timespec { tv_sec: 10, tv_nsec: 0 };
+        assert_eq!(poll(&mut [PollFd::new(&child, PollFlags::IN)], Some(&timeout)).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_babbling_peer_costs_bounded_memory_and_what_goes_is_counted() {
+        let mut peer = shell("seq 1 30000; head -c 10000 /dev/zero | tr '\\0' x");
+        peer.wait_exit(within(30)).unwrap();
+        assert_eq!(peer.lines().len(), LINES_KEPT);
+        assert!(peer.lines().iter().all(|line| line.len() as u64 <= LINE_BYTES));
+        assert!(peer.output().contains("(10003 earlier lines)"), "{}", peer.output().lines().next().unwrap());
+        peer.wait_for_line(|line| line == "30000", within(10)).unwrap();
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = Peer::spawn("ghost", Command::new("/no/such/program")).err().unwrap();
+        assert!(matches!(error.kind(), PeerErrorKind::NotStarted { .. }));
+        assert!(error.to_string().starts_with("peer ghost: cannot start /no/such/program"), "{error}");
+    }
+
+    #[test]
+    fn ports_differ_and_are_free() {
+        let (first, second) = (free_port(), free_port());
+        assert_ne!(first, second);
+        assert!(is_free(first) && is_free(second));
+        let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).unwrap();
+        assert!(!is_free(first));
+    }
+}

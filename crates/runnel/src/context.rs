@@ -1,0 +1,220 @@
+//! The context: what all nodes of a process share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use runnel_core::names::{self, Arguments};
+use runnel_core::time::Instant;
+use runnel_io::signals::Interrupts;
+use runnel_io::{Reactor, clock};
+
+use crate::data::ReadyQueue;
+use crate::driver::{Driver, Key};
+use crate::environment::Settings;
+use crate::error::Error;
+use crate::executor::Executor;
+use crate::node::Node;
+use crate::polling::PollingPolicy;
+use crate::sync::lock;
+use crate::timers::Timers;
+use crate::turning::Turning;
+
+/// How a context is made.
+#[derive(Clone, Debug)]
+pub struct ContextOptions {
+    /// Command-line arguments, without the program's name: remappings and the like are taken from them.
+    pub arguments: Vec<String>,
+    /// Ends spinning on SIGINT and SIGTERM.
+    pub signals: bool,
+    /// How spinning threads wait.
+    pub polling: PollingPolicy,
+}
+
+impl Default for ContextOptions {
+    /// The process's own arguments, signals caught, blocking.
+    fn default() -> Self {
+        Self { arguments: std::env::args().skip(1).collect(), signals: true, polling: PollingPolicy::Block }
+    }
+}
+
+/// What all nodes of a process share: the driver that serves them, and the end of the program.
+///
+/// Cloning gives another handle to the same context.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) turning: Arc<Turning>,
+    pub(crate) ready: Arc<ReadyQueue>,
+    pub(crate) reactor: Arc<Reactor>,
+    pub(crate) timers: Timers,
+    pub(crate) arguments: Arguments,
+    pub(crate) settings: Settings,
+    pub(crate) polling: PollingPolicy,
+    /// Set when spinning is to end.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// The engine for calls that belong to no node, made at the first.
+    pub(crate) client: Mutex<Option<Key>>,
+    on_shutdown: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+    _interrupts: Option<Interrupts>,
+}
+
+impl Context {
+    /// A context of the process's arguments and environment.
+    ///
+    /// # Errors
+    /// When an argument or variable that concerns ROS is malformed, or descriptors run out.
+    pub fn new() -> Result<Self, Error> {
+        Self::with_options(ContextOptions::default())
+    }
+
+    /// A context made as `options` say.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn with_options(options: ContextOptions) -> Result<Self, Error> {
+        let arguments = Arguments::parse(options.arguments)?;
+        let settings = Settings::read(&arguments)?;
+        let reactor = Arc::new(Reactor::new()?);
+        let waker = reactor.waker().clone();
+        let stop = Arc::new(AtomicBool::new(false));
+        let interrupts = if options.signals { Some(Interrupts::catch(&stop, &waker)?) } else { None };
+        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop));
+        let shared = Shared {
+            turning: Arc::new(Turning::new(driver, waker.clone())),
+            ready: Arc::new(ReadyQueue::new(waker)),
+            reactor,
+            timers: Timers::default(),
+            arguments,
+            settings,
+            polling: options.polling,
+            stop,
+            client: Mutex::new(None),
+            on_shutdown: Mutex::default(),
+            _interrupts: interrupts,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// What is left of the command line once ROS has taken its arguments.
+    pub fn arguments(&self) -> &[String] {
+        &self.shared.arguments.rest
+    }
+
+    /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace.
+    ///
+    /// # Errors
+    /// When the name is not valid, or sockets cannot be opened.
+    pub fn create_node(&self, name: &str) -> Result<Node, Error> {
+        let (argument_namespace, name) = self.shared.arguments.node(name)?;
+        let namespace = match argument_namespace.as_str() {
+            "/" => names::clean_namespace(&self.shared.settings.namespace),
+            _ => argument_namespace,
+        };
+        Node::new(self.clone(), namespace, &name)
+    }
+
+    /// Serves all nodes and runs their callbacks on this thread until the context shuts down, then unregisters.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait, which it does not in practice.
+    pub fn spin(&self) -> Result<(), Error> {
+        Executor::new(self).spin()
+    }
+
+    /// Runs the callbacks that are due now, without waiting.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn spin_some(&self) -> Result<(), Error> {
+        Executor::new(self).spin_some()
+    }
+
+    /// Waits at most `timeout` for a callback and runs it; false if none became due.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
+        Executor::new(self).spin_once(timeout)
+    }
+
+    /// Serves all nodes for `duration` without running callbacks. Unlike a plain sleep it sees the end of the
+    /// context.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn sleep(&self, duration: Duration) -> Result<(), Error> {
+        let until = clock::monotonic() + duration;
+        while self.ok() && clock::monotonic() < until {
+            self.shared.turning.pass_time(until, &self.shared.stop)?;
+        }
+        Ok(())
+    }
+
+    /// False once the context shuts down.
+    pub fn ok(&self) -> bool {
+        !self.shared.stop.load(Ordering::SeqCst)
+    }
+
+    /// Ends spinning, on whichever threads.
+    pub fn shutdown(&self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.shared.ready.wake_all();
+    }
+
+    /// Has `callback` run when spinning ends or, without any, when the context is dropped.
+    pub fn on_shutdown(&self, callback: impl FnOnce() + Send + 'static) {
+        lock(&self.shared.on_shutdown).push(Box::new(callback));
+    }
+}
+
+impl Shared {
+    /// Turns the driver until `done` says so or `timeout` is over; false in the latter case.
+    pub(crate) fn wait(
+        &self,
+        timeout: Duration,
+        mut done: impl FnMut(&mut Driver) -> bool,
+    ) -> Result<bool, Error> {
+        let until = clock::monotonic() + timeout;
+        let reached = loop {
+            if done(&mut self.turning.driver()) {
+                break true;
+            }
+            if clock::monotonic() >= until {
+                break false;
+            }
+            self.turning.turn_waiting(until)?;
+        };
+        self.turning.attend();
+        Ok(reached)
+    }
+
+    /// Unregisters all nodes and runs the user's shutdown callbacks, once.
+    pub(crate) fn close(&self) {
+        self.turning.driver().close_nodes();
+        let closed = self.wait(Duration::from_secs(1), |driver| driver.nodes_are_closed());
+        if !closed.unwrap_or(false) {
+            log::warn!("the master did not confirm within a second that all is unregistered");
+        }
+        for callback in std::mem::take(&mut *lock(&self.on_shutdown)) {
+            callback();
+        }
+    }
+
+    /// When the next timer or the given time is due, whichever is first.
+    pub(crate) fn next_due(&self, until: Option<Instant>) -> Option<Instant> {
+        [self.timers.next(), until].into_iter().flatten().min()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.turning.end();
+        for callback in std::mem::take(&mut *lock(&self.on_shutdown)) {
+            callback();
+        }
+    }
+}

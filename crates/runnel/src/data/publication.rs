@@ -1,0 +1,284 @@
+//! The sending side: one serialization for all subscribers, written straight to their sockets by the thread that
+//! publishes; what a socket does not take waits in that link's bounded queue.
+
+use std::any::{Any, TypeId};
+use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use runnel_io::{Interest, Reactor, Stream, Token};
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::{LinkStats, SubscriberLink};
+use runnel_ros1::tcpros::{LENGTH, QueueBound, SendQueue, frame};
+
+use super::frames::FramePool;
+use super::subscription::{LinkInfo, SubscriptionCore};
+use crate::sync::lock;
+
+/// Frames given to the kernel in one call.
+const BATCH: usize = 64;
+
+/// How a topic is published.
+#[derive(Clone, Debug)]
+pub(crate) struct PublicationOptions {
+    pub(crate) bound: QueueBound,
+    /// The last message is kept for those who come later.
+    pub(crate) latching: bool,
+    /// Messages begin with a header whose `seq` is counted up.
+    pub(crate) has_header: bool,
+}
+
+/// One topic as one node publishes it.
+pub(crate) struct Publication {
+    options: PublicationOptions,
+    reactor: Arc<Reactor>,
+    state: Mutex<State>,
+    dropped: AtomicU64,
+    published: AtomicU64,
+    info: Arc<LinkInfo>,
+}
+
+#[derive(Default)]
+struct State {
+    links: Vec<Link>,
+    locals: Vec<Arc<SubscriptionCore>>,
+    latched: Option<Arc<Vec<u8>>>,
+    pool: FramePool,
+    seq: u32,
+}
+
+struct Link {
+    conn: ConnId,
+    token: Token,
+    stream: Arc<Stream>,
+    queue: SendQueue,
+    stats: Arc<LinkStats>,
+    subscriber: String,
+    /// The reactor tells when the socket takes more.
+    watched: bool,
+    /// Sending failed; the reactor will tell the driver of the end.
+    failed: bool,
+}
+
+/// Whether a message could be taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// By every subscriber's link.
+    Taken,
+    /// Not without dropping one that this subscriber has not had.
+    Full { subscriber: String },
+}
+
+impl Publication {
+    pub(crate) fn new(options: PublicationOptions, info: LinkInfo, reactor: Arc<Reactor>) -> Self {
+        let (dropped, published) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { options, reactor, state: Mutex::default(), dropped, published, info: Arc::new(info) }
+    }
+
+    /// Messages that were dropped because a subscriber was slower than the publisher, all subscribers together.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Messages that were published.
+    pub(crate) fn published(&self) -> u64 {
+        self.published.load(Ordering::Relaxed)
+    }
+
+    /// Subscribers, those of this process included.
+    pub(crate) fn subscriber_count(&self) -> usize {
+        let state = lock(&self.state);
+        state.links.len() + state.locals.len()
+    }
+
+    /// Publishes what `write` appends. A message that has a type can go to subscribers of this process by reference;
+    /// true if any takes it so, by [`Publication::share`].
+    pub(crate) fn publish(&self, write: impl FnOnce(&mut Vec<u8>), type_id: Option<TypeId>) -> bool {
+        let mut state = lock(&self.state);
+        self.published.fetch_add(1, Ordering::Relaxed);
+        let by_reference = |local: &SubscriptionCore| type_id.is_some_and(|id| local.takes(id));
+        let shared = state.locals.iter().filter(|local| by_reference(local)).count();
+        if self.options.latching || !state.links.is_empty() || state.locals.len() > shared {
+            self.publish_bytes(&mut state, write, |local| !by_reference(local));
+        }
+        shared > 0
+    }
+
+    /// Gives a message to the subscribers of this process that take it by reference.
+    pub(crate) fn share(&self, message: &Arc<dyn Any + Send + Sync>, type_id: TypeId) {
+        let state = lock(&self.state);
+        for local in state.locals.iter().filter(|local| local.takes(type_id)) {
+            local.push_shared(Arc::clone(message));
+        }
+    }
+
+    fn publish_bytes(
+        &self,
+        state: &mut State,
+        write: impl FnOnce(&mut Vec<u8>),
+        takes_bytes: impl Fn(&SubscriptionCore) -> bool,
+    ) {
+        let State { pool, seq, .. } = state;
+        let bytes = if self.options.has_header {
+            pool.filled(|out| frame(out, |out| write_counted(out, write, seq)))
+        } else {
+            pool.filled(|out| frame(out, write))
+        };
+        for link in &mut state.links {
+            self.offer(link, &bytes);
+        }
+        for local in state.locals.iter().filter(|local| takes_bytes(local)) {
+            local.push_copy(&bytes[LENGTH..], &self.info);
+        }
+        if self.options.latching {
+            state.latched = Some(bytes);
+        }
+    }
+
+    /// Sends a frame on a link at once if nothing waits there, and otherwise lets it wait.
+    fn offer(&self, link: &mut Link, bytes: &Arc<Vec<u8>>) {
+        if link.failed {
+            return;
+        }
+        if !link.queue.is_empty() {
+            self.flush(link);
+        }
+        let sent = if link.queue.is_empty() { self.send(link, &[IoSlice::new(bytes)]) } else { 0 };
+        if sent == bytes.len() {
+            link.stats.count(1, sent as u64);
+        } else if !link.failed {
+            self.wait_in_line(link, bytes, sent);
+        }
+    }
+
+    fn wait_in_line(&self, link: &mut Link, bytes: &Arc<Vec<u8>>, sent: usize) {
+        let dropped = link.queue.push(Arc::clone(bytes), sent);
+        link.stats.count_dropped(dropped);
+        self.dropped.fetch_add(dropped, Ordering::Relaxed);
+        self.watch(link, true);
+    }
+
+    /// Sends what waits, as far as the socket takes it.
+    fn flush(&self, link: &mut Link) {
+        while !link.queue.is_empty() && !link.failed {
+            let mut slices: [IoSlice<'_>; BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
+            let (mut count, mut offered) = (0, 0);
+            for (place, bytes) in slices.iter_mut().zip(link.queue.slices()) {
+                *place = IoSlice::new(bytes);
+                offered += bytes.len();
+                count += 1;
+            }
+            let sent = send(&link.stream, &slices[..count], &mut link.failed);
+            let completed = link.queue.advance(sent);
+            link.stats.count(completed, sent as u64);
+            if sent < offered {
+                break;
+            }
+        }
+        self.watch(link, !link.queue.is_empty());
+    }
+
+    fn send(&self, link: &mut Link, slices: &[IoSlice<'_>]) -> usize {
+        send(&link.stream, slices, &mut link.failed)
+    }
+
+    /// Has the reactor tell when the socket takes more, or no longer.
+    fn watch(&self, link: &mut Link, watch: bool) {
+        if link.watched == watch || link.failed {
+            return;
+        }
+        let interest = if watch { Interest::Both } else { Interest::Read };
+        link.failed = self.reactor.modify(&*link.stream, link.token, interest).is_err();
+        link.watched = watch;
+    }
+
+    /// A subscriber's link stands: it gets what is unsent of our header, then the message that was kept.
+    pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
+        let mut state = lock(&self.state);
+        let SubscriberLink { conn, subscriber, stats, .. } = link;
+        let queue = SendQueue::new(self.options.bound);
+        let mut link = Link { conn, token, stream, queue, stats, subscriber, watched: false, failed: false };
+        if !unsent.is_empty() {
+            self.offer(&mut link, &Arc::new(unsent));
+        }
+        if let Some(latched) = &state.latched {
+            self.offer(&mut link, latched);
+        }
+        state.links.push(link);
+    }
+
+    /// A subscriber's link is gone.
+    pub(crate) fn leave(&self, conn: ConnId) {
+        lock(&self.state).links.retain(|link| link.conn != conn);
+    }
+
+    /// A subscription of this process joins: it gets the message that was kept.
+    pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
+        let mut state = lock(&self.state);
+        if state.locals.iter().any(|local| Arc::ptr_eq(local, &subscription)) {
+            return;
+        }
+        if let Some(latched) = &state.latched {
+            subscription.push_copy(&latched[LENGTH..], &self.info);
+        }
+        state.locals.push(subscription);
+    }
+
+    /// A subscription of this process leaves.
+    pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
+        lock(&self.state).locals.retain(|local| !Arc::ptr_eq(local, subscription));
+    }
+
+    /// The socket of a link takes more.
+    pub(crate) fn writable(&self, conn: ConnId) {
+        let mut state = lock(&self.state);
+        if let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) {
+            self.flush(link);
+        }
+    }
+
+    /// Whether one more message would push out another somewhere.
+    pub(crate) fn room(&self) -> Pushed {
+        let mut state = lock(&self.state);
+        for link in &mut state.links {
+            self.flush(link);
+        }
+        full(&state)
+    }
+
+    /// True if every message went to the kernel.
+    pub(crate) fn is_flushed(&self) -> bool {
+        let state = lock(&self.state);
+        state.links.iter().all(|link| link.queue.is_empty() || link.failed)
+    }
+}
+
+fn full(state: &State) -> Pushed {
+    let slowest =
+        state.links.iter().filter(|link| !link.failed && link.queue.is_full(0)).max_by_key(|l| l.queue.len());
+    match slowest {
+        Some(link) => Pushed::Full { subscriber: link.subscriber.clone() },
+        None => Pushed::Taken,
+    }
+}
+
+fn send(stream: &Stream, slices: &[IoSlice<'_>], failed: &mut bool) -> usize {
+    let sent: io::Result<usize> = match slices {
+        [one] => stream.send(one),
+        many => stream.send_vectored(many),
+    };
+    sent.unwrap_or_else(|_| {
+        *failed = true;
+        0
+    })
+}
+
+/// Writes the message, and over the `seq` of the header that it begins with, which is counted up as roscpp does.
+fn write_counted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>), seq: &mut u32) {
+    let start = out.len();
+    write(out);
+    if let Some(place) = out.get_mut(start..start + 4) {
+        place.copy_from_slice(&seq.to_le_bytes());
+        *seq = seq.wrapping_add(1);
+    }
+}

@@ -1,0 +1,301 @@
+//! The receiving side: a bounded queue between the sockets and the user's callback.
+
+use std::any::{Any, TypeId};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, TryLockError, Weak};
+
+use runnel_core::wire::DecodeError;
+use runnel_ros1::node::LinkStats;
+
+use super::ready::{ReadyQueue, Runnable};
+use crate::sync::lock;
+
+/// Most buffers that a subscription keeps for use again.
+const SPARE: usize = 4;
+
+/// What a subscription knows of the publisher that a message came from.
+#[derive(Debug, Default)]
+pub(crate) struct LinkInfo {
+    pub(crate) publisher: String,
+    pub(crate) type_name: String,
+    pub(crate) md5: String,
+    pub(crate) definition: String,
+    pub(crate) latching: bool,
+    pub(crate) stats: Arc<LinkStats>,
+    /// Its messages that could not be read.
+    pub(crate) malformed: AtomicU64,
+}
+
+/// One message on its way to a callback.
+pub(crate) enum Delivery<'a> {
+    /// As received from another process.
+    Bytes { bytes: &'a [u8], from: &'a LinkInfo },
+    /// By reference from a publisher of this process.
+    Shared(&'a (dyn Any + Send + Sync)),
+}
+
+enum Item {
+    Bytes { bytes: Vec<u8>, from: Arc<LinkInfo> },
+    Shared(Arc<dyn Any + Send + Sync>),
+}
+
+/// It fails on a message that cannot be read.
+type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send>;
+
+/// One subscription of the user's.
+pub(crate) struct SubscriptionCore {
+    topic: String,
+    queue: Mutex<Queue>,
+    callback: Mutex<Callback>,
+    /// The type it takes by reference; `None` takes bytes only.
+    takes: Option<TypeId>,
+    dropped: AtomicU64,
+    received: AtomicU64,
+    malformed: AtomicU64,
+    ready: Arc<ReadyQueue>,
+    myself: Weak<SubscriptionCore>,
+}
+
+struct Queue {
+    waiting: VecDeque<Item>,
+    depth: usize,
+    spare: Vec<Vec<u8>>,
+    /// It stands in the ready queue, or its callback runs.
+    scheduled: bool,
+}
+
+impl SubscriptionCore {
+    pub(crate) fn new(
+        topic: &str,
+        depth: usize,
+        takes: Option<TypeId>,
+        ready: Arc<ReadyQueue>,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
+    ) -> Arc<Self> {
+        let queue =
+            Queue { waiting: VecDeque::new(), depth: depth.max(1), spare: Vec::new(), scheduled: false };
+        Arc::new_cyclic(|myself| Self {
+            topic: topic.to_owned(),
+            queue: Mutex::new(queue),
+            callback: Mutex::new(Box::new(callback)),
+            takes,
+            dropped: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
+            ready,
+            myself: myself.clone(),
+        })
+    }
+
+    /// Messages that were dropped because the callback was slower than the publishers.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Messages that arrived, those dropped included.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Messages that could not be read.
+    pub(crate) fn malformed(&self) -> u64 {
+        self.malformed.load(Ordering::Relaxed)
+    }
+
+    /// Counts a message that cannot be read, and says so: each time twice as many have come, since a publisher may
+    /// send nothing else.
+    fn note_malformed(&self, from: &LinkInfo, error: &DecodeError) {
+        self.malformed.fetch_add(1, Ordering::Relaxed);
+        from.stats.count_dropped(1);
+        let (topic, publisher) = (&self.topic, &from.publisher);
+        match from.malformed.fetch_add(1, Ordering::Relaxed) + 1 {
+            1 => log::error!("topic {topic}: message of publisher [{publisher}] cannot be read: {error}"),
+            count if count.is_power_of_two() => {
+                log::error!(
+                    "topic {topic}: {count} messages of publisher [{publisher}] cannot be read, the last: {error}"
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// True if messages of this type are taken by reference.
+    pub(super) fn takes(&self, message: TypeId) -> bool {
+        self.takes == Some(message)
+    }
+
+    /// Takes a message of a publisher of this process by reference.
+    pub(super) fn push_shared(&self, message: Arc<dyn Any + Send + Sync>) {
+        self.push(Item::Shared(message), None);
+    }
+
+    /// Takes a copy of a message.
+    pub(crate) fn push_copy(&self, bytes: &[u8], from: &Arc<LinkInfo>) {
+        let mut copy = self.spare();
+        copy.clear();
+        copy.extend_from_slice(bytes);
+        self.push_bytes(copy, from);
+    }
+
+    fn push_bytes(&self, bytes: Vec<u8>, from: &Arc<LinkInfo>) {
+        self.push(Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats));
+    }
+
+    fn push(&self, item: Item, stats: Option<&LinkStats>) {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let mut queue = lock(&self.queue);
+        if queue.waiting.len() >= queue.depth {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            if let Some(stats) = stats {
+                stats.count_dropped(1);
+            }
+            let oldest = queue.waiting.pop_front();
+            queue.keep_spare(oldest);
+        }
+        queue.waiting.push_back(item);
+        let schedule = !std::mem::replace(&mut queue.scheduled, true);
+        drop(queue);
+        if schedule {
+            self.schedule();
+        }
+    }
+
+    fn schedule(&self) {
+        if let Some(myself) = self.myself.upgrade() {
+            self.ready.push(myself);
+        }
+    }
+
+    /// A buffer to receive the next message into; what it holds does not matter.
+    fn spare(&self) -> Vec<u8> {
+        lock(&self.queue).spare.pop().unwrap_or_default()
+    }
+
+    fn next(&self) -> Option<Item> {
+        lock(&self.queue).waiting.pop_front()
+    }
+
+    /// After a callback: keeps the message's buffer, and stands in line again if more waits.
+    fn done(&self, item: Option<Item>) {
+        let mut queue = lock(&self.queue);
+        queue.keep_spare(item);
+        queue.scheduled = !queue.waiting.is_empty();
+        let again = queue.scheduled;
+        drop(queue);
+        if again {
+            self.schedule();
+        }
+    }
+}
+
+impl Queue {
+    fn keep_spare(&mut self, item: Option<Item>) {
+        if let Some(Item::Bytes { bytes, .. }) = item
+            && self.spare.len() < SPARE
+        {
+            self.spare.push(bytes);
+        }
+    }
+}
+
+impl Runnable for SubscriptionCore {
+    fn run(&self) {
+        let mut callback = match self.callback.try_lock() {
+            Ok(callback) => callback,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // It runs further down on this thread's stack; its end will look at the queue again.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let item = self.next();
+        match &item {
+            Some(Item::Bytes { bytes, from }) => {
+                if let Err(error) = callback(Delivery::Bytes { bytes, from }) {
+                    self.note_malformed(from, &error);
+                }
+            }
+            // It was never bytes.
+            Some(Item::Shared(message)) => drop(callback(Delivery::Shared(&**message))),
+            None => {}
+        }
+        drop(callback);
+        self.done(item);
+    }
+}
+
+/// All subscriptions of one node to one topic: they share the links to the publishers.
+#[derive(Default)]
+pub(crate) struct TopicInput {
+    subscriptions: Mutex<Vec<Arc<SubscriptionCore>>>,
+    links: Mutex<Vec<Link>>,
+}
+
+/// A link to a publisher of another process.
+struct Link {
+    from: Arc<LinkInfo>,
+    /// The last message of a latched topic, for subscriptions that are added later.
+    latched: Vec<u8>,
+}
+
+impl TopicInput {
+    /// Adds a subscription: it gets what latched publishers sent last.
+    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
+        let latched = |link: &&Link| !link.latched.is_empty();
+        lock(&self.links)
+            .iter()
+            .filter(latched)
+            .for_each(|link| subscription.push_copy(&link.latched, &link.from));
+        lock(&self.subscriptions).push(subscription);
+    }
+
+    /// Removes a subscription; true if none is left.
+    pub(crate) fn remove(&self, subscription: &Arc<SubscriptionCore>) -> bool {
+        let mut subscriptions = lock(&self.subscriptions);
+        subscriptions.retain(|other| !Arc::ptr_eq(other, subscription));
+        subscriptions.is_empty()
+    }
+
+    /// A link to a publisher stands.
+    pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
+        lock(&self.links).push(Link { from: Arc::clone(from), latched: Vec::new() });
+    }
+
+    /// A link to a publisher is gone.
+    pub(crate) fn leave(&self, from: &Arc<LinkInfo>) {
+        lock(&self.links).retain(|link| !Arc::ptr_eq(&link.from, from));
+    }
+
+    /// Publishers of other processes that are connected.
+    pub(crate) fn link_count(&self) -> usize {
+        lock(&self.links).len()
+    }
+
+    /// A buffer to receive the next message into; what it holds does not matter.
+    pub(crate) fn spare(&self) -> Vec<u8> {
+        lock(&self.subscriptions).first().map(|first| first.spare()).unwrap_or_default()
+    }
+
+    /// Gives a received message to every subscription; only the first takes it without a copy.
+    pub(crate) fn push(&self, message: Vec<u8>, from: &Arc<LinkInfo>) {
+        from.stats.count(1, (message.len() + runnel_ros1::tcpros::LENGTH) as u64);
+        if from.latching {
+            self.keep(&message, from);
+        }
+        let subscriptions = lock(&self.subscriptions);
+        let Some((first, others)) = subscriptions.split_first() else { return };
+        others.iter().for_each(|other| other.push_copy(&message, from));
+        first.push_bytes(message, from);
+    }
+
+    fn keep(&self, message: &[u8], from: &Arc<LinkInfo>) {
+        if let Some(link) = lock(&self.links).iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
+            link.latched.clear();
+            link.latched.extend_from_slice(message);
+        }
+    }
+
+    /// Does `each` for every subscription.
+    pub(crate) fn for_each(&self, each: impl FnMut(&Arc<SubscriptionCore>)) {
+        lock(&self.subscriptions).iter().for_each(each);
+    }
+}

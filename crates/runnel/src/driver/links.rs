@@ -1,0 +1,167 @@
+//! Connections that carry messages, once both headers are good.
+
+use std::io;
+use std::sync::Arc;
+
+use runnel_io::{Interest, Token};
+use runnel_ros1::node::{PublisherLink, SubscriberLink};
+use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, MAX_MESSAGE};
+
+use super::Driver;
+use super::socket::{Input, Output, Socket};
+use super::table::Key;
+use crate::data::LinkInfo;
+
+/// Messages at least this long are received into their own memory instead of through the common buffer.
+const DIRECT: usize = 16 * 1024;
+
+impl Driver {
+    /// A link to a publisher stands: from now on its bytes are messages.
+    pub(super) fn join_publisher(&mut self, engine: Key, link: PublisherLink) {
+        let Some(key) = self.key_of(engine, link.conn) else { return };
+        let Some(topic) = self.node_slot(engine).and_then(|node| node.inputs.get(&link.topic).cloned())
+        else {
+            return;
+        };
+        let Some(place) = self.sockets.get_mut(key) else { return };
+        let Socket::Control(control) = place else { return };
+        let from = LinkInfo {
+            publisher: link.publisher,
+            type_name: link.type_name,
+            md5: link.md5,
+            definition: link.definition,
+            latching: link.latching,
+            stats: link.stats,
+            ..LinkInfo::default()
+        };
+        let from = Arc::new(from);
+        topic.join(&from);
+        let input = Input {
+            engine,
+            conn: link.conn,
+            stream: Arc::clone(&control.stream),
+            reader: FrameReader::new(MAX_MESSAGE),
+            topic,
+            from,
+        };
+        *place = Socket::Input(input);
+        self.messages(key, &link.rest);
+    }
+
+    /// A link to a subscriber stands: the publication sends on it.
+    pub(super) fn join_subscriber(&mut self, engine: Key, link: SubscriberLink) {
+        let Some(key) = self.key_of(engine, link.conn) else { return };
+        let publication = self.node_slot(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
+        let Some(publication) = publication else { return };
+        let Some(place) = self.sockets.get_mut(key) else { return };
+        let Socket::Control(control) = place else { return };
+        let stream = Arc::clone(&control.stream);
+        let unsent = std::mem::take(&mut control.unsent);
+        let output = Output {
+            engine,
+            conn: link.conn,
+            stream: Arc::clone(&stream),
+            publication: Arc::clone(&publication),
+        };
+        *place = Socket::Output(output);
+        let token = Token(key.to_bits());
+        // What our own header left unsent goes before the messages.
+        let _ = self.reactor.modify(&*stream, token, Interest::Read);
+        publication.join(link, token, stream, unsent.into_bytes());
+    }
+
+    /// Reads once from a publisher: long messages into their own memory, all else through the common buffer.
+    pub(super) fn input_readable(&mut self, key: Key) {
+        let mut scratch = self.take_scratch();
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        let direct = input.reader.room().is_some_and(|room| room.len() >= DIRECT);
+        let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
+        self.scratch = scratch;
+        if let Err(why) = ended {
+            self.input_ended(key, &why);
+        }
+    }
+
+    /// Messages that came behind the header.
+    fn messages(&mut self, key: Key, bytes: &[u8]) {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        if let Err(error) = cut(input, bytes) {
+            self.input_ended(key, &End::Misbehaved(error));
+        }
+    }
+
+    fn input_ended(&mut self, key: Key, end: &End) {
+        match end {
+            End::Closed => self.ended(key, None),
+            End::Failed(error) => self.ended(key, Some(&error.to_string())),
+            End::Misbehaved(error) => {
+                if let Some(Socket::Input(input)) = self.sockets.get(key) {
+                    log::error!("publisher [{}]: {error}", input.from.publisher);
+                }
+                self.ended(key, Some(&error.to_string()));
+            }
+        }
+    }
+
+    /// A subscriber has nothing to say; this is how its end shows.
+    pub(super) fn output_readable(&mut self, key: Key) {
+        let mut scratch = self.take_scratch();
+        let Some(Socket::Output(output)) = self.sockets.get(key) else { return };
+        let received = output.stream.recv(&mut scratch);
+        self.scratch = scratch;
+        match received {
+            Ok(Some(0)) => self.ended(key, None),
+            Ok(_) => {}
+            Err(error) => self.ended(key, Some(&error.to_string())),
+        }
+    }
+}
+
+/// Why a link to a publisher is over.
+enum End {
+    Closed,
+    Failed(io::Error),
+    Misbehaved(LengthBeyondLimit),
+}
+
+impl From<LengthBeyondLimit> for End {
+    fn from(error: LengthBeyondLimit) -> Self {
+        Self::Misbehaved(error)
+    }
+}
+
+fn read_direct(input: &mut Input) -> Result<(), End> {
+    let Some(room) = input.reader.room() else { return Ok(()) };
+    let count = received(input.stream.recv(room))?;
+    if let Some(message) = input.reader.arrived(count) {
+        input.topic.push(message, &input.from);
+    }
+    Ok(())
+}
+
+fn read_through(input: &mut Input, scratch: &mut [u8]) -> Result<(), End> {
+    let count = received(input.stream.recv(scratch))?;
+    cut(input, scratch.get(..count).unwrap_or(&[]))?;
+    Ok(())
+}
+
+/// How many bytes came; none is no end.
+fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
+    match result {
+        Ok(Some(0)) => Err(End::Closed),
+        Ok(Some(count)) => Ok(count),
+        Ok(None) => Ok(0),
+        Err(error) => Err(End::Failed(error)),
+    }
+}
+
+/// Cuts bytes into messages and hands those on that are complete.
+fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LengthBeyondLimit> {
+    let Input { reader, topic, from, .. } = input;
+    while !bytes.is_empty() {
+        if let Some(message) = reader.take(&mut bytes, || topic.spare())? {
+            topic.push(message, from);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,315 @@
+//! The driver: one state machine that joins the reactor, the engines and the data plane. Whoever holds it turns it;
+//! it never calls user code.
+//!
+//! ```text
+//!  reactor ─► control socket ─► engine ─► transmits ─► control socket
+//!                                  └────► events ────► links of the data plane
+//!  reactor ─► input socket ─► subscription queues ─► (ready queue, run by whoever spins)
+//!  reactor ─► output socket ─► what a subscriber had not taken
+//! ```
+
+mod control;
+mod engine;
+mod links;
+mod lookups;
+mod node;
+mod socket;
+mod table;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::{Events, Interest, Listener, Reactor, Token, clock};
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::Port;
+
+pub(crate) use engine::Engine;
+use lookups::Lookups;
+pub(crate) use node::NodeSlot;
+use socket::Socket;
+pub(crate) use table::Key;
+use table::Table;
+
+/// How long no connection is accepted once descriptors have run out.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Bytes read from a socket at once.
+const SCRATCH: usize = 64 * 1024;
+
+/// Connections accepted from one listener before others get their turn.
+const ACCEPT_BATCH: usize = 64;
+
+/// See the module's documentation.
+pub(crate) struct Driver {
+    reactor: Arc<Reactor>,
+    events: Events,
+    scratch: Vec<u8>,
+    sockets: Table<Socket>,
+    engines: Table<Slot>,
+    lookups: Lookups,
+    /// Listeners that wait for descriptors to become free.
+    paused: Option<(Instant, Vec<Key>)>,
+    /// Set when all nodes have been told to stop.
+    stop: Arc<AtomicBool>,
+}
+
+/// An engine and what the driver keeps for it.
+struct Slot {
+    engine: Engine,
+    conns: HashMap<ConnId, Key>,
+    deadline: Option<Instant>,
+    node: NodeSlot,
+}
+
+impl Driver {
+    pub(crate) fn new(reactor: Arc<Reactor>, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            lookups: Lookups::new(reactor.waker().clone()),
+            reactor,
+            events: Events::default(),
+            scratch: Vec::new(),
+            sockets: Table::default(),
+            engines: Table::default(),
+            paused: None,
+            stop,
+        }
+    }
+
+    /// Adds an engine with the sockets it listens on.
+    pub(crate) fn add_engine(&mut self, engine: Engine, listeners: Vec<(Listener, Port)>) -> io::Result<Key> {
+        let slot = Slot { engine, conns: HashMap::new(), deadline: None, node: NodeSlot::default() };
+        let key = self.engines.insert_with(|_| slot);
+        for (listener, port) in listeners {
+            let socket = self.sockets.insert_with(|_| Socket::Listener { listener, engine: key, port });
+            self.watch(socket, Interest::Read)?;
+        }
+        self.pump(key);
+        Ok(key)
+    }
+
+    /// Removes an engine and closes all its sockets.
+    pub(crate) fn remove_engine(&mut self, key: Key) {
+        self.leave_locals(key);
+        for socket in self.sockets.keys() {
+            if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == key) {
+                self.remove_socket(socket);
+            }
+        }
+        self.engines.remove(key);
+    }
+
+    /// Works on an engine, then does what it asks for.
+    pub(crate) fn with_engine<T>(
+        &mut self,
+        key: Key,
+        work: impl FnOnce(&mut Engine, Instant) -> T,
+    ) -> Option<T> {
+        let slot = self.engines.get_mut(key)?;
+        let result = work(&mut slot.engine, clock::monotonic());
+        self.pump(key);
+        Some(result)
+    }
+
+    /// Has all nodes unregister.
+    pub(crate) fn close_nodes(&mut self) {
+        for key in self.engines.keys() {
+            self.close_node(key);
+        }
+    }
+
+    /// Has one node unregister, unless it is doing so.
+    pub(crate) fn close_node(&mut self, key: Key) {
+        let Some(slot) = self.engines.get_mut(key) else { return };
+        if let Engine::Node(node) = &mut slot.engine
+            && slot.node.stopped.replace("closed".into()).is_none()
+        {
+            node.begin_close(clock::monotonic());
+            self.pump(key);
+        }
+    }
+
+    /// True if all nodes have unregistered.
+    pub(crate) fn nodes_are_closed(&self) -> bool {
+        self.engines.iter().all(|slot| slot.node.closed || !matches!(slot.engine, Engine::Node(_)))
+    }
+
+    /// What the driver keeps for a node.
+    pub(crate) fn node_slot(&mut self, key: Key) -> Option<&mut NodeSlot> {
+        self.engines.get_mut(key).map(|slot| &mut slot.node)
+    }
+
+    /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for. True if any
+    /// socket was ready.
+    pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<bool> {
+        let wait = self.next_deadline(until).map(|at| at.since(clock::monotonic()));
+        let mut events = std::mem::take(&mut self.events);
+        let waited = self.reactor.wait(&mut events, wait);
+        let mut any = false;
+        for ready in events.iter() {
+            any = true;
+            let key = Key::from_bits(ready.token.0);
+            if ready.readable {
+                self.readable(key);
+            }
+            if ready.writable {
+                self.writable(key);
+            }
+        }
+        self.events = events;
+        self.finish_lookups();
+        self.serve_deadlines();
+        waited.map(|()| any)
+    }
+
+    fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
+        let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
+        let paused = self.paused.as_ref().map(|(at, _)| *at);
+        [until, engines, paused].into_iter().flatten().min()
+    }
+
+    fn serve_deadlines(&mut self) {
+        let due = |slot: &Slot, now| slot.deadline.is_some_and(|at| at <= now);
+        if self.engines.iter().all(|slot| slot.deadline.is_none()) && self.paused.is_none() {
+            return;
+        }
+        let now = clock::monotonic();
+        if self.engines.iter().any(|slot| due(slot, now)) {
+            for key in self.engines.keys() {
+                if self.engines.get(key).is_some_and(|slot| due(slot, now)) {
+                    self.with_engine(key, |engine, now| engine.verbs().handle_timeout(now));
+                }
+            }
+        }
+        self.resume_accepting(now);
+    }
+
+    fn readable(&mut self, key: Key) {
+        match self.sockets.get(key) {
+            Some(Socket::Listener { .. }) => self.accept(key),
+            Some(Socket::Control(_)) => self.control_readable(key),
+            Some(Socket::Input(_)) => self.input_readable(key),
+            Some(Socket::Output(_)) => self.output_readable(key),
+            None => {}
+        }
+    }
+
+    fn writable(&mut self, key: Key) {
+        match self.sockets.get(key) {
+            Some(Socket::Control(_)) => self.control_writable(key),
+            Some(Socket::Output(output)) => output.publication.writable(output.conn),
+            _ => {}
+        }
+    }
+
+    fn accept(&mut self, key: Key) {
+        for _ in 0..ACCEPT_BATCH {
+            let Some(Socket::Listener { listener, engine, port }) = self.sockets.get(key) else { return };
+            let (engine, port) = (*engine, *port);
+            match listener.accept() {
+                Ok(Some((stream, peer))) => self.accepted(engine, port, stream, peer),
+                Ok(None) => return,
+                Err(error) => return self.pause_accepting(key, &error),
+            }
+        }
+    }
+
+    /// Without free descriptors a listener would be ready for ever: it is left alone for a moment.
+    fn pause_accepting(&mut self, key: Key, error: &io::Error) {
+        log::error!("cannot accept connections, trying again in {} ms: {error}", ACCEPT_PAUSE.as_millis());
+        if let Some(Socket::Listener { listener, .. }) = self.sockets.get(key) {
+            let _ = self.reactor.modify(listener, Token(key.to_bits()), Interest::Nothing);
+        }
+        let until = clock::monotonic() + ACCEPT_PAUSE;
+        self.paused.get_or_insert((until, Vec::new())).1.push(key);
+    }
+
+    fn resume_accepting(&mut self, now: Instant) {
+        let Some((_, keys)) = self.paused.take_if(|(at, _)| *at <= now) else { return };
+        for key in keys {
+            if let Some(Socket::Listener { listener, .. }) = self.sockets.get(key) {
+                let _ = self.reactor.modify(listener, Token(key.to_bits()), Interest::Read);
+            }
+        }
+    }
+
+    /// Does what an engine asks for until it asks for nothing more.
+    fn pump(&mut self, key: Key) {
+        loop {
+            while let Some(transmit) =
+                self.engines.get_mut(key).and_then(|slot| slot.engine.verbs().poll_transmit())
+            {
+                self.transmit(key, transmit);
+            }
+            if !self.serve_event(key) {
+                break;
+            }
+        }
+        if let Some(slot) = self.engines.get_mut(key) {
+            slot.deadline = slot.engine.verbs().poll_timeout();
+        }
+    }
+
+    fn watch(&self, key: Key, interest: Interest) -> io::Result<()> {
+        let token = Token(key.to_bits());
+        match self.sockets.get(key) {
+            Some(Socket::Listener { listener, .. }) => self.reactor.add(listener, token, interest),
+            Some(Socket::Control(control)) => self.reactor.add(&*control.stream, token, interest),
+            _ => Ok(()),
+        }
+    }
+
+    /// Closes a socket and forgets it.
+    fn remove_socket(&mut self, key: Key) {
+        match self.sockets.remove(key) {
+            Some(Socket::Control(control)) => self.forget_conn(control.engine, control.conn),
+            Some(Socket::Input(input)) => {
+                input.topic.leave(&input.from);
+                self.forget_conn(input.engine, input.conn);
+            }
+            Some(Socket::Output(output)) => {
+                output.publication.leave(output.conn);
+                self.forget_conn(output.engine, output.conn);
+            }
+            Some(Socket::Listener { .. }) | None => {}
+        }
+    }
+
+    fn forget_conn(&mut self, engine: Key, conn: ConnId) {
+        if let Some(slot) = self.engines.get_mut(engine) {
+            slot.conns.remove(&conn);
+        }
+    }
+
+    /// A connection has ended by itself: its engine is told.
+    fn ended(&mut self, key: Key, why: Option<&str>) {
+        let (engine, conn) = match self.sockets.get(key) {
+            Some(Socket::Control(control)) if control.closing => return self.remove_socket(key),
+            Some(Socket::Control(control)) => (control.engine, control.conn),
+            Some(Socket::Input(input)) => (input.engine, input.conn),
+            Some(Socket::Output(output)) => (output.engine, output.conn),
+            _ => return,
+        };
+        self.remove_socket(key);
+        self.with_engine(engine, |engine, now| engine.verbs().handle_closed(now, conn, why));
+    }
+
+    /// The buffer for one read, made when it is first needed.
+    fn take_scratch(&mut self) -> Vec<u8> {
+        let scratch = std::mem::take(&mut self.scratch);
+        // Fresh zeroed memory takes no pages until it is used, which a resize would.
+        if scratch.is_empty() { vec![0; SCRATCH] } else { scratch }
+    }
+}
+
+fn engine_of(socket: &Socket) -> Key {
+    match socket {
+        Socket::Listener { engine, .. } => *engine,
+        Socket::Control(control) => control.engine,
+        Socket::Input(input) => input.engine,
+        Socket::Output(output) => output.engine,
+    }
+}

@@ -1,0 +1,78 @@
+//! What the environment and the command line say about where a process stands in the ROS graph.
+
+use std::env;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+
+use runnel_core::names::Arguments;
+use runnel_ros1::rpc::Uri;
+
+use crate::error::Error;
+
+/// The master when nothing names one.
+const DEFAULT_MASTER: &str = "http://localhost:11311";
+
+/// Where a process stands in the ROS 1 graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The master.
+    pub(crate) master: Uri,
+    /// The host that is told to others.
+    pub(crate) host: String,
+    /// The address that sockets listen on.
+    pub(crate) bind: IpAddr,
+    /// The namespace of nodes that are given none.
+    pub(crate) namespace: String,
+}
+
+impl Settings {
+    /// Reads the environment; arguments win over it, as in roscpp.
+    pub(crate) fn read(arguments: &Arguments) -> Result<Self, Error> {
+        let master = master_uri(arguments)?;
+        let host = match stated_host(arguments) {
+            Some(host) => host,
+            None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
+            None => own_address(&master).map_or_else(runnel_io::host::name, |address| address.to_string()),
+        };
+        let bind = if is_loopback(&host) { loopback(&host) } else { Ipv4Addr::UNSPECIFIED.into() };
+        let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
+        Ok(Self { master, host, bind, namespace })
+    }
+}
+
+/// The master that arguments or the environment name.
+pub(crate) fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
+    let text = arguments.master.clone().or_else(|| variable("ROS_MASTER_URI"));
+    let text = text.as_deref().unwrap_or(DEFAULT_MASTER);
+    Uri::parse(text)
+        .map_err(|error| Error::Environment { variable: "ROS_MASTER_URI", why: error.to_string() })
+}
+
+/// The host that the user wants told: arguments before variables, names before addresses.
+fn stated_host(arguments: &Arguments) -> Option<String> {
+    let stated = arguments.hostname.clone().or_else(|| arguments.ip.clone());
+    stated.or_else(|| variable("ROS_HOSTNAME")).or_else(|| variable("ROS_IP"))
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn loopback(host: &str) -> IpAddr {
+    let v6 = host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
+    if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() }
+}
+
+/// Our address on the way to the master, which is one that its other nodes can reach as well as it can itself. The
+/// socket sends nothing: connecting a datagram socket only chooses the way.
+fn own_address(master: &Uri) -> Option<IpAddr> {
+    let to = (master.endpoint.host.as_str(), master.endpoint.port);
+    let to: SocketAddr = to.to_socket_addrs().ok()?.find(SocketAddr::is_ipv4)?;
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect(to).ok()?;
+    socket.local_addr().ok().map(|address| address.ip())
+}

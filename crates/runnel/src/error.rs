@@ -1,0 +1,75 @@
+//! What can go wrong in the node API.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use runnel_core::names::{ArgumentError, NameError};
+use runnel_ros1::node::TopicError;
+use runnel_ros1::rpc::CallError;
+
+/// Why an operation of the node API failed.
+#[derive(Debug)]
+pub enum Error {
+    /// The operating system refused: descriptors or memory ran out, an address is in use.
+    Io(io::Error),
+    /// A name is not one that ROS allows.
+    Name(NameError),
+    /// A command-line argument that concerns ROS is malformed.
+    Argument(ArgumentError),
+    /// An environment variable holds what it cannot mean.
+    Environment {
+        /// Its name.
+        variable: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// The node uses the topic with another type already.
+    Topic(TopicError),
+    /// The master refuses the registration.
+    Refused(String),
+    /// A subscriber took no message for so long that publishing would lose one.
+    Blocked {
+        /// The topic.
+        topic: String,
+        /// The slowest subscriber's node.
+        subscriber: String,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// A call to the master or to a node failed.
+    Call(CallError),
+    /// The context is shutting down.
+    ShuttingDown,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Name(error) => error.fmt(f),
+            Self::Argument(error) => error.fmt(f),
+            Self::Environment { variable, why } => write!(f, "environment variable {variable}: {why}"),
+            Self::Topic(error) => error.fmt(f),
+            Self::Refused(why) => write!(f, "the master refuses: {why}"),
+            Self::Blocked { topic, subscriber, waited } => {
+                write!(f, "topic {topic}: subscriber {subscriber} took nothing for {} ms", waited.as_millis())
+            }
+            Self::Call(error) => error.fmt(f),
+            Self::ShuttingDown => f.write_str("the context is shutting down"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+macro_rules! from {
+    ($($variant:ident($error:ty)),*) => {$(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+from!(Io(io::Error), Name(NameError), Argument(ArgumentError), Topic(TopicError), Call(CallError));

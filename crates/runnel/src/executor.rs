@@ -1,0 +1,147 @@
+//! Executors run callbacks: on one thread by default, on several for those who ask.
+
+use std::thread;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::{clock, cpu};
+
+use crate::context::{Context, Shared};
+use crate::error::Error;
+
+/// After callbacks that took this long, everything that arrived meanwhile is taken before the next one runs, so that
+/// a queue keeps the newest messages and not those that the kernel held longest.
+const LONG_CALLBACK: Duration = Duration::from_millis(1);
+
+/// Most turns for that, so that callbacks get their turn however fast peers send.
+const CATCH_UP: usize = 256;
+
+/// Runs the callbacks of a context.
+///
+/// The thread that spins is the thread that waits for messages: nothing is handed over. With several threads one
+/// waits and the others take callbacks; a subscription's or timer's own callback never runs twice at once.
+pub struct Executor {
+    context: Context,
+    threads: usize,
+    cpus: Vec<usize>,
+}
+
+impl Executor {
+    /// An executor of one thread, the one that calls [`Executor::spin`].
+    pub fn new(context: &Context) -> Self {
+        Self { context: context.clone(), threads: 1, cpus: Vec::new() }
+    }
+
+    /// Uses so many threads (at least one).
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Binds the threads to these CPUs, numbered from 0.
+    #[must_use]
+    pub fn cpus(mut self, cpus: &[usize]) -> Self {
+        self.cpus = cpus.to_vec();
+        self
+    }
+
+    /// Runs callbacks until the context shuts down, then unregisters its nodes.
+    ///
+    /// # Errors
+    /// When a CPU cannot be used, or the operating system refuses to wait.
+    pub fn spin(&self) -> Result<(), Error> {
+        let shared = &*self.context.shared;
+        thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..self.threads).map(|_| scope.spawn(|| self.spin_thread(shared))).collect();
+            let mine = self.spin_thread(shared);
+            let theirs = others.into_iter().map(|thread| thread.join().unwrap_or(Ok(())));
+            [mine].into_iter().chain(theirs).collect::<Result<(), Error>>()
+        })?;
+        shared.close();
+        Ok(())
+    }
+
+    fn spin_thread(&self, shared: &Shared) -> Result<(), Error> {
+        if !self.cpus.is_empty() {
+            cpu::bind_thread(&self.cpus)?;
+        }
+        let mut result = Ok(());
+        while self.context.ok() && result.is_ok() {
+            result = step(shared, None).map(drop);
+        }
+        // Threads that wait for callbacks do not see the signal that ended this one.
+        self.context.shutdown();
+        result
+    }
+
+    /// Runs the callbacks that are due now, without waiting.
+    ///
+    /// # Errors
+    /// As [`Executor::spin`].
+    pub fn spin_some(&self) -> Result<(), Error> {
+        let shared = &*self.context.shared;
+        catch_up(shared)?;
+        shared.timers.fire(&shared.ready);
+        let due = shared.ready.len();
+        for _ in 0..due {
+            run_next(shared);
+        }
+        shared.turning.attend();
+        Ok(())
+    }
+
+    /// Waits at most `timeout` for a callback and runs it; false if none became due.
+    ///
+    /// # Errors
+    /// As [`Executor::spin`].
+    pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
+        let until = clock::monotonic() + timeout;
+        let shared = &*self.context.shared;
+        loop {
+            if step(shared, Some(until))? {
+                return Ok(true);
+            }
+            if !self.context.ok() || clock::monotonic() >= until {
+                shared.turning.attend();
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// Runs one callback, or waits for one until `until`; true if one was run.
+fn step(shared: &Shared, until: Option<Instant>) -> Result<bool, Error> {
+    shared.timers.fire(&shared.ready);
+    if run_next(shared) {
+        if shared.turning.since_left() >= LONG_CALLBACK {
+            catch_up(shared)?;
+        }
+        return Ok(true);
+    }
+    let until = shared.next_due(until);
+    if shared.turning.spinner_waits() {
+        shared.ready.follow(until.map(|until| until.since(clock::monotonic())));
+    } else {
+        shared.turning.turn_spinning(until, &shared.ready, shared.polling)?;
+    }
+    Ok(false)
+}
+
+fn run_next(shared: &Shared) -> bool {
+    let Some(due) = shared.ready.pop() else { return false };
+    shared.turning.attend();
+    due.run();
+    true
+}
+
+/// Takes all that has arrived.
+fn catch_up(shared: &Shared) -> Result<(), Error> {
+    for _ in 0..CATCH_UP {
+        if !shared.turning.turn_at_once()? {
+            break;
+        }
+    }
+    Ok(())
+}

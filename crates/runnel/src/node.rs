@@ -1,0 +1,424 @@
+//! Nodes.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use runnel_core::Message;
+use runnel_core::names::{self, Remapping};
+use runnel_core::qos::{History, QoS};
+use runnel_core::schema::Schema;
+use runnel_core::time::Time;
+use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
+use runnel_io::{Listener, clock, host};
+use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
+use runnel_ros1::tcpros::QueueBound;
+
+use crate::context::Context;
+use crate::data::{Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, TopicInput};
+use crate::driver::{Engine, Key};
+use crate::error::Error;
+use crate::publisher::{DynamicPublisher, Publisher};
+use crate::subscription::{RawMessage, Subscription};
+use crate::sync::lock;
+use crate::timer::Timer;
+
+/// How long the master may take to answer a registration before the program goes on without it.
+const REGISTRATION: Duration = Duration::from_secs(10);
+
+/// Bytes that a publisher holds for one slow subscriber at most, whatever the depth.
+const QUEUE_BYTES: usize = 1 << 30;
+
+/// Messages that a publisher which keeps all holds for one slow subscriber before it waits.
+const KEEP_ALL: usize = 1000;
+
+/// A node of the ROS graph. It leaves the graph when its last handle, publisher and subscription is dropped.
+#[derive(Clone)]
+pub struct Node {
+    pub(crate) inner: Arc<NodeInner>,
+}
+
+pub(crate) struct NodeInner {
+    pub(crate) context: Context,
+    key: Key,
+    namespace: String,
+    name: String,
+    full_name: String,
+    remapping: Remapping,
+    publishers: Mutex<HashMap<String, Weak<PublisherEnd>>>,
+}
+
+/// One topic as a node publishes it, shared by all publishers of the user's to it.
+pub(crate) struct PublisherEnd {
+    pub(crate) node: Arc<NodeInner>,
+    pub(crate) publication: Arc<Publication>,
+    pub(crate) topic: String,
+}
+
+/// A topic by name and type, as peers are told of it.
+struct Announced<'a> {
+    topic: String,
+    type_name: &'a str,
+    md5: &'a str,
+    definition: &'a str,
+    has_header: bool,
+}
+
+impl Node {
+    pub(crate) fn new(context: Context, namespace: String, name: &str) -> Result<Self, Error> {
+        let shared = &context.shared;
+        let remapping = shared.arguments.remapping(&namespace, name)?;
+        let full_name = names::resolve(&namespace, name, name)?;
+        let bind = SocketAddr::new(shared.settings.bind, 0);
+        let (rpc, tcpros) = (Listener::bind(bind)?, Listener::bind(bind)?);
+        let config = NodeConfig {
+            name: full_name.clone(),
+            host: shared.settings.host.clone(),
+            rpc_port: rpc.address().port(),
+            tcpros_port: tcpros.address().port(),
+            master: shared.settings.master.clone(),
+            pid: host::pid(),
+            limits: Limits::default(),
+        };
+        let key = {
+            let mut driver = shared.turning.driver();
+            let engine = Engine::Node(Box::new(Ros1Node::new(config)));
+            let key = driver.add_engine(engine, vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)])?;
+            driver.share_locals();
+            key
+        };
+        let publishers = Mutex::default();
+        let name = name.to_owned();
+        Ok(Self {
+            inner: Arc::new(NodeInner { context, key, namespace, name, full_name, remapping, publishers }),
+        })
+    }
+
+    /// The node's name with its namespace, such as `/robot/camera`.
+    pub fn full_name(&self) -> &str {
+        &self.inner.full_name
+    }
+
+    /// The node's name without its namespace.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The node's namespace, such as `/robot` or `/`.
+    pub fn namespace(&self) -> &str {
+        &self.inner.namespace
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// Now, by the wall clock.
+    pub fn now(&self) -> Time {
+        clock::realtime()
+    }
+
+    /// The absolute name that `name` has in this node after remapping.
+    ///
+    /// # Errors
+    /// When it is not a valid name.
+    pub fn resolve(&self, name: &str) -> Result<String, Error> {
+        let resolved = names::resolve(&self.inner.namespace, &self.inner.name, name)?;
+        Ok(self.inner.remapping.remap(&resolved).to_owned())
+    }
+
+    /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`] the topic is latched.
+    ///
+    /// Returns once the master knows, or with a warning if it cannot be reached: it is told as soon as it can be.
+    ///
+    /// # Errors
+    /// When the name is not valid, the node publishes the topic with another type, or the master refuses.
+    pub fn create_publisher<M: Message>(
+        &self,
+        topic: &str,
+        qos: impl Into<QoS>,
+    ) -> Result<Publisher<M>, Error> {
+        let announced = self.announce::<M>(topic)?;
+        let qos = qos.into();
+        Ok(Publisher::new(self.publisher_end(&announced, qos)?, qos))
+    }
+
+    /// Publishes messages of a type that is known only while the program runs.
+    ///
+    /// # Errors
+    /// As [`Node::create_publisher`].
+    pub fn create_dynamic_publisher(
+        &self,
+        topic: &str,
+        schema: &Arc<Schema>,
+        qos: impl Into<QoS>,
+    ) -> Result<DynamicPublisher, Error> {
+        let type_name = schema.def.name.to_string();
+        let announced = Announced {
+            topic: self.resolve(topic)?,
+            type_name: &type_name,
+            md5: &schema.md5,
+            definition: &schema.full_text,
+            has_header: schema.def.has_header(),
+        };
+        let qos = qos.into();
+        Ok(DynamicPublisher::new(self.publisher_end(&announced, qos)?, qos, Arc::clone(schema)))
+    }
+
+    /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
+    /// and otherwise to one whose memory is used again for the next.
+    ///
+    /// # Errors
+    /// When the name is not valid, the node subscribes to the topic with another type, or the master refuses.
+    pub fn create_subscription<M: Message>(
+        &self,
+        topic: &str,
+        qos: impl Into<QoS>,
+        mut callback: impl FnMut(&M) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let announced = self.announce::<M>(topic)?;
+        let mut message = M::default();
+        self.subscribe(&announced, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
+            Delivery::Shared(shared) => {
+                if let Some(message) = shared.downcast_ref() {
+                    callback(message);
+                }
+                Ok(())
+            }
+            Delivery::Bytes { bytes, .. } => {
+                decode_into(&mut message, bytes)?;
+                callback(&message);
+                Ok(())
+            }
+        })
+    }
+
+    /// Subscribes to a topic with a callback that gets a view: text and arrays borrowed from the received bytes.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_view_subscription<M: Message>(
+        &self,
+        topic: &str,
+        qos: impl Into<QoS>,
+        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let announced = self.announce::<M>(topic)?;
+        self.subscribe(&announced, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
+            Delivery::Shared(shared) => {
+                if let Some(message) = shared.downcast_ref::<M>() {
+                    callback(message.view());
+                }
+                Ok(())
+            }
+            Delivery::Bytes { bytes, .. } => {
+                callback(decode_view::<M>(bytes)?);
+                Ok(())
+            }
+        })
+    }
+
+    /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
+    /// publisher says of their type.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_raw_subscription(
+        &self,
+        topic: &str,
+        schema: Option<&Schema>,
+        qos: impl Into<QoS>,
+        mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let type_name = schema.map_or_else(|| "*".to_owned(), |schema| schema.def.name.to_string());
+        let announced = Announced {
+            topic: self.resolve(topic)?,
+            type_name: &type_name,
+            md5: schema.map_or("*", |schema| &schema.md5),
+            definition: "",
+            has_header: false,
+        };
+        self.subscribe(&announced, qos.into(), None, move |delivery| {
+            if let Delivery::Bytes { bytes, from } = delivery {
+                callback(&RawMessage::new(bytes, from));
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `callback` every `period` while the context spins.
+    pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
+        let shared = &self.inner.context.shared;
+        let id = shared.timers.add(period, Box::new(callback));
+        // A thread that waits already must learn of the earlier deadline.
+        shared.ready.wake_all();
+        Timer::new(self.clone(), id)
+    }
+
+    fn announce<M: Message>(&self, topic: &str) -> Result<Announced<'static>, Error> {
+        Ok(Announced {
+            topic: self.resolve(topic)?,
+            type_name: M::TYPE,
+            md5: M::MD5,
+            definition: M::DEFINITION,
+            has_header: M::HAS_HEADER,
+        })
+    }
+
+    /// The end of a topic that the node publishes, made with the first publisher.
+    fn publisher_end(&self, announced: &Announced<'_>, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
+        let inner = &self.inner;
+        let spec = announced.spec(qos.is_latching());
+        let existing = lock(&inner.publishers).get(&announced.topic).and_then(Weak::upgrade);
+        if let Some(end) = existing {
+            inner.with_engine(|node, now| node.advertise(now, spec))??;
+            return Ok(end);
+        }
+        let publication = self.publication(announced, qos);
+        let end = PublisherEnd {
+            node: Arc::clone(inner),
+            publication: Arc::clone(&publication),
+            topic: announced.topic.clone(),
+        };
+        inner.add_publication(publication, spec)?;
+        let end = Arc::new(end);
+        lock(&inner.publishers).insert(announced.topic.clone(), Arc::downgrade(&end));
+        inner.wait_registered(Role::Publisher, &announced.topic)?;
+        Ok(end)
+    }
+
+    fn publication(&self, announced: &Announced<'_>, qos: QoS) -> Arc<Publication> {
+        let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
+        let options = PublicationOptions {
+            bound: QueueBound { messages, bytes: QUEUE_BYTES },
+            latching: qos.is_latching(),
+            has_header: announced.has_header,
+        };
+        let info = LinkInfo {
+            publisher: self.inner.full_name.clone(),
+            type_name: announced.type_name.to_owned(),
+            md5: announced.md5.to_owned(),
+            definition: announced.definition.to_owned(),
+            ..LinkInfo::default()
+        };
+        let reactor = Arc::clone(&self.inner.context.shared.reactor);
+        Arc::new(Publication::new(options, info, reactor))
+    }
+
+    fn subscribe(
+        &self,
+        announced: &Announced<'_>,
+        qos: QoS,
+        takes: Option<TypeId>,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let depth = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
+        let ready = Arc::clone(&self.inner.context.shared.ready);
+        let core = SubscriptionCore::new(&announced.topic, depth, takes, ready, callback);
+        let input = self.inner.add_subscription(&core, announced.spec(false))?;
+        let subscription = Subscription::new(Arc::clone(&self.inner), announced.topic.clone(), core, input);
+        self.inner.wait_registered(Role::Subscriber, &announced.topic)?;
+        Ok(subscription)
+    }
+}
+
+impl Announced<'_> {
+    fn spec(&self, latching: bool) -> TopicSpec {
+        TopicSpec {
+            topic: self.topic.clone(),
+            type_name: self.type_name.to_owned(),
+            md5: self.md5.to_owned(),
+            definition: self.definition.to_owned(),
+            latching,
+        }
+    }
+}
+
+impl NodeInner {
+    fn with_engine<T>(
+        &self,
+        work: impl FnOnce(&mut Ros1Node, runnel_core::time::Instant) -> T,
+    ) -> Result<T, Error> {
+        let mut driver = self.context.shared.turning.driver();
+        let done = driver.with_engine(self.key, |engine, now| engine.as_node().map(|node| work(node, now)));
+        done.flatten().ok_or(Error::ShuttingDown)
+    }
+
+    fn add_publication(&self, publication: Arc<Publication>, spec: TopicSpec) -> Result<(), Error> {
+        let topic = spec.topic.clone();
+        let mut driver = self.context.shared.turning.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.begin(Role::Publisher, &topic);
+        slot.outputs.insert(topic.clone(), publication);
+        drop(driver);
+        self.with_engine(|node, now| node.advertise(now, spec))??;
+        self.context.shared.turning.driver().rejoin_locals(&topic);
+        Ok(())
+    }
+
+    fn add_subscription(
+        &self,
+        core: &Arc<SubscriptionCore>,
+        spec: TopicSpec,
+    ) -> Result<Arc<TopicInput>, Error> {
+        let topic = spec.topic.clone();
+        self.with_engine(|node, now| node.subscribe(now, spec))??;
+        let mut driver = self.context.shared.turning.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        let input = Arc::clone(slot.inputs.entry(topic.clone()).or_default());
+        input.add(Arc::clone(core));
+        driver.rejoin_locals(&topic);
+        Ok(input)
+    }
+
+    /// Waits until the master has answered, or cannot.
+    fn wait_registered(&self, role: Role, topic: &str) -> Result<(), Error> {
+        let (key, wanted) = (self.key, (role, topic.to_owned()));
+        let mut refused = None;
+        self.context.shared.wait(REGISTRATION, |driver| {
+            let Some(slot) = driver.node_slot(key) else { return true };
+            refused = slot.answered.get(&wanted).cloned().flatten();
+            slot.answered.contains_key(&wanted) || slot.unreachable.is_some() || slot.stopped.is_some()
+        })?;
+        refused.map_or(Ok(()), |why| Err(Error::Refused(why)))
+    }
+
+    /// A subscription of the user's is gone: with the last one to a topic, its links go.
+    pub(crate) fn remove_subscription(&self, topic: &str, core: &Arc<SubscriptionCore>) {
+        let mut driver = self.context.shared.turning.driver();
+        driver.leave_publishers_of_this_process(core);
+        let last = driver.node_slot(self.key).is_some_and(|slot| slot.remove_input(topic, core));
+        drop(driver);
+        if last {
+            // The node may be closed already, and then there is nothing to unregister.
+            let _ = self.with_engine(|node, now| node.unsubscribe(now, topic));
+        }
+    }
+}
+
+impl Drop for PublisherEnd {
+    fn drop(&mut self) {
+        let shared = &self.node.context.shared;
+        // What was published just before the end is still to arrive.
+        let _ = shared.wait(Duration::from_secs(1), |_| self.publication.is_flushed());
+        lock(&self.node.publishers).remove(&self.topic);
+        let _ = self.node.with_engine(|node, now| node.unadvertise(now, &self.topic));
+        if let Some(slot) = shared.turning.driver().node_slot(self.node.key) {
+            slot.outputs.remove(&self.topic);
+        }
+    }
+}
+
+impl Drop for NodeInner {
+    fn drop(&mut self) {
+        let shared = &self.context.shared;
+        shared.turning.driver().close_node(self.key);
+        let key = self.key;
+        let _ = shared
+            .wait(Duration::from_secs(1), |driver| driver.node_slot(key).is_none_or(|slot| slot.closed));
+        shared.turning.driver().remove_engine(key);
+    }
+}

@@ -1,0 +1,63 @@
+//! How a spinning thread waits for messages.
+
+use std::io;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use crate::data::ReadyQueue;
+use crate::driver::Driver;
+
+/// How a spinning thread waits for messages: less latency for more CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PollingPolicy {
+    /// Sleep until something arrives. Costs nothing while idle.
+    #[default]
+    Block,
+    /// Look again and again for this long before sleeping.
+    LookFirst(Duration),
+    /// Never sleep. Takes a whole CPU.
+    Spin,
+    /// Sleep for this long between looks, so that messages are taken in groups.
+    Period(Duration),
+}
+
+impl PollingPolicy {
+    /// One turn of the driver. Does not sleep if a callback is due.
+    pub(crate) fn turn(
+        self,
+        driver: &mut Driver,
+        until: Option<Instant>,
+        ready: &ReadyQueue,
+    ) -> io::Result<bool> {
+        let now = Instant::default();
+        match self {
+            Self::Block => driver.turn(if ready.sleep_if_empty() { until } else { Some(now) }),
+            Self::Spin => driver.turn(Some(now)),
+            Self::LookFirst(span) => look_first(span, driver, until, ready),
+            Self::Period(period) => {
+                let next = clock::monotonic() + period;
+                std::thread::sleep(until.map_or(next, |until| until.min(next)).since(clock::monotonic()));
+                driver.turn(Some(now))
+            }
+        }
+    }
+}
+
+fn look_first(
+    span: Duration,
+    driver: &mut Driver,
+    until: Option<Instant>,
+    ready: &ReadyQueue,
+) -> io::Result<bool> {
+    let start = clock::monotonic();
+    let look = until.map_or(start + span, |until| until.min(start + span));
+    while clock::monotonic() < look {
+        driver.turn(Some(Instant::default()))?;
+        if ready.is_due() {
+            return Ok(true);
+        }
+    }
+    driver.turn(if ready.sleep_if_empty() { until } else { Some(Instant::default()) })
+}

@@ -1,0 +1,94 @@
+//! Subscriptions.
+
+use std::sync::Arc;
+
+use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
+use crate::node::NodeInner;
+
+/// A subscription to a topic. It ends when it is dropped.
+pub struct Subscription {
+    node: Arc<NodeInner>,
+    topic: String,
+    core: Arc<SubscriptionCore>,
+    input: Arc<TopicInput>,
+}
+
+impl Subscription {
+    pub(crate) fn new(
+        node: Arc<NodeInner>,
+        topic: String,
+        core: Arc<SubscriptionCore>,
+        input: Arc<TopicInput>,
+    ) -> Self {
+        Self { node, topic, core, input }
+    }
+
+    /// The topic's absolute name.
+    pub fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    /// Publishers of other processes that are connected.
+    pub fn publisher_count(&self) -> usize {
+        self.input.link_count()
+    }
+
+    /// Messages that arrived, those dropped included.
+    pub fn received(&self) -> u64 {
+        self.core.received()
+    }
+
+    /// Messages that arrived and could not be read; they are logged with their publisher and field.
+    pub fn malformed(&self) -> u64 {
+        self.core.malformed()
+    }
+
+    /// Messages that were dropped because the callback was slower than the publishers.
+    pub fn dropped(&self) -> u64 {
+        self.core.dropped()
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.node.remove_subscription(&self.topic, &self.core);
+    }
+}
+
+/// A message as its bytes, with what its publisher says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct RawMessage<'a> {
+    bytes: &'a [u8],
+    from: &'a LinkInfo,
+}
+
+impl<'a> RawMessage<'a> {
+    pub(crate) fn new(bytes: &'a [u8], from: &'a LinkInfo) -> Self {
+        Self { bytes, from }
+    }
+
+    /// The serialized message.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The publisher's node.
+    pub fn publisher(&self) -> &'a str {
+        &self.from.publisher
+    }
+
+    /// The message type, such as `std_msgs/String`.
+    pub fn type_name(&self) -> &'a str {
+        &self.from.type_name
+    }
+
+    /// MD5 sum of the message type.
+    pub fn md5(&self) -> &'a str {
+        &self.from.md5
+    }
+
+    /// Definition of the message type with all it depends on; empty if the publisher does not tell.
+    pub fn definition(&self) -> &'a str {
+        &self.from.definition
+    }
+}

@@ -1,0 +1,8 @@
+//! Locks that stay usable after a callback of the user's has panicked.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks `mutex`. A panic elsewhere leaves what it holds valid: no invariant of ours spans a call to user code.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,90 @@
+//! Timers of the user's, fired by whoever spins.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use crate::data::{ReadyQueue, Runnable};
+use crate::sync::lock;
+
+/// All timers of a context, by when they fire next.
+#[derive(Default)]
+pub(crate) struct Timers {
+    due: Mutex<BTreeMap<(Instant, u64), Arc<TimerCore>>>,
+    next_id: AtomicU64,
+}
+
+/// One timer.
+pub(crate) struct TimerCore {
+    period: Duration,
+    callback: Mutex<Box<dyn FnMut() + Send>>,
+    /// It stands in the ready queue.
+    scheduled: AtomicBool,
+    /// Removed since it was scheduled.
+    cancelled: AtomicBool,
+}
+
+impl Timers {
+    /// Adds a timer that fires first after one period, and gives the number by which it is removed.
+    pub(crate) fn add(&self, period: Duration, callback: Box<dyn FnMut() + Send>) -> u64 {
+        let (scheduled, cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
+        let timer = Arc::new(TimerCore { period, callback: Mutex::new(callback), scheduled, cancelled });
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        lock(&self.due).insert((clock::monotonic() + period, id), timer);
+        id
+    }
+
+    /// Removes a timer and all that its callback holds.
+    pub(crate) fn remove(&self, id: u64) {
+        let mut due = lock(&self.due);
+        let key = due.keys().find(|(_, other)| *other == id).copied();
+        let timer = key.and_then(|key| due.remove(&key));
+        // What the callback holds may be a publisher, whose end must not happen under this lock.
+        drop(due);
+        if let Some(timer) = timer {
+            timer.cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// When the next timer fires.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        lock(&self.due).first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Makes the callbacks of all timers that are due ready. One that was missed more than once fires once.
+    pub(crate) fn fire(&self, ready: &ReadyQueue) {
+        let mut due = lock(&self.due);
+        if due.is_empty() {
+            return;
+        }
+        let now = clock::monotonic();
+        while let Some(entry) = due.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((at, id), timer) = entry.remove_entry();
+            if !timer.scheduled.swap(true, Ordering::SeqCst) {
+                ready.push(Arc::clone(&timer) as Arc<dyn Runnable>);
+            }
+            let regular = at + timer.period;
+            let next = if regular > now { regular } else { now + timer.period };
+            due.insert((next, id), timer);
+        }
+    }
+}
+
+impl Runnable for TimerCore {
+    fn run(&self) {
+        self.scheduled.store(false, Ordering::SeqCst);
+        let mut callback = match self.callback.try_lock() {
+            Ok(callback) => callback,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // It runs further down on this thread's stack, or on another thread.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if !self.cancelled.load(Ordering::Relaxed) {
+            callback();
+        }
+    }
+}

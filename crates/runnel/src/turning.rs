@@ -1,0 +1,247 @@
+//! Who turns the driver, and who waits.
+//!
+//! Any thread may turn it. One that needs it for itself takes it over from a thread that only waits in it; a thread
+//! that merely passes time (a rate, the keeper) does not fight for it. The keeper is a thread that turns the driver
+//! when nobody else has for 50 ms; it ends when others have turned it for a second, so that an idle node has one
+//! thread.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::{Waker, clock};
+
+use crate::data::ReadyQueue;
+use crate::driver::Driver;
+use crate::polling::PollingPolicy;
+use crate::sync::lock;
+
+/// How long the driver may go unattended.
+const UNATTENDED: Duration = Duration::from_millis(50);
+
+/// How long others must turn the driver without leaving it before the keeper ends.
+const KEEPER_LEISURE: Duration = Duration::from_secs(1);
+
+/// How long a thread waits before it looks again, while another turns the driver.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// Stack of the keeper, in bytes: it runs engines, never user code.
+const KEEPER_STACK: usize = 256 * 1024;
+
+/// Who waits in the reactor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Waiting {
+    Nobody,
+    /// A thread that also runs callbacks.
+    Spinner,
+    /// A thread that waits for something of its own.
+    Other,
+    /// The keeper, which anybody may replace.
+    Keeper,
+}
+
+/// The driver behind its lock.
+pub(crate) struct Turning {
+    driver: Mutex<Driver>,
+    /// Held by a thread that wants the driver, so that the one that has it lets go.
+    gate: Mutex<()>,
+    wanting: AtomicUsize,
+    waiting: AtomicU8,
+    /// When the driver was last left by others than the keeper, in nanoseconds of the monotonic clock.
+    left: AtomicU64,
+    keeper_runs: AtomicBool,
+    ended: AtomicBool,
+    waker: Waker,
+}
+
+impl Turning {
+    pub(crate) fn new(driver: Driver, waker: Waker) -> Self {
+        Self {
+            driver: Mutex::new(driver),
+            gate: Mutex::new(()),
+            wanting: AtomicUsize::new(0),
+            waiting: AtomicU8::new(Waiting::Nobody as u8),
+            left: AtomicU64::new(clock::monotonic().0),
+            keeper_runs: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            waker,
+        }
+    }
+
+    /// The driver, for a moment. A thread that waits in it is woken and lets go.
+    pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
+        match self.driver.try_lock() {
+            Ok(driver) => return driver,
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        self.wanting.fetch_add(1, Ordering::SeqCst);
+        let gate = lock(&self.gate);
+        self.waker.wake();
+        let driver = lock(&self.driver);
+        self.wanting.fetch_sub(1, Ordering::SeqCst);
+        drop(gate);
+        driver
+    }
+
+    /// Steps back for threads that want the driver.
+    fn give_way(&self) {
+        if self.wanting.load(Ordering::SeqCst) > 0 {
+            drop(lock(&self.gate));
+        }
+    }
+
+    /// True if a thread that also runs callbacks waits in the driver.
+    pub(crate) fn spinner_waits(&self) -> bool {
+        self.waits(Waiting::Spinner)
+    }
+
+    fn waits(&self, who: Waiting) -> bool {
+        self.waiting.load(Ordering::SeqCst) == who as u8
+    }
+
+    /// Turns the driver once as the thread that runs callbacks. Does not wait if one is due.
+    pub(crate) fn turn_spinning(
+        &self,
+        until: Option<Instant>,
+        ready: &ReadyQueue,
+        policy: PollingPolicy,
+    ) -> io::Result<bool> {
+        self.give_way();
+        let mut driver = self.driver();
+        self.waiting.store(Waiting::Spinner as u8, Ordering::SeqCst);
+        let turned = policy.turn(&mut driver, until, ready);
+        ready.awake();
+        self.left.store(clock::monotonic().0, Ordering::SeqCst);
+        self.leave(driver);
+        turned
+    }
+
+    /// Turns the driver once without waiting.
+    pub(crate) fn turn_at_once(&self) -> io::Result<bool> {
+        self.turn_as(Waiting::Other, self.driver(), Some(Instant::default()))
+    }
+
+    /// How long ago the driver was last left by others than the keeper.
+    pub(crate) fn since_left(&self) -> Duration {
+        clock::monotonic().since(Instant(self.left.load(Ordering::SeqCst)))
+    }
+
+    /// Turns the driver once for a thread that waits for something without running callbacks. `until` bounds it; if
+    /// another thread turns the driver already, waits for that one to let go or for a slice of time.
+    pub(crate) fn turn_waiting(&self, until: Instant) -> io::Result<()> {
+        self.give_way();
+        if self.waits(Waiting::Spinner) || self.waits(Waiting::Other) {
+            thread::sleep(until.since(clock::monotonic()).min(SLICE));
+            return Ok(());
+        }
+        self.turn_as(Waiting::Other, self.driver(), Some(until)).map(drop)
+    }
+
+    /// Passes time until `until` or `stop`, and turns the driver meanwhile if nobody else does.
+    pub(crate) fn pass_time(&self, until: Instant, stop: &AtomicBool) -> io::Result<()> {
+        while !stop.load(Ordering::SeqCst) {
+            let left = until.since(clock::monotonic());
+            if left.is_zero() {
+                break;
+            }
+            if self.waits(Waiting::Spinner) || self.waits(Waiting::Other) {
+                thread::sleep(left.min(UNATTENDED));
+            } else {
+                self.give_way();
+                self.turn_as(Waiting::Other, self.driver(), Some(until))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn turn_as(
+        &self,
+        who: Waiting,
+        mut driver: MutexGuard<'_, Driver>,
+        until: Option<Instant>,
+    ) -> io::Result<bool> {
+        self.waiting.store(who as u8, Ordering::SeqCst);
+        let turned = driver.turn(until);
+        // The keeper stays until others turn the driver again: it does not count as one of them.
+        if who != Waiting::Keeper {
+            self.left.store(clock::monotonic().0, Ordering::SeqCst);
+        }
+        self.leave(driver);
+        turned
+    }
+
+    fn leave(&self, driver: MutexGuard<'_, Driver>) {
+        self.waiting.store(Waiting::Nobody as u8, Ordering::SeqCst);
+        drop(driver);
+    }
+
+    /// The caller is about to run user code, or to return to it: somebody must look after the driver meanwhile.
+    pub(crate) fn attend(self: &Arc<Self>) {
+        if self.keeper_runs.load(Ordering::SeqCst) || self.keeper_runs.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.left.store(clock::monotonic().0, Ordering::SeqCst);
+        let myself = Arc::clone(self);
+        let builder = thread::Builder::new().name("runnel-keeper".into()).stack_size(KEEPER_STACK);
+        if let Err(error) = builder.spawn(move || myself.keep()) {
+            self.keeper_runs.store(false, Ordering::SeqCst);
+            log::error!("no thread can be started to answer peers during callbacks: {error}");
+        }
+    }
+
+    /// The keeper's life.
+    fn keep(&self) {
+        loop {
+            self.keep_until_leisure();
+            self.keeper_runs.store(false, Ordering::SeqCst);
+            // Whoever left the driver just now saw a keeper that was about to go.
+            let attended = !self.waits(Waiting::Nobody);
+            if attended || self.has_ended() || self.keeper_runs.swap(true, Ordering::SeqCst) {
+                return;
+            }
+        }
+    }
+
+    fn keep_until_leisure(&self) {
+        let mut kept = clock::monotonic();
+        while !self.has_ended() {
+            match (self.waits(Waiting::Nobody), self.since_left()) {
+                (true, gone) if gone >= UNATTENDED => {
+                    self.turn_as_keeper();
+                    kept = clock::monotonic();
+                }
+                (true, gone) => thread::park_timeout(UNATTENDED - gone),
+                (false, inside) if inside.min(clock::monotonic().since(kept)) >= KEEPER_LEISURE => return,
+                (false, _) => thread::park_timeout(UNATTENDED),
+            }
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    fn turn_as_keeper(&self) {
+        self.give_way();
+        match self.driver.try_lock() {
+            Ok(driver) => {
+                if let Err(error) = self.turn_as(Waiting::Keeper, driver, None) {
+                    log::error!("waiting for peers failed: {error}");
+                }
+            }
+            // Somebody has it for a moment.
+            Err(_) => thread::park_timeout(SLICE),
+        }
+    }
+
+    /// The context is over: the keeper ends.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.waker.wake();
+    }
+}

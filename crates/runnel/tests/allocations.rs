@@ -1,0 +1,179 @@
+//! Publishing, and receiving with a callback, allocate nothing per message once buffers have grown to their sizes.
+//!
+//! Two contexts of one process are joined over TCP, as two processes are. The counter is that of the whole process:
+//! the driver, the keeper thread and the master in the background count as well. The master asks nodes now and then
+//! whether they live, and that allocates: so messages are counted in groups, and most groups must do without.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use runnel::core::Message;
+use runnel::io::clock;
+use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
+use runnel::{Context, ContextOptions, Node, Publisher, Subscription};
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator, counted.
+struct Counted;
+
+// SAFETY: every call goes to the system's allocator with the arguments that came; counting does not allocate.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps to the contract of this function, which is that of the one called.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+/// Messages until buffers have their sizes.
+const WARM_UP: u64 = 300;
+
+/// Groups of messages that are counted by themselves, and messages of each.
+const GROUPS: usize = 40;
+const GROUP: u64 = 50;
+
+/// Longer than anything here takes; only a failure waits for it.
+const LONG: Duration = Duration::from_secs(30);
+
+fn context(master: &str) -> Context {
+    let arguments = vec![format!("__master:={master}")];
+    Context::with_options(ContextOptions { arguments, signals: false, ..ContextOptions::default() }).unwrap()
+}
+
+/// A master, a node that publishes, and another context's node that subscribes and spins on a thread of its own.
+struct Graph {
+    _master: Context,
+    talker: Node,
+    listener: Node,
+}
+
+impl Graph {
+    fn new() -> Self {
+        let master = context("http://127.0.0.1:1/");
+        let uri = master.start_master((Ipv4Addr::LOCALHOST, 0).into(), None).unwrap().to_string();
+        let node = |name| context(&uri).create_node(name).unwrap();
+        Self { talker: node("talker"), listener: node("listener"), _master: master }
+    }
+
+    /// Publishes one message after the other, each when `received` has counted the one before; gives the allocations
+    /// that were made in each group of messages once the first were over.
+    fn allocations<M: Message>(
+        &self,
+        message: &M,
+        received: &AtomicU64,
+        publisher: &Publisher<M>,
+    ) -> Vec<u64> {
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        let publish = |count: u64| {
+            for _ in 0..count {
+                let arrived = received.load(Ordering::SeqCst);
+                publisher.publish(message).unwrap();
+                wait_for(received, arrived + 1);
+            }
+        };
+        publish(WARM_UP);
+        let mut counts = Vec::with_capacity(GROUPS);
+        for _ in 0..GROUPS {
+            let before = ALLOCATIONS.load(Ordering::SeqCst);
+            publish(GROUP);
+            counts.push(ALLOCATIONS.load(Ordering::SeqCst) - before);
+        }
+        counts
+    }
+
+    /// Runs `work` while the listener's context spins.
+    fn spinning<T>(&self, work: impl FnOnce() -> T) -> T {
+        let context = self.listener.context();
+        thread::scope(|scope| {
+            let spinning = scope.spawn(|| context.spin());
+            let done = work();
+            context.shutdown();
+            spinning.join().unwrap().unwrap();
+            done
+        })
+    }
+}
+
+fn wait_for(counter: &AtomicU64, count: u64) {
+    let deadline = clock::monotonic() + LONG;
+    while counter.load(Ordering::SeqCst) < count {
+        assert!(clock::monotonic() < deadline, "message {count} did not arrive");
+        thread::yield_now();
+    }
+}
+
+/// The allocations for messages like this one, to a subscription that `subscribe` makes.
+fn allocations<M: Message>(
+    message: &M,
+    subscribe: impl FnOnce(&Node, Arc<AtomicU64>) -> Subscription,
+) -> Vec<u64> {
+    let graph = Graph::new();
+    let publisher = graph.talker.create_publisher::<M>("topic", 10).unwrap();
+    let received = Arc::new(AtomicU64::new(0));
+    let _subscription = subscribe(&graph.listener, Arc::clone(&received));
+    graph.spinning(|| graph.allocations(message, &received, &publisher))
+}
+
+/// To an ordinary subscription: a message whose memory is used again.
+fn owned<M: Message>(message: &M) -> Vec<u64> {
+    let expected = message.clone();
+    allocations(message, |node, received| {
+        let callback = move |message: &M| {
+            assert!(*message == expected);
+            received.fetch_add(1, Ordering::SeqCst);
+        };
+        node.create_subscription("topic", 10, callback).unwrap()
+    })
+}
+
+/// To a subscription that borrows.
+fn viewed(message: &UInt8MultiArray) -> Vec<u64> {
+    let length = message.data.len();
+    allocations(message, |node, received| {
+        let callback = move |view: UInt8MultiArrayView<'_>| {
+            assert_eq!(view.data.len(), length);
+            received.fetch_add(1, Ordering::SeqCst);
+        };
+        node.create_view_subscription::<UInt8MultiArray>("topic", 10, callback).unwrap()
+    })
+}
+
+fn bytes(length: usize) -> UInt8MultiArray {
+    UInt8MultiArray { data: vec![7; length], ..UInt8MultiArray::default() }
+}
+
+/// One test for all, since the counter is that of the process.
+#[test]
+fn messages_cost_no_allocations_in_the_steady_state() {
+    let counts = [
+        ("text", owned(&Text { data: "hello".into() })),
+        ("10 B", owned(&bytes(10))),
+        ("60 kB", owned(&bytes(60_000))),
+        ("1 MB", owned(&bytes(1_000_000))),
+        ("10 B viewed", viewed(&bytes(10))),
+        ("1 MB viewed", viewed(&bytes(1_000_000))),
+    ];
+    for (what, counts) in counts {
+        let free = counts.iter().filter(|count| **count == 0).count();
+        assert!(free > GROUPS * 3 / 4, "{what}: allocations for each {GROUP} messages: {counts:?}");
+    }
+}

@@ -1,0 +1,83 @@
+//! A publisher whose slave API is sound and whose messages are what the test sends.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::http::{RequestParser, RequestStep, response};
+use runnel::ros1::xmlrpc::{Value, encode_response};
+
+use super::common::{Graph, LONG};
+use super::raw::read_frame;
+
+/// It answers every call as if it were `requestTopic`, on a thread of its own.
+pub struct FakePublisher {
+    messages: TcpListener,
+    api: std::net::SocketAddr,
+    ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FakePublisher {
+    /// Registers as a publisher of a `std_msgs/String` topic.
+    pub fn new(graph: &Graph, name: &str, topic: &str) -> Self {
+        let [api, messages] = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).unwrap());
+        let address = api.local_addr().unwrap();
+        let ending = Arc::new(AtomicBool::new(false));
+        let (ended, port) = (Arc::clone(&ending), messages.local_addr().unwrap().port());
+        let thread = std::thread::spawn(move || {
+            while let Ok((stream, _)) = api.accept()
+                && !ended.load(Ordering::SeqCst)
+            {
+                answer(stream, port);
+            }
+        });
+        let uri = format!("http://{address}/");
+        let params = [name, topic, "std_msgs/String", &uri].map(Value::from);
+        graph.ask("registerPublisher", &params);
+        Self { messages, api: address, ending, thread: Some(thread) }
+    }
+
+    /// Takes the next subscriber, whose header has come.
+    pub fn accept(&self) -> TcpStream {
+        let (mut stream, _) = self.messages.accept().unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        read_frame(&mut stream).unwrap();
+        stream
+    }
+
+    /// Takes the next subscriber and answers its header, naming itself `name`, with what follows.
+    pub fn accept_and_send(&self, name: &str, md5: &str, then: &[u8]) -> TcpStream {
+        let mut stream = self.accept();
+        let fields = [("callerid", name), ("md5sum", md5), ("type", "std_msgs/String")];
+        stream.write_all(&[&ConnectionHeader::new(fields).emit(), then].concat()).unwrap();
+        stream
+    }
+}
+
+impl Drop for FakePublisher {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::SeqCst);
+        // The thread waits for somebody to connect.
+        let _ = TcpStream::connect(self.api);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Answers the first call of a connection; one that ends before is nobody's.
+fn answer(mut stream: TcpStream, port: u16) {
+    let (mut parser, mut buffer) = (RequestParser::new(1 << 20), [0; 4096]);
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        parser.push(&buffer[..count]);
+        if let Ok(RequestStep::Whole(_)) = parser.step() {
+            let address = vec!["TCPROS".into(), "127.0.0.1".into(), i32::from(port).into()];
+            let reply = Value::Array(vec![1.into(), "".into(), address.into()]);
+            let _ = stream.write_all(&response(&encode_response(&Ok(reply)).unwrap(), false));
+            return;
+        }
+    }
+}

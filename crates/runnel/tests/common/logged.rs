@@ -1,0 +1,36 @@
+//! What Runnel logs, kept for tests to look at.
+
+use std::sync::Mutex;
+
+use super::common::wait_until;
+
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Kept;
+
+impl log::Log for Kept {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        LINES.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
+    }
+    fn flush(&self) {}
+}
+
+/// Keeps what is logged from now on.
+pub fn keep_log() {
+    // Another test of this process may have done it already.
+    let _ = log::set_logger(&Kept);
+    log::set_max_level(log::LevelFilter::Info);
+}
+
+/// True if a line was logged that has all these words.
+pub fn is_logged(words: &[&str]) -> bool {
+    LINES.lock().unwrap().iter().any(|line| words.iter().all(|word| line.contains(word)))
+}
+
+/// Waits until a line is logged that has all these words.
+pub fn wait_logged(words: &[&str]) {
+    wait_until(&format!("a line logged with {words:?}"), || is_logged(words));
+}

@@ -1,0 +1,67 @@
+//! What the tests of the node API share: contexts with a master of their own, and waiting with a deadline.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use runnel::io::clock;
+use runnel::{Context, ContextOptions};
+
+/// Longer than anything here takes; only a failure waits for it.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// A master of its own and contexts that use it.
+pub struct Graph {
+    master: Context,
+    uri: String,
+}
+
+impl Graph {
+    /// Starts a master on a free port.
+    pub fn new() -> Self {
+        let master = context(&[]);
+        let uri = master.start_master((Ipv4Addr::LOCALHOST, 0).into(), None).unwrap().to_string();
+        Self { master, uri }
+    }
+
+    /// A context that uses the master; with a second one, messages go through sockets.
+    pub fn context(&self) -> Context {
+        self.context_with(&[])
+    }
+
+    /// A context with more arguments.
+    pub fn context_with(&self, arguments: &[&str]) -> Context {
+        let master = format!("__master:={}", self.uri);
+        let all: Vec<&str> = [master.as_str()].into_iter().chain(arguments.iter().copied()).collect();
+        context(&all)
+    }
+
+    /// The value of an answer of the master.
+    pub fn ask(&self, method: &str, params: &[runnel::ros1::xmlrpc::Value]) -> runnel::ros1::xmlrpc::Value {
+        let uri = runnel::ros1::rpc::Uri::parse(&self.uri).unwrap();
+        let answer = self.master.call(&uri, method, params, LONG).unwrap();
+        answer.as_array().unwrap()[2].clone()
+    }
+}
+
+fn context(arguments: &[&str]) -> Context {
+    let arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
+    Context::with_options(ContextOptions { arguments, signals: false, ..ContextOptions::default() }).unwrap()
+}
+
+/// Spins until `done`; panics with `what` if it takes too long.
+pub fn spin_until(context: &Context, what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = clock::monotonic() + LONG;
+    while !done() {
+        assert!(clock::monotonic() < deadline, "still not: {what}");
+        context.spin_once(Duration::from_millis(10)).unwrap();
+    }
+}
+
+/// Waits until `done` without spinning; panics with `what` if it takes too long.
+pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = clock::monotonic() + LONG;
+    while !done() {
+        assert!(clock::monotonic() < deadline, "still not: {what}");
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,189 @@
+//! Nodes coming, going and being replaced; timers, rates, executors.
+
+mod common;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{Graph, LONG, spin_until, wait_until};
+use runnel::io::clock;
+use runnel::msgs::std_msgs::String as Text;
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Executor, Rate};
+
+fn publishers(graph: &Graph) -> Vec<String> {
+    let state = graph.ask("getSystemState", &["/test".into()]);
+    let publishers = state.as_array().unwrap()[0].as_array().unwrap().to_vec();
+    let nodes = publishers.iter().flat_map(|row| row.as_array().unwrap()[1].as_array().unwrap().to_vec());
+    nodes.map(|node| node.as_str().unwrap().to_owned()).collect()
+}
+
+fn count_up(counter: &AtomicUsize) {
+    counter.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn a_node_that_is_dropped_leaves_the_graph() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("talker").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    assert_eq!(publishers(&graph), ["/talker"]);
+    drop(node);
+    assert_eq!(publishers(&graph), ["/talker"], "the publisher keeps its node");
+    drop(publisher);
+    assert_eq!(publishers(&graph), [""; 0]);
+}
+
+#[test]
+fn the_newer_of_two_nodes_of_one_name_wins() {
+    let graph = Graph::new();
+    let (old, new) = (graph.context(), graph.context());
+    let _old = old.create_node("same").unwrap().create_publisher::<Text>("old", 10).unwrap();
+    let _new = new.create_node("same").unwrap().create_publisher::<Text>("new", 10).unwrap();
+    // The master tells the old one, whose keeper hears it.
+    wait_until("the old context ended", || !old.ok());
+    assert!(new.ok());
+    assert!(old.spin().is_ok());
+    let state = graph.ask("getPublishedTopics", &["/test".into(), "".into()]);
+    assert_eq!(state, Value::Array(vec![Value::Array(vec!["/new".into(), "std_msgs/String".into()])]));
+}
+
+#[test]
+fn a_node_can_be_told_to_stop() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("victim").unwrap();
+    let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let ended = Arc::new(AtomicBool::new(false));
+    let note = Arc::clone(&ended);
+    context.on_shutdown(move || note.store(true, Ordering::SeqCst));
+    let uri = graph.ask("lookupNode", &["/test".into(), "/victim".into()]);
+    let uri = runnel::ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
+    let caller = graph.context();
+    caller.call(&uri, "shutdown", &["/test".into(), "enough".into()], LONG).unwrap();
+    context.spin().unwrap();
+    assert!(ended.load(Ordering::SeqCst));
+    assert_eq!(publishers(&graph), [""; 0]);
+}
+
+#[test]
+fn timers_fire_until_they_are_dropped() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("timed").unwrap();
+    let ticks = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ticks);
+    let timer = node.create_timer(Duration::from_millis(2), move || count_up(&count));
+    spin_until(&context, "five ticks", || ticks.load(Ordering::SeqCst) >= 5);
+    drop(timer);
+    let so_far = ticks.load(Ordering::SeqCst);
+    context.spin_once(Duration::from_millis(20)).unwrap();
+    assert_eq!(ticks.load(Ordering::SeqCst), so_far);
+}
+
+#[test]
+fn a_timer_that_is_dropped_lets_go_of_what_its_callback_holds() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("timed").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let timer =
+        node.create_timer(Duration::from_secs(1000), move || drop(publisher.publish(Text::default())));
+    assert_eq!(publishers(&graph), ["/timed"]);
+    drop(timer);
+    assert_eq!(publishers(&graph), [""; 0]);
+}
+
+#[test]
+fn a_rate_is_not_faster_than_asked() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let mut rate = Rate::new(&context, 500.0);
+    let start = clock::monotonic();
+    (0..10).for_each(|_| rate.sleep().unwrap());
+    assert!(clock::monotonic().since(start) >= Duration::from_millis(20));
+}
+
+#[test]
+fn a_rate_ends_early_when_the_context_does() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let mut rate = Rate::new(&context, 0.001);
+    let other = context.clone();
+    let thread = std::thread::spawn(move || other.shutdown());
+    rate.sleep().unwrap();
+    thread.join().unwrap();
+    assert!(!context.ok());
+}
+
+#[test]
+fn several_threads_run_callbacks_side_by_side_but_none_twice_at_once() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("many").unwrap();
+    let publishers: Vec<_> =
+        ["a", "b"].iter().map(|topic| node.create_publisher::<Text>(topic, 100).unwrap()).collect();
+    let inside = Arc::new(AtomicUsize::new(0));
+    let threads = Arc::new(Mutex::new(HashSet::new()));
+    let subscriptions: Vec<_> = ["a", "b"]
+        .iter()
+        .map(|topic| {
+            let (inside, threads) = (Arc::clone(&inside), Arc::clone(&threads));
+            let own = AtomicBool::new(false);
+            node.create_subscription(topic, 100, move |_: &Text| {
+                assert!(!own.swap(true, Ordering::SeqCst), "one callback runs twice at once");
+                inside.fetch_add(1, Ordering::SeqCst);
+                threads.lock().unwrap().insert(std::thread::current().id());
+                // Neither ends before the other has begun: only two threads get past this.
+                wait_until("both callbacks inside", || inside.load(Ordering::SeqCst) >= 2);
+                own.store(false, Ordering::SeqCst);
+            })
+            .unwrap()
+        })
+        .collect();
+    publishers.iter().for_each(|publisher| assert!(publisher.wait_for_subscribers(1, LONG).unwrap()));
+    let spinning = context.clone();
+    let spinner = std::thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    publishers.iter().for_each(|publisher| publisher.publish(Text::default()).unwrap());
+    wait_until("both callbacks done", || threads.lock().unwrap().len() == 2);
+    context.shutdown();
+    spinner.join().unwrap();
+    drop(subscriptions);
+}
+
+#[test]
+fn all_threads_of_an_executor_end_with_the_context() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let _node = context.create_node("many").unwrap();
+    let spinning = context.clone();
+    let spinner = std::thread::spawn(move || Executor::new(&spinning).threads(4).spin().unwrap());
+    let node = context.create_node("other").unwrap();
+    let asked = Arc::new(AtomicBool::new(false));
+    let ask = (Arc::clone(&asked), context.clone());
+    // The shutdown comes from a callback, on whichever thread runs it.
+    let _timer = node.create_timer(Duration::from_millis(1), move || {
+        ask.0.store(true, Ordering::SeqCst);
+        ask.1.shutdown();
+    });
+    spinner.join().unwrap();
+    assert!(asked.load(Ordering::SeqCst));
+}
+
+#[test]
+fn a_master_that_comes_later_is_told_everything() {
+    let graph = Graph::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let early = graph.context_with(&[&format!("__master:=http://127.0.0.1:{port}/")]);
+    let node = early.create_node("early").unwrap();
+    let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let late = graph.context();
+    let uri = late.start_master(([127, 0, 0, 1], port).into(), None).unwrap();
+    wait_until("the early node is registered", || {
+        let answer = late.call(&uri, "lookupNode", &["/test".into(), "/early".into()], LONG).unwrap();
+        answer.as_array().unwrap()[0].as_int() == Some(1)
+    });
+}

@@ -1,0 +1,46 @@
+//! Messages as peers send them: owned types, views and dynamic values take and refuse the same bytes, and write what
+//! they read. The first byte chooses the type.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::message::Message;
+use runnel_core::schema::Schema;
+use runnel_core::wire;
+use runnel_msgs::{
+    diagnostic_msgs, geometry_msgs, nav_msgs, rosgraph_msgs, sensor_msgs, std_msgs, visualization_msgs,
+};
+
+fn read<M: Message>(schema: &Arc<Schema>, bytes: &[u8]) {
+    assert_eq!(schema.md5, M::MD5);
+    let owned = wire::decode::<M>(bytes);
+    let view = wire::decode_view::<M>(bytes);
+    let dynamic = DynamicMessage::decode(schema, bytes);
+    assert_eq!(view.is_ok(), owned.is_ok(), "owned: {:?}", owned.err());
+    let Ok(owned) = owned else {
+        assert!(dynamic.is_err(), "only the dynamic value can be read");
+        return;
+    };
+    let written = wire::encode(&owned);
+    assert_eq!(written.len(), bytes.len());
+    assert_eq!(wire::encode(&wire::decode::<M>(&written).expect("what was written can be read")), written);
+    assert_eq!(dynamic.expect("the dynamic value can be read too").to_bytes(), written);
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = data.split_first() else { return };
+    let schema = runnel_fuzz::schema(*choice);
+    match choice % 9 {
+        0 => read::<std_msgs::String>(schema, bytes),
+        1 => read::<std_msgs::UInt8MultiArray>(schema, bytes),
+        2 => read::<geometry_msgs::PoseWithCovarianceStamped>(schema, bytes),
+        3 => read::<sensor_msgs::PointCloud2>(schema, bytes),
+        4 => read::<sensor_msgs::JointState>(schema, bytes),
+        5 => read::<diagnostic_msgs::DiagnosticArray>(schema, bytes),
+        6 => read::<visualization_msgs::Marker>(schema, bytes),
+        7 => read::<rosgraph_msgs::TopicStatistics>(schema, bytes),
+        _ => read::<nav_msgs::Path>(schema, bytes),
+    }
+});

@@ -1,0 +1,66 @@
+//! A node that publishes and subscribes, against a master and peers that say and do anything.
+#![no_main]
+
+use std::net::SocketAddr;
+
+use libfuzzer_sys::fuzz_target;
+use runnel_core::time::Instant;
+use runnel_fuzz::{Engine, play};
+use runnel_ros1::net::{ConnId, Transmit};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, TopicSpec};
+use runnel_ros1::rpc::Uri;
+
+struct Subject(Node);
+
+impl Engine for Subject {
+    fn accepted(&mut self, now: Instant, rpc: bool, peer: SocketAddr) -> Option<ConnId> {
+        self.0.handle_accepted(now, if rpc { Port::Rpc } else { Port::Tcpros }, peer)
+    }
+    fn connected(&mut self, now: Instant, conn: ConnId) {
+        self.0.handle_connected(now, conn);
+    }
+    fn data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
+        self.0.handle_data(now, conn, bytes);
+    }
+    fn closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
+        self.0.handle_closed(now, conn, why);
+    }
+    fn timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+    }
+    fn transmit(&mut self) -> Option<Transmit> {
+        self.0.poll_transmit()
+    }
+    fn take_events(&mut self) {
+        while self.0.poll_event().is_some() {}
+    }
+}
+
+fn strings(topic: &str) -> TopicSpec {
+    TopicSpec {
+        topic: topic.to_owned(),
+        type_name: "std_msgs/String".to_owned(),
+        md5: "992ce8a1687cec8c8bd883ec73ca41d1".to_owned(),
+        definition: "string data\n".to_owned(),
+        latching: true,
+    }
+}
+
+fn node() -> Node {
+    let config = NodeConfig {
+        name: "/node".to_owned(),
+        host: "127.0.0.1".to_owned(),
+        rpc_port: 1000,
+        tcpros_port: 1001,
+        master: Uri::parse("http://127.0.0.1:11311").expect("a URI"),
+        pid: 1,
+        // Small, so that they are met.
+        limits: Limits { publishers_per_topic: 3, half_open: 3, subscribers: 3 },
+    };
+    let mut node = Node::new(config);
+    node.advertise(Instant(0), strings("/out")).expect("a first topic");
+    node.subscribe(Instant(0), strings("/in")).expect("another topic");
+    node
+}
+
+fuzz_target!(|data: &[u8]| play(&mut Subject(node()), data));

@@ -1,0 +1,32 @@
+//! Definitions as files and connection headers hold them. The first byte chooses which kind is read.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::schema::parse::{parse_action, parse_message, parse_service};
+use runnel_core::schema::{Schema, TypeName};
+
+fn full_text(name: &TypeName, text: &str) {
+    let Ok(schema) = Schema::from_full_text(name, text) else { return };
+    let again =
+        Schema::from_full_text(name, &schema.full_text).expect("a full text written here can be read");
+    assert_eq!(again.md5, schema.md5);
+    // Types made by a peer must not make a message of any size, nor anything that cannot be read back.
+    if let Ok(message) = DynamicMessage::default_of(&schema) {
+        let bytes = message.to_bytes();
+        let again = DynamicMessage::decode(&schema, &bytes).expect("a message written here can be read");
+        assert_eq!(again.to_bytes(), bytes);
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, text)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    let name = TypeName::new("some_msgs", "Some");
+    match choice % 4 {
+        0 => full_text(&name, &text),
+        1 => drop(parse_message(&name, &text, "Some.msg")),
+        2 => drop(parse_service(&name, &text, "Some.srv")),
+        _ => drop(parse_action(&name, &text, "Some.action")),
+    }
+});

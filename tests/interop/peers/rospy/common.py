@@ -1,0 +1,86 @@
+"""What talker.py and listener.py share: the options of the command line, the messages, and their canonical bytes."""
+import argparse
+import io
+import threading
+import zlib
+
+import rospy
+from geometry_msgs.msg import Twist
+from sensor_msgs.msg import Image
+from std_msgs.msg import String, UInt8MultiArray
+
+
+def string(number, size):
+    return String(data="hello {}".format(number).ljust(size, "."))
+
+
+def octets(number, size):
+    return UInt8MultiArray(data=pattern(number, size))
+
+
+def image(number, size):
+    message = Image(height=1, width=size, encoding="mono8", step=size, data=pattern(number, size))
+    message.header.stamp = rospy.Time(number, number * 1000)
+    message.header.frame_id = "camera"
+    return message
+
+
+def twist(number, _size):
+    message = Twist()
+    message.linear.x, message.linear.y, message.linear.z = number, number / 2, number / 4
+    message.angular.x, message.angular.y, message.angular.z = -number, 0.1, 1e-300
+    return message
+
+
+def pattern(number, size):
+    return bytes((number + index) % 251 for index in range(251)) * (size // 251) + bytes(
+        (number + index) % 251 for index in range(size % 251)
+    )
+
+
+TYPES = {
+    "std_msgs/String": (String, string),
+    "std_msgs/UInt8MultiArray": (UInt8MultiArray, octets),
+    "sensor_msgs/Image": (Image, image),
+    "geometry_msgs/Twist": (Twist, twist),
+}
+
+
+def arguments(*options):
+    """The parsed command line: a topic, a type, a count, and `options` (name, type, default)."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("topic")
+    parser.add_argument("--type", default="std_msgs/String", choices=TYPES)
+    parser.add_argument("--count", type=int, default=0, help="messages, 0 for no end")
+    for name, kind, default in options:
+        if kind is bool:
+            parser.add_argument(name, action="store_true")
+        else:
+            parser.add_argument(name, type=kind, default=default)
+    return parser.parse_args(rospy.myargv()[1:])
+
+
+def start(name):
+    """Makes the node. The event is set when it has unregistered: a process that ends earlier stays registered."""
+    gone = threading.Event()
+    rospy.init_node(name)
+    # Hooks run in the order in which they were added, and rospy's own are there by now.
+    rospy.core.add_shutdown_hook(lambda _reason: gone.set())
+    return gone
+
+
+def describe(message):
+    """Length and CRC-32 of the serialized message, with Header.seq as 0, since publishers overwrite it."""
+    sequence = None
+    if hasattr(message, "header"):
+        sequence, message.header.seq = message.header.seq, 0
+    buffer = io.BytesIO()
+    message.serialize(buffer)
+    if sequence is not None:
+        message.header.seq = sequence
+    body = buffer.getvalue()
+    return "len {} crc {:08x}".format(len(body), zlib.crc32(body))
+
+
+def say(line):
+    print(line, flush=True)

@@ -1,0 +1,60 @@
+//! What a master and nodes say of themselves, asked for over XML-RPC without starting a program.
+
+use std::time::Duration;
+
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Context, ContextOptions};
+
+use crate::graph::Ros1Graph;
+
+/// What the master may be asked to list of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The nodes that publish it.
+    Publishers = 0,
+    /// The nodes that subscribe to it.
+    Subscribers = 1,
+}
+
+impl Ros1Graph {
+    /// The nodes that the master lists on one side of a topic; nobody, if it does not answer.
+    pub fn nodes_at(&self, side: Side, topic: &str) -> Vec<String> {
+        let Some(state) = self.ask(self.master_uri(), "getSystemState", &[]) else { return Vec::new() };
+        let topics = elements(&state).get(side as usize).map(elements).unwrap_or_default();
+        let row = topics.iter().map(elements).find(|row| row.first().and_then(Value::as_str) == Some(topic));
+        let nodes = row.and_then(|row| row.get(1)).map(elements).unwrap_or_default();
+        nodes.iter().filter_map(|node| node.as_str().map(str::to_owned)).collect()
+    }
+
+    /// Where the master says that a node's slave API is.
+    pub fn uri_of(&self, node: &str) -> Option<String> {
+        let uri = self.ask(self.master_uri(), "lookupNode", &[node.into()])?;
+        uri.as_str().map(str::to_owned)
+    }
+
+    /// The port from which a node sends the messages of a topic by TCPROS.
+    pub fn tcpros_port(&self, node: &str, topic: &str) -> Option<u16> {
+        let tcpros = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
+        let address = self.ask(&self.uri_of(node)?, "requestTopic", &[topic.into(), tcpros])?;
+        elements(&address).get(2)?.as_int()?.try_into().ok()
+    }
+
+    /// The value of a call that succeeds.
+    fn ask(&self, uri: &str, method: &str, params: &[Value]) -> Option<Value> {
+        let arguments = vec![format!("__master:={}", self.master_uri())];
+        let options = ContextOptions { arguments, signals: false, ..ContextOptions::default() };
+        let context = Context::with_options(options).expect("a context");
+        let params = [&["/test".into()], params].concat();
+        let uri = Uri::parse(uri).expect("the URI of a master or node");
+        let answer = context.call(&uri, method, &params, Duration::from_secs(5)).ok()?;
+        match elements(&answer) {
+            [status, _, value] if status.as_int() == Some(1) => Some(value.clone()),
+            _ => None,
+        }
+    }
+}
+
+fn elements(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_default()
+}

@@ -1,0 +1,57 @@
+//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT`. `ping` sends COUNT
+//! messages, each when the one before has come back, and then `pingpong` prints `done`; `pong` sends back what comes
+//! until a signal ends it.
+
+use std::env;
+use std::error::Error;
+use std::time::Duration;
+
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Context, Node, Publisher};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let context = Context::new()?;
+    match arguments.as_slice() {
+        [role, count, ..] if role == "ping" => ping(&context, &context.create_node("ping")?, count.parse()?),
+        [role, ..] if role == "pong" => pong(&context, &context.create_node("pong")?),
+        _ => Err("which end: ping COUNT or pong?".into()),
+    }
+}
+
+fn ping(context: &Context, node: &Node, count: u64) -> Result<(), Box<dyn Error>> {
+    let publisher = node.create_publisher("ping", 10)?;
+    let (answering, ending, mut answers) = (publisher.clone(), context.clone(), 0);
+    let _answers = node.create_subscription("pong", 10, move |answer: &UInt8MultiArray| {
+        answers += 1;
+        // Only a publisher that keeps all messages can refuse one.
+        if answers == count || answering.publish(answer).is_err() {
+            ending.shutdown();
+        }
+    })?;
+    // The other end takes messages only once its answers have a way.
+    wait_for_other(&publisher)?;
+    publisher.publish(UInt8MultiArray { data: vec![0; 10], ..UInt8MultiArray::default() })?;
+    context.spin()?;
+    println!("done");
+    Ok(())
+}
+
+fn pong(context: &Context, node: &Node) -> Result<(), Box<dyn Error>> {
+    let publisher = node.create_publisher("pong", 10)?;
+    wait_for_other(&publisher)?;
+    let (answering, ending) = (publisher.clone(), context.clone());
+    let _questions = node.create_subscription("ping", 10, move |message: &UInt8MultiArray| {
+        if answering.publish(message).is_err() {
+            ending.shutdown();
+        }
+    })?;
+    Ok(context.spin()?)
+}
+
+fn wait_for_other(publisher: &Publisher<UInt8MultiArray>) -> Result<(), Box<dyn Error>> {
+    match publisher.wait_for_subscribers(1, Duration::from_secs(20))? {
+        true => Ok(()),
+        false => Err(format!("nobody subscribes to {}", publisher.topic()).into()),
+    }
+}

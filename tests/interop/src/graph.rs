@@ -1,0 +1,206 @@
+//! Starting the originals against a master, each with an environment of its own.
+
+use std::fmt;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use runnel_testkit::namespace::require_private_network;
+use runnel_testkit::process::{Peer, free_port, within};
+use tempfile::TempDir;
+
+use crate::{installed, roscpp, runnel, sources};
+
+/// Which implementation a talker or a listener is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The original Python library.
+    Rospy,
+    /// The original C++ library.
+    Roscpp,
+    /// An independent implementation in JavaScript (the package `@foxglove/ros1`).
+    Foxglove,
+    /// What is tested: the programs in `src/bin`.
+    Runnel,
+}
+
+impl Origin {
+    /// Every implementation but ours.
+    pub const OTHERS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Foxglove];
+    /// Every implementation.
+    pub const ALL: [Origin; 4] = [Origin::Rospy, Origin::Roscpp, Origin::Foxglove, Origin::Runnel];
+}
+
+/// In lower case, fit for a part of a node's name.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Rospy => "rospy",
+            Origin::Roscpp => "roscpp",
+            Origin::Foxglove => "foxglove",
+            Origin::Runnel => "runnel",
+        })
+    }
+}
+
+/// A ROS 1 graph to start originals in: the address of a master, whoever serves it, and a folder for what they
+/// write, which goes with this value.
+pub struct Ros1Graph {
+    master_uri: String,
+    home: TempDir,
+}
+
+impl Ros1Graph {
+    /// The graph of the master at `master_uri` (`http://127.0.0.1:PORT`).
+    ///
+    /// # Panics
+    /// Where the network is not private to the tests.
+    pub fn at(master_uri: impl Into<String>) -> Ros1Graph {
+        require_private_network();
+        let home = TempDir::with_prefix("runnel-interop-").expect("a temporary folder");
+        Ros1Graph { master_uri: master_uri.into(), home }
+    }
+
+    /// The address of the master.
+    pub fn master_uri(&self) -> &str {
+        &self.master_uri
+    }
+
+    /// The folder that programs take for their home and write their logs to.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Starts `peers/rospy/SCRIPT` with Debian's Python.
+    pub fn rospy(&self, script: &str, arguments: &[&str]) -> Peer {
+        let mut command = self.command("/usr/bin/python3");
+        command.arg(sources().join("rospy").join(script)).args(arguments);
+        start(script, command)
+    }
+
+    /// Starts `peers/roscpp/PROGRAM.cpp`, and builds it before if that is due.
+    pub fn roscpp(&self, program: &str, arguments: &[&str]) -> Peer {
+        let mut command = self.command(roscpp::built(program));
+        command.args(arguments);
+        start(program, command)
+    }
+
+    /// Starts `peers/foxglove/SCRIPT` with Node.js.
+    ///
+    /// # Panics
+    /// When the JavaScript library is not installed.
+    pub fn foxglove(&self, script: &str, arguments: &[&str]) -> Peer {
+        let library = installed().join("foxglove/node_modules");
+        assert!(
+            library.join("@foxglove/ros1").is_dir(),
+            "{} lacks @foxglove/ros1: run ./test",
+            library.display()
+        );
+        let mut command = self.command("node");
+        command.arg(sources().join("foxglove").join(script)).args(arguments).env("NODE_PATH", library);
+        start(script, command)
+    }
+
+    /// Starts an installed command (`rostopic`, `rosnode`, ...).
+    pub fn tool(&self, command: &str, arguments: &[&str]) -> Peer {
+        let mut tool = self.command(format!("/usr/bin/{command}"));
+        tool.args(arguments);
+        start(command, tool)
+    }
+
+    /// Starts a program of this workspace: `runnel`, or one of `src/bin`.
+    ///
+    /// # Panics
+    /// When it is not built.
+    pub fn runnel(&self, program: &str, arguments: &[&str]) -> Peer {
+        let mut command = self.command(runnel::built(program));
+        command.args(arguments);
+        start(program, command)
+    }
+
+    /// Starts the talker of `origin` as node `/ORIGIN_talker`. It waits for `--wait N` subscribers (1), publishes
+    /// `--count N` messages (0: without end) of `--type T` at `--rate HZ` (0: at once) with `--size BYTES` of
+    /// payload, `--latch`ed or not, and stays until it is signalled.
+    pub fn talker(&self, origin: Origin, arguments: &[&str]) -> Peer {
+        self.node(origin, "talker", &format!("{origin}_talker"), arguments)
+    }
+
+    /// Starts the listener of `origin` as node `/ORIGIN_listener`. It ends after `--count N` messages (0: never) of
+    /// `--type T`. `--nodelay` asks for TCP_NODELAY; roscpp's knows `--udp`.
+    pub fn listener(&self, origin: Origin, arguments: &[&str]) -> Peer {
+        self.node(origin, "listener", &format!("{origin}_listener"), arguments)
+    }
+
+    /// Starts the `talker` or `listener` of `origin` as node `/NAME`.
+    pub fn node(&self, origin: Origin, role: &str, name: &str, arguments: &[&str]) -> Peer {
+        let name = format!("__name:={name}");
+        let arguments = [arguments, &[name.as_str()]].concat();
+        match origin {
+            Origin::Rospy => self.rospy(&format!("{role}.py"), &arguments),
+            Origin::Roscpp => self.roscpp(role, &arguments),
+            Origin::Foxglove => self.foxglove(&format!("{role}.mjs"), &arguments),
+            Origin::Runnel => self.runnel(&format!("runnel_{role}"), &arguments),
+        }
+    }
+
+    /// A command with nothing of the user's environment but the search path.
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let home = self.home.path();
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .envs([("HOME", home), ("ROS_HOME", home), ("ROS_LOG_DIR", home)])
+            .envs([
+                ("ROS_MASTER_URI", self.master_uri.as_str()),
+                ("ROS_IP", "127.0.0.1"),
+                ("LANG", "C.UTF-8"),
+            ])
+            .envs([("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")])
+            .current_dir(home);
+        command
+    }
+}
+
+fn start(name: &str, command: Command) -> Peer {
+    Peer::spawn(name, command).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The original master, and the graph that it serves.
+pub struct Rosmaster {
+    /// Before the graph, so that the process ends before its folder does.
+    process: Peer,
+    graph: Ros1Graph,
+}
+
+impl Rosmaster {
+    /// Starts the master on a port of its own, and returns when it accepts connections.
+    pub fn start() -> Rosmaster {
+        let port = free_port();
+        let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
+        let mut process = graph.tool("rosmaster", &["--core", "-p", &port.to_string()]);
+        await_master(&mut process, port);
+        Rosmaster { process, graph }
+    }
+
+    /// The graph that this master serves.
+    pub fn graph(&self) -> &Ros1Graph {
+        &self.graph
+    }
+
+    /// The process, to signal it or to read what it said.
+    pub fn process(&mut self) -> &mut Peer {
+        &mut self.process
+    }
+}
+
+/// Waits until a master accepts connections.
+pub(crate) fn await_master(process: &mut Peer, port: u16) {
+    let deadline = within(30);
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        let pause = Instant::now() + Duration::from_millis(20);
+        let ended = process.wait_exit(pause).is_ok();
+        assert!(!ended && pause < deadline, "no master at port {port}; it said:\n{}", process.output());
+    }
+}

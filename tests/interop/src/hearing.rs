@@ -1,0 +1,91 @@
+//! What tests ask of talkers, listeners and commands: each waits for a condition with a deadline.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use runnel_testkit::process::{Peer, within};
+
+/// How long a peer may take, in seconds, over what takes a fraction of one on a machine with nothing else to do.
+pub const PATIENCE: u64 = 60;
+
+/// The next `count` lines of a talker that begin with `sent`, or of a listener that begin with `got`, without that
+/// word: the number of the message, its serialized length and its CRC-32, alike for all peers.
+///
+/// # Panics
+/// When the peer does not print them before the deadline.
+pub fn told(peer: &mut Peer, word: &str, count: usize, deadline: Instant) -> Vec<String> {
+    let begins = |line: &str| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
+    let mut next = || peer.wait_for_line(begins, deadline).unwrap();
+    (0..count).map(|_| next()[word.len() + 1..].to_owned()).collect()
+}
+
+/// What such a line tells of a message without its number.
+///
+/// # Panics
+/// When it is no such line.
+pub fn body(line: &str) -> &str {
+    line.split_once(' ').expect("a number and a message").1
+}
+
+/// The peer once it has said that it is ready.
+///
+/// # Panics
+/// When it does not.
+pub fn ready(mut peer: Peer) -> Peer {
+    peer.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+    peer
+}
+
+/// What the talker has sent, once every listener has heard it byte for byte and has ended well.
+///
+/// # Panics
+/// When one has not.
+pub fn hear_out(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<String> {
+    let sent = told(talker, "sent", count, within(PATIENCE));
+    for listener in listeners {
+        let heard = told(listener, "got", count, within(PATIENCE));
+        assert_eq!(heard, sent, "{} heard otherwise than {} sent", listener.name(), talker.name());
+        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+    }
+    sent
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its exit code, if no signal ended it.
+    pub code: Option<i32>,
+    /// What it printed, on both streams.
+    pub lines: Vec<String>,
+}
+
+impl Outcome {
+    /// The lines of a command that must have succeeded.
+    ///
+    /// # Panics
+    /// When it has not.
+    pub fn success(self) -> Vec<String> {
+        assert_eq!(self.code, Some(0), "{:#?}", self.lines);
+        self.lines
+    }
+}
+
+/// Waits for the end of a command.
+///
+/// # Panics
+/// When it does not end.
+pub fn outcome(mut command: Peer) -> Outcome {
+    let status = command.wait_exit(within(PATIENCE)).unwrap();
+    Outcome { code: status.code(), lines: command.lines() }
+}
+
+/// Looks again and again until something is so.
+///
+/// # Panics
+/// When it is not before the deadline; `what` says what was waited for.
+pub fn wait_until(what: &str, deadline: Instant, mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        assert!(Instant::now() < deadline, "the deadline passed while waiting: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,30 @@
+//! The original ROS 1 programs as peers for Runnel's tests: their master, and the talkers and listeners of
+//! `peers/` in rospy, roscpp and a third, independent implementation in JavaScript; and beside them the same
+//! programs made with Runnel.
+//!
+//! Everything here panics where a peer is missing or fails, with what the peer said: these are tests, and a test
+//! that quietly runs without its peer proves nothing.
+
+mod asking;
+mod graph;
+mod hearing;
+pub mod messages;
+mod roscpp;
+mod runnel;
+
+pub use asking::Side;
+pub use graph::{Origin, Ros1Graph, Rosmaster};
+pub use hearing::{Outcome, PATIENCE, body, hear_out, outcome, ready, told, wait_until};
+pub use runnel::{Master, Server};
+
+use std::path::PathBuf;
+
+/// The sources of the peers.
+fn sources() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/peers"))
+}
+
+/// Where peers are built and installed; `./test` puts the JavaScript library there.
+fn installed() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers"))
+}

@@ -1,0 +1,110 @@
+//! What a message costs in system calls, counted by strace on both ends of a ping-pong over TCPROS: one wait, one
+//! read, one write, and nothing else. `docs/data-path.md` says so; this holds it true.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use interop::PATIENCE;
+use runnel::{Context, ContextOptions};
+use runnel_testkit::namespace::require_private_network;
+use runnel_testkit::process::{Peer, Signal, within};
+
+/// Messages that the one end sends.
+const MESSAGES: usize = 2000;
+
+/// Messages until everything that happens once has happened.
+const WARM_UP: usize = 500;
+
+/// Groups of messages whose system calls are counted, and messages of each.
+const GROUPS: usize = 100;
+const GROUP: usize = 10;
+
+/// The system call that sends a small message.
+const SEND: &str = "sendto";
+
+/// The system calls that wait for sockets, whichever the kernel and the C library have.
+const WAITS: [&str; 3] = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
+
+/// One system call: the thread that made it, and its name.
+struct Call<'a> {
+    thread: &'a str,
+    name: &'a str,
+}
+
+/// The calls of a trace in the order in which they were begun.
+fn calls(trace: &str) -> Vec<Call<'_>> {
+    trace.lines().filter_map(begun).collect()
+}
+
+/// The call that a line of a trace tells the beginning of.
+fn begun(line: &str) -> Option<Call<'_>> {
+    let (thread, rest) = line.split_once(' ')?;
+    let (name, _) = rest.trim_start().split_once('(')?;
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(Call { thread, name })
+}
+
+/// Starts one end under strace, which writes to `trace`.
+fn traced(role: &str, master: &str, trace: &Path) -> Peer {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(trace);
+    command.args([env!("CARGO_BIN_EXE_pingpong"), role, &MESSAGES.to_string()]);
+    command.env("ROS_MASTER_URI", master).env("ROS_IP", "127.0.0.1").env_remove("ROS_HOSTNAME");
+    Peer::spawn(role, command).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the thread that sends did for each group of messages, and how much all others did meanwhile.
+fn per_group(trace: &str) -> (Vec<BTreeMap<&str, usize>>, usize) {
+    let calls = calls(trace);
+    let sends: Vec<usize> = (0..calls.len()).filter(|&index| calls[index].name == SEND).collect();
+    assert!(sends.len() > WARM_UP + GROUPS * GROUP, "only {} messages were sent", sends.len());
+    let sends = &sends[WARM_UP..=WARM_UP + GROUPS * GROUP];
+    let sender = calls[sends[0]].thread;
+    let others = calls[sends[0]..sends[GROUPS * GROUP]].iter().filter(|call| call.thread != sender).count();
+    let count = |group: usize| {
+        let mut counts = BTreeMap::new();
+        let of_group = &calls[sends[group * GROUP]..sends[(group + 1) * GROUP]];
+        for call in of_group.iter().filter(|call| call.thread == sender) {
+            let name = if WAITS.contains(&call.name) { "wait" } else { call.name };
+            *counts.entry(name).or_default() += 1;
+        }
+        counts
+    };
+    ((0..GROUPS).map(count).collect(), others)
+}
+
+#[test]
+fn a_message_costs_one_wait_one_read_and_one_write() {
+    require_private_network();
+    let options = ContextOptions { arguments: Vec::new(), signals: false, ..ContextOptions::default() };
+    let context = Context::with_options(options).unwrap();
+    let master = context.start_master(([127, 0, 0, 1], 0).into(), None).unwrap().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
+    let mut pong = traced("pong", &master, &pongs);
+    let mut ping = traced("ping", &master, &pings);
+    ping.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
+    ping.wait_exit(within(PATIENCE)).unwrap();
+    pong.signal(Signal::TERM).unwrap();
+    pong.wait_exit(within(PATIENCE)).unwrap();
+    for (role, trace) in [("ping", &pings), ("pong", &pongs)] {
+        let trace = fs::read_to_string(trace).unwrap();
+        let (groups, others) = per_group(&trace);
+        let expected = BTreeMap::from([("wait", GROUP), ("recvfrom", GROUP), (SEND, GROUP)]);
+        // Now and then the master asks something, or strace makes a callback so slow that a look more follows it.
+        let exact = groups.iter().filter(|counts| **counts == expected).count();
+        assert!(exact > GROUPS / 2, "system calls of {role} for each {GROUP} messages: {groups:?}");
+        // The keeper looks a few times a second, however many messages there are.
+        assert!(others < GROUPS * GROUP / 2, "other threads of {role} made {others} system calls");
+    }
+}
+
+#[test]
+fn a_call_that_another_interrupts_is_counted_once() {
+    let trace = "7 epoll_wait(3,  <unfinished ...>\n8 futex(0x1, 2) = 0\n7 <... epoll_wait resumed>[], 64, -1) = 0\n\
+                 7 sendto(5, \"a(b\", 3) = 3\n8 +++ exited with 0 +++\n";
+    let calls = calls(trace);
+    let told: Vec<_> = calls.iter().map(|call| (call.thread, call.name)).collect();
+    assert_eq!(told, [("7", "epoll_wait"), ("8", "futex"), ("7", "sendto")]);
+}

@@ -1,0 +1,177 @@
+//! An oracle that has never heard of Runnel: Wireshark's dissectors take apart every frame that Runnel exchanges with
+//! rospy and with itself, at both masters.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
+
+use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told, wait_until};
+use runnel_testkit::process::{Peer, Signal, free_port, within};
+
+/// What the loopback interface carries, as long as this lasts.
+struct Capture {
+    process: Peer,
+    file: PathBuf,
+}
+
+impl Capture {
+    fn start(graph: &Ros1Graph) -> Capture {
+        let file = graph.home().join("capture.pcapng");
+        let mut process = graph.tool("dumpcap", &["-q", "-i", "lo", "-w", file.to_str().expect("a path")]);
+        process.wait_for_line(|line| line.starts_with("File: "), within(PATIENCE)).unwrap();
+        Capture { process, file }
+    }
+
+    /// Ends the capture once everything up to now is in the file, as a datagram shows that is sent now.
+    fn end(mut self, ports: Ports) -> Frames {
+        let port = free_port();
+        let marker = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        marker.send_to(b"end", (Ipv4Addr::LOCALHOST, port)).unwrap();
+        let frames = Frames { file: self.file, ports };
+        let filter = format!("udp.dstport == {port}");
+        wait_until("the capture is written", within(PATIENCE), || {
+            !frames.unfiltered(&filter, &[]).is_empty()
+        });
+        self.process.signal(Signal::INT).unwrap();
+        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        frames
+    }
+}
+
+/// The ports on which the nodes and the master of a graph listen.
+#[derive(Default)]
+struct Ports {
+    xml_rpc: Vec<u16>,
+    tcpros: Vec<u16>,
+}
+
+impl Ports {
+    fn of_master(graph: &Ros1Graph) -> Ports {
+        Ports { xml_rpc: vec![port(graph.master_uri())], tcpros: Vec::new() }
+    }
+
+    /// Adds those of a node, whose port for messages is asked for by a topic that it publishes.
+    fn add(&mut self, graph: &Ros1Graph, node: &str, publishes: Option<&str>) {
+        self.xml_rpc.push(port(&graph.uri_of(node).expect("the node's address")));
+        let port = |topic| graph.tcpros_port(node, topic).expect("the node's port for messages");
+        self.tcpros.extend(publishes.map(port));
+    }
+
+    /// How tshark is told what they are for.
+    fn decoding(&self) -> Vec<String> {
+        let decode = |ports: &[u16], protocol: &str| -> Vec<String> {
+            ports.iter().flat_map(|port| ["-d".to_owned(), format!("tcp.port=={port},{protocol}")]).collect()
+        };
+        [decode(&self.xml_rpc, "http"), decode(&self.tcpros, "tcpros")].concat()
+    }
+
+    /// A filter for what passes through one of them.
+    fn filter(&self) -> String {
+        let ports: Vec<String> = self.xml_rpc.iter().chain(&self.tcpros).map(u16::to_string).collect();
+        format!("tcp.port in {{{}}}", ports.join(", "))
+    }
+}
+
+fn port(uri: &str) -> u16 {
+    let port = uri.trim_end_matches('/').rsplit(':').next();
+    port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{uri} ends with no port"))
+}
+
+/// A capture that can be asked.
+struct Frames {
+    file: PathBuf,
+    ports: Ports,
+}
+
+impl Frames {
+    /// One line for each frame of the graph that passes the filter: the fields' values, or else a summary.
+    fn filtered(&self, filter: &str, fields: &[&str]) -> Vec<String> {
+        self.unfiltered(&format!("{} && ({filter})", self.ports.filter()), fields)
+    }
+
+    /// The same for frames of whatever program.
+    fn unfiltered(&self, filter: &str, fields: &[&str]) -> Vec<String> {
+        let mut tshark = Command::new("timeout");
+        tshark.arg("60").args(["tshark", "-n", "-r"]).arg(&self.file).args(self.ports.decoding());
+        // Read twice, so that each frame knows in which one a message that it begins is put together.
+        tshark.args(["-2", "-Y", filter]);
+        if !fields.is_empty() {
+            tshark.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field]));
+        }
+        let output = tshark.output().expect("tshark");
+        let [said, complaint] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        // Reading what is still being written is no failure but of the last frame.
+        let whole = output.status.success() || complaint.contains("cut short");
+        assert!(whole, "tshark {filter}: {complaint}");
+        said.lines().map(str::to_owned).collect()
+    }
+
+    /// How many messages each frame with messages carries, added up.
+    fn messages_from(&self, port: u16) -> usize {
+        let lengths =
+            self.filtered(&format!("tcp.srcport == {port} && tcpros.message"), &["tcpros.message.length"]);
+        lengths.iter().map(|line| line.split(',').count()).sum()
+    }
+}
+
+/// Talks and listens in every direction that has Runnel at one end, with a refusal and a latched message among them,
+/// until all have ended. Gives the ports of all.
+fn converse(graph: &Ros1Graph) -> Ports {
+    let mut ports = Ports::of_master(graph);
+    // The dissector takes for a message only what begins with a header.
+    let images = |topic, more: &[&'static str]| [&[topic, "--type", "sensor_msgs/Image"], more].concat();
+    let talking = images("/ours", &["--count", "5", "--size", "3000", "--wait", "2", "--latch"]);
+    let mut talker = ready(graph.talker(Origin::Runnel, &talking));
+    let mut rospy = ready(graph.talker(Origin::Rospy, &images("/theirs", &["--count", "5"])));
+    ports.add(graph, "/runnel_talker", Some("/ours"));
+    ports.add(graph, "/rospy_talker", Some("/theirs"));
+    let wrong =
+        ready(graph.node(Origin::Rospy, "listener", "wrong", &["/ours", "--type", "geometry_msgs/Twist"]));
+    ports.add(graph, "/wrong", None);
+    let listening = images("/ours", &["--count", "5"]);
+    let mut listeners = [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &listening));
+    hear_out(&mut talker, &mut listeners, 5);
+    let other = graph.node(Origin::Runnel, "listener", "other", &images("/theirs", &["--count", "5"]));
+    hear_out(&mut rospy, &mut [other], 5);
+    let late = graph.node(Origin::Runnel, "listener", "late", &images("/ours", &["--count", "1"]));
+    told(&mut ready(late), "got", 1, within(PATIENCE));
+    for mut peer in [talker, rospy, wrong] {
+        peer.signal(Signal::INT).unwrap();
+        peer.wait_exit(within(PATIENCE)).unwrap();
+    }
+    ports
+}
+
+fn every_frame_is_dissected(server: Server) {
+    let master = Master::start(server);
+    let capture = Capture::start(master.graph());
+    let ports = converse(master.graph());
+    let (ours, theirs) = (ports.tcpros[0], ports.tcpros[1]);
+    let frames = capture.end(ports);
+    let errors = frames.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
+    assert!(errors.is_empty(), "{errors:#?}");
+    let told_once = "tcp.len > 0 && !tcp.reassembled_in && !tcp.analysis.retransmission";
+    let strange = frames.filtered(&format!("{told_once} && !tcpros && !http"), &[]);
+    assert!(strange.is_empty(), "{strange:#?}");
+    let no_xml = frames.filtered("http.content_length > 0 && !xml", &[]);
+    assert!(no_xml.is_empty(), "{no_xml:#?}");
+    assert_eq!((frames.messages_from(ours), frames.messages_from(theirs)), (11, 5));
+    assert!(frames.filtered("xml.cdata contains \"registerPublisher\"", &[]).len() >= 2);
+    let refused = frames.filtered("tcpros.header_field_name == \"error\"", &["tcp.srcport"]);
+    assert!(refused.contains(&ours.to_string()), "{refused:?}");
+    let said = frames.filtered("tcpros.header_field_name == \"callerid\"", &["tcpros.header_field_value"]);
+    for node in ["/runnel_talker", "/rospy_talker", "/runnel_listener", "/rospy_listener", "/other", "/late"]
+    {
+        assert!(said.iter().any(|values| values.starts_with(node)), "{node} is not among {said:#?}");
+    }
+}
+
+#[test]
+fn every_frame_of_runnel_is_dissected_at_the_original_master() {
+    every_frame_is_dissected(Server::Rosmaster);
+}
+
+#[test]
+fn every_frame_of_runnel_is_dissected_at_runnels_master() {
+    every_frame_is_dissected(Server::Runnel);
+}
