@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use runnel_testkit::process::{Peer, within};
 
+use crate::{Origin, Ros1Graph};
+
 /// How long a peer may take, in seconds, over what takes a fraction of one on a machine with nothing else to do.
 pub const PATIENCE: u64 = 60;
 
@@ -48,6 +50,39 @@ pub fn hear_out(talker: &mut Peer, listeners: &mut [Peer], count: usize) -> Vec<
         assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
     }
     sent
+}
+
+/// Has talkers and listeners of these kinds share a topic, and every listener hear every talker.
+///
+/// The talkers come one after another, each when all have heard the one before: a listener of rospy or @foxglove/ros1
+/// connects twice to a talker that it is told of a second time before the first connection stands.
+///
+/// # Panics
+/// When a listener has heard anything but what the talkers sent.
+pub fn all_hear_all(graph: &Ros1Graph, origins: &[Origin]) {
+    const EACH: usize = 5;
+    let (count, each) = (origins.len(), EACH.to_string());
+    let (waits, hears) = (count.to_string(), (EACH * count).to_string());
+    let listener = |origin| ready(graph.listener(origin, &["/shared", "--count", &hears]));
+    let mut listeners: Vec<Peer> = origins.iter().copied().map(listener).collect();
+    let talking = ["/shared", "--count", &each, "--wait", &waits, "--rate", "50"];
+    let (mut talkers, mut sent) = (Vec::new(), Vec::new());
+    for origin in origins {
+        let mut talker = graph.talker(*origin, &talking);
+        sent.append(&mut told(&mut talker, "sent", EACH, within(PATIENCE)));
+        talkers.push(talker);
+    }
+    let sent = sorted_bodies(&sent);
+    for listener in &mut listeners {
+        let heard = told(listener, "got", EACH * count, within(PATIENCE));
+        assert_eq!(sorted_bodies(&heard), sent, "{}", listener.output());
+    }
+}
+
+fn sorted_bodies(lines: &[String]) -> Vec<&str> {
+    let mut bodies: Vec<&str> = lines.iter().map(|line| body(line)).collect();
+    bodies.sort_unstable();
+    bodies
 }
 
 /// How a command ended.

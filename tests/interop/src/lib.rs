@@ -14,7 +14,7 @@ mod runnel;
 
 pub use asking::Side;
 pub use graph::{Origin, Ros1Graph, Rosmaster};
-pub use hearing::{Outcome, PATIENCE, body, hear_out, outcome, ready, told, wait_until};
+pub use hearing::{Outcome, PATIENCE, all_hear_all, body, hear_out, outcome, ready, told, wait_until};
 pub use runnel::{Master, Server};
 
 use std::path::PathBuf;

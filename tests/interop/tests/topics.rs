@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use interop::{Origin, PATIENCE, Ros1Graph, Rosmaster, body, hear_out, outcome, ready, told, wait_until};
+use interop::{
+    Origin, PATIENCE, Ros1Graph, Rosmaster, all_hear_all, body, hear_out, outcome, ready, told, wait_until,
+};
 use runnel_testkit::process::{Peer, Signal, within};
 
 const MESSAGES: usize = 5;
@@ -156,23 +158,7 @@ fn others_hear_runnel_when_it_is_restarted() {
 
 #[test]
 fn several_talkers_and_listeners_of_every_kind_share_a_topic() {
-    let master = Rosmaster::start();
-    let listener = |origin| master.graph().listener(origin, &["/shared", "--count", "40"]);
-    let mut listeners = Origin::ALL.map(listener);
-    let talking = ["/shared", "--count", "10", "--wait", "4", "--rate", "50"];
-    let mut talkers = Origin::ALL.map(|origin| master.graph().talker(origin, &talking));
-    let sent = talkers.iter_mut().flat_map(|talker| told(talker, "sent", 10, within(PATIENCE)));
-    let sent = sorted_bodies(sent.collect());
-    for listener in &mut listeners {
-        let heard = told(listener, "got", 40, within(PATIENCE));
-        assert_eq!(sorted_bodies(heard), sent, "{}", listener.name());
-    }
-}
-
-fn sorted_bodies(lines: Vec<String>) -> Vec<String> {
-    let mut bodies: Vec<String> = lines.iter().map(|line| body(line).to_owned()).collect();
-    bodies.sort();
-    bodies
+    all_hear_all(Rosmaster::start().graph(), &Origin::ALL);
 }
 
 /// Waits until a program has said, or a log file of a Python node holds, a line with all these words.
