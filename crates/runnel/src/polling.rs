@@ -24,6 +24,13 @@ pub enum PollingPolicy {
 }
 
 impl PollingPolicy {
+    /// The pause before the driver is taken, so that others may have it meanwhile. Ends when a callback is due.
+    pub(crate) fn pause(self, until: Option<Instant>, ready: &ReadyQueue) {
+        let Self::Period(period) = self else { return };
+        let left = until.map(|until| until.since(clock::monotonic()));
+        ready.follow(Some(left.map_or(period, |left| left.min(period))));
+    }
+
     /// One turn of the driver. Does not sleep if a callback is due.
     pub(crate) fn turn(
         self,
@@ -34,13 +41,8 @@ impl PollingPolicy {
         let now = Instant::default();
         match self {
             Self::Block => driver.turn(if ready.sleep_if_empty() { until } else { Some(now) }),
-            Self::Spin => driver.turn(Some(now)),
+            Self::Spin | Self::Period(_) => driver.turn(Some(now)),
             Self::LookFirst(span) => look_first(span, driver, until, ready),
-            Self::Period(period) => {
-                let next = clock::monotonic() + period;
-                std::thread::sleep(until.map_or(next, |until| until.min(next)).since(clock::monotonic()));
-                driver.turn(Some(now))
-            }
         }
     }
 }

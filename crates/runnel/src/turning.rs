@@ -111,6 +111,7 @@ impl Turning {
         ready: &ReadyQueue,
         policy: PollingPolicy,
     ) -> io::Result<bool> {
+        policy.pause(until, ready);
         self.give_way();
         let mut driver = self.driver();
         self.waiting.store(Waiting::Spinner as u8, Ordering::SeqCst);

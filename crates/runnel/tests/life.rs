@@ -5,13 +5,14 @@ mod common;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use common::{Graph, LONG, spin_until, wait_until};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Executor, Rate};
+use runnel::{Context, ContextOptions, Executor, PollingPolicy, Rate};
 
 fn publishers(graph: &Graph) -> Vec<String> {
     let state = graph.ask("getSystemState", &["/test".into()]);
@@ -113,7 +114,7 @@ fn a_rate_ends_early_when_the_context_does() {
     let context = graph.context();
     let mut rate = Rate::new(&context, 0.001);
     let other = context.clone();
-    let thread = std::thread::spawn(move || other.shutdown());
+    let thread = thread::spawn(move || other.shutdown());
     rate.sleep().unwrap();
     thread.join().unwrap();
     assert!(!context.ok());
@@ -136,7 +137,7 @@ fn several_threads_run_callbacks_side_by_side_but_none_twice_at_once() {
             node.create_subscription(topic, 100, move |_: &Text| {
                 assert!(!own.swap(true, Ordering::SeqCst), "one callback runs twice at once");
                 inside.fetch_add(1, Ordering::SeqCst);
-                threads.lock().unwrap().insert(std::thread::current().id());
+                threads.lock().unwrap().insert(thread::current().id());
                 // Neither ends before the other has begun: only two threads get past this.
                 wait_until("both callbacks inside", || inside.load(Ordering::SeqCst) >= 2);
                 own.store(false, Ordering::SeqCst);
@@ -146,7 +147,7 @@ fn several_threads_run_callbacks_side_by_side_but_none_twice_at_once() {
         .collect();
     publishers.iter().for_each(|publisher| assert!(publisher.wait_for_subscribers(1, LONG).unwrap()));
     let spinning = context.clone();
-    let spinner = std::thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let spinner = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
     publishers.iter().for_each(|publisher| publisher.publish(Text::default()).unwrap());
     wait_until("both callbacks done", || threads.lock().unwrap().len() == 2);
     context.shutdown();
@@ -160,7 +161,7 @@ fn all_threads_of_an_executor_end_with_the_context() {
     let context = graph.context();
     let _node = context.create_node("many").unwrap();
     let spinning = context.clone();
-    let spinner = std::thread::spawn(move || Executor::new(&spinning).threads(4).spin().unwrap());
+    let spinner = thread::spawn(move || Executor::new(&spinning).threads(4).spin().unwrap());
     let node = context.create_node("other").unwrap();
     let asked = Arc::new(AtomicBool::new(false));
     let ask = (Arc::clone(&asked), context.clone());
@@ -186,4 +187,53 @@ fn a_master_that_comes_later_is_told_everything() {
         let answer = late.call(&uri, "lookupNode", &["/test".into(), "/early".into()], LONG).unwrap();
         answer.as_array().unwrap()[0].as_int() == Some(1)
     });
+}
+
+/// A context whose spinning thread waits in this way.
+fn context_polling(graph: &Graph, polling: PollingPolicy) -> Context {
+    let arguments = vec![format!("__master:={}", graph.uri)];
+    Context::with_options(ContextOptions { arguments, signals: false, polling }).unwrap()
+}
+
+#[test]
+fn messages_arrive_however_the_thread_waits() {
+    let graph = Graph::new();
+    let policies = [
+        PollingPolicy::Block,
+        PollingPolicy::LookFirst(Duration::from_millis(1)),
+        PollingPolicy::Spin,
+        PollingPolicy::Period(Duration::from_millis(5)),
+    ];
+    for (number, policy) in policies.into_iter().enumerate() {
+        let (here, there) = (context_polling(&graph, policy), graph.context());
+        let topic = format!("topic_{number}");
+        let heard = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&heard);
+        let listener = here.create_node("listener").unwrap();
+        let _subscription =
+            listener.create_subscription(&topic, 10, move |_: &Text| count_up(&count)).unwrap();
+        let publisher = there.create_node("talker").unwrap().create_publisher::<Text>(&topic, 10).unwrap();
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        for expected in 1..=10 {
+            publisher.publish(Text::default()).unwrap();
+            let what = format!("message {expected} with {policy:?}");
+            spin_until(&here, &what, || heard.load(Ordering::SeqCst) == expected);
+        }
+    }
+}
+
+#[test]
+fn during_a_pause_others_have_the_driver_and_the_end_is_heard() {
+    let graph = Graph::new();
+    let pause = 10 * LONG;
+    let context = context_polling(&graph, PollingPolicy::Period(pause));
+    let began = clock::monotonic();
+    thread::scope(|scope| {
+        let spinning = scope.spawn(|| context.spin());
+        let node = context.create_node("made_meanwhile").unwrap();
+        let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+        context.shutdown();
+        spinning.join().unwrap().unwrap();
+    });
+    assert!(clock::monotonic().since(began) < pause);
 }

@@ -12,7 +12,8 @@ pub const LONG: Duration = Duration::from_secs(20);
 /// A master of its own and contexts that use it.
 pub struct Graph {
     master: Context,
-    uri: String,
+    /// Where the master listens.
+    pub uri: String,
 }
 
 impl Graph {
