@@ -9,7 +9,7 @@ mod stamps;
 mod tcp;
 
 pub use stamps::{NUMBER, Stamp, Stamps, now, number, set_number};
-pub use tcp::Tcp;
+pub use tcp::{Connections, Tcp};
 
 /// What is exchanged: numbered messages from 0 on, each with its number in the first [`NUMBER`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

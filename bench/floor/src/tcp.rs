@@ -13,35 +13,55 @@ use crate::{NUMBER, Trial};
 /// Bytes that the sink reads at once.
 const BUFFER: usize = 64 * 1024;
 
-/// One end of a connection, and the epoll instance that watches it. Messages have no frames: both ends know the size.
+/// One end, and the epoll instance that watches what it receives on. Messages have no frames: both ends know the size.
 #[derive(Debug)]
 pub struct Tcp {
-    stream: TcpStream,
+    sends: TcpStream,
+    receives: TcpStream,
     epoll: OwnedFd,
 }
 
+/// The connections between two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// One for both ways.
+    One,
+    /// One for each way, as two topics have over TCPROS: what acknowledges a message cannot ride on the answer to it.
+    Pair,
+}
+
 impl Tcp {
-    /// Takes one connection.
+    /// Takes the connections of the other end.
     ///
     /// # Errors
     /// When the operating system refuses, as in all of these.
-    pub fn accept(listener: &TcpListener) -> io::Result<Self> {
-        Self::new(listener.accept()?.0)
+    pub fn accept(listener: &TcpListener, connections: Connections) -> io::Result<Self> {
+        let (receives, _) = listener.accept()?;
+        let sends = match connections {
+            Connections::One => receives.try_clone()?,
+            Connections::Pair => listener.accept()?.0,
+        };
+        Self::new(sends, receives)
     }
 
     /// Connects to the other end.
     ///
     /// # Errors
     /// When nobody listens there.
-    pub fn connect(address: SocketAddr) -> io::Result<Self> {
-        Self::new(TcpStream::connect(address)?)
+    pub fn connect(address: SocketAddr, connections: Connections) -> io::Result<Self> {
+        let sends = TcpStream::connect(address)?;
+        let receives = match connections {
+            Connections::One => sends.try_clone()?,
+            Connections::Pair => TcpStream::connect(address)?,
+        };
+        Self::new(sends, receives)
     }
 
-    fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
+    fn new(sends: TcpStream, receives: TcpStream) -> io::Result<Self> {
+        sends.set_nodelay(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &stream, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        Ok(Self { stream, epoll })
+        epoll::add(&epoll, &receives, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        Ok(Self { sends, receives, epoll })
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -60,9 +80,9 @@ impl Tcp {
         for number in 0..trial.total() {
             set_number(&mut message, number);
             sent.take(number);
-            self.stream.write_all(&message)?;
+            self.sends.write_all(&message)?;
             self.wait()?;
-            self.stream.read_exact(&mut message)?;
+            self.receives.read_exact(&mut message)?;
             received.take(number);
         }
         Ok((sent, received))
@@ -77,9 +97,9 @@ impl Tcp {
         let mut message = trial.message();
         for _ in 0..trial.total() {
             self.wait()?;
-            self.stream.read_exact(&mut message)?;
+            self.receives.read_exact(&mut message)?;
             received.take(number(&message).unwrap_or_default());
-            self.stream.write_all(&message)?;
+            self.sends.write_all(&message)?;
         }
         Ok(received)
     }
@@ -94,7 +114,7 @@ impl Tcp {
         for number in 0..trial.total() {
             set_number(&mut message, number);
             sent.take(number);
-            self.stream.write_all(&message)?;
+            self.sends.write_all(&message)?;
         }
         Ok(sent)
     }
@@ -109,7 +129,7 @@ impl Tcp {
         let mut complete = 0;
         while complete < trial.total() {
             self.wait()?;
-            let count = self.stream.read(&mut buffer)?;
+            let count = self.receives.read(&mut buffer)?;
             if count == 0 {
                 break;
             }
@@ -170,33 +190,38 @@ mod tests {
         }
     }
 
-    fn pair<A: Send + 'static>(far: impl FnOnce(Tcp) -> A + Send + 'static) -> (Tcp, thread::JoinHandle<A>) {
+    fn ends<A: Send + 'static>(
+        connections: Connections,
+        far: impl FnOnce(Tcp) -> A + Send + 'static,
+    ) -> (Tcp, thread::JoinHandle<A>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        let far = thread::spawn(move || far(Tcp::accept(&listener).unwrap()));
-        (Tcp::connect(address).unwrap(), far)
+        let far = thread::spawn(move || far(Tcp::accept(&listener, connections).unwrap()));
+        (Tcp::connect(address, connections).unwrap(), far)
     }
 
     #[test]
     fn both_ends_of_a_ping_pong_stamp_every_message() {
         let trial = Trial { size: 10, count: 20, warm_up: 3 };
-        let (mut near, far) = pair(move |mut far| far.pong(trial).unwrap());
-        let (sent, received) = near.ping(trial).unwrap();
         let folder = std::env::temp_dir();
-        for stamps in [sent, received, far.join().unwrap()] {
-            let path = folder.join(format!("runnel-floor-ping-{}", std::process::id()));
-            stamps.write(&path).unwrap();
-            let numbers: Vec<u64> =
-                Stamps::read(&path, 100).unwrap().iter().map(|stamp| stamp.number).collect();
-            assert_eq!(numbers, (3..23).collect::<Vec<_>>());
-            std::fs::remove_file(&path).unwrap();
+        for connections in [Connections::One, Connections::Pair] {
+            let (mut near, far) = ends(connections, move |mut far| far.pong(trial).unwrap());
+            let (sent, received) = near.ping(trial).unwrap();
+            for stamps in [sent, received, far.join().unwrap()] {
+                let path = folder.join(format!("runnel-floor-ping-{}", std::process::id()));
+                stamps.write(&path).unwrap();
+                let numbers: Vec<u64> =
+                    Stamps::read(&path, 100).unwrap().iter().map(|stamp| stamp.number).collect();
+                assert_eq!(numbers, (3..23).collect::<Vec<_>>());
+                std::fs::remove_file(&path).unwrap();
+            }
         }
     }
 
     #[test]
     fn a_burst_arrives_whole() {
         let trial = Trial { size: 60_000, count: 50, warm_up: 0 };
-        let (mut near, far) = pair(move |mut far| far.sink(trial).unwrap());
+        let (mut near, far) = ends(Connections::One, move |mut far| far.sink(trial).unwrap());
         near.source(trial).unwrap();
         let path = std::env::temp_dir().join(format!("runnel-floor-burst-{}", std::process::id()));
         far.join().unwrap().write(&path).unwrap();

@@ -11,11 +11,23 @@ use runnel_io::clock;
 use crate::data::{ReadyQueue, Runnable};
 use crate::sync::lock;
 
+/// Stands for no timer in [`Timers::next`].
+const NEVER: u64 = u64::MAX;
+
+type Due = BTreeMap<(Instant, u64), Arc<TimerCore>>;
+
 /// All timers of a context, by when they fire next.
-#[derive(Default)]
 pub(crate) struct Timers {
-    due: Mutex<BTreeMap<(Instant, u64), Arc<TimerCore>>>,
+    due: Mutex<Due>,
+    /// When the next fires, so that a spinner that looks at every message needs no lock.
+    next: AtomicU64,
     next_id: AtomicU64,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { due: Mutex::default(), next: AtomicU64::new(NEVER), next_id: AtomicU64::new(0) }
+    }
 }
 
 /// One timer.
@@ -34,7 +46,9 @@ impl Timers {
         let (scheduled, cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
         let timer = Arc::new(TimerCore { period, callback: Mutex::new(callback), scheduled, cancelled });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        lock(&self.due).insert((clock::monotonic() + period, id), timer);
+        let mut due = lock(&self.due);
+        due.insert((clock::monotonic() + period, id), timer);
+        self.note_next(&due);
         id
     }
 
@@ -43,6 +57,7 @@ impl Timers {
         let mut due = lock(&self.due);
         let key = due.keys().find(|(_, other)| *other == id).copied();
         let timer = key.and_then(|key| due.remove(&key));
+        self.note_next(&due);
         // What the callback holds may be a publisher, whose end must not happen under this lock.
         drop(due);
         if let Some(timer) = timer {
@@ -50,18 +65,24 @@ impl Timers {
         }
     }
 
+    fn note_next(&self, due: &Due) {
+        let next = due.first_key_value().map_or(NEVER, |((at, _), _)| at.0);
+        self.next.store(next, Ordering::Release);
+    }
+
     /// When the next timer fires.
     pub(crate) fn next(&self) -> Option<Instant> {
-        lock(&self.due).first_key_value().map(|((at, _), _)| *at)
+        Some(self.next.load(Ordering::Acquire)).filter(|next| *next != NEVER).map(Instant)
     }
 
     /// Makes the callbacks of all timers that are due ready. One that was missed more than once fires once.
     pub(crate) fn fire(&self, ready: &ReadyQueue) {
-        let mut due = lock(&self.due);
-        if due.is_empty() {
+        let Some(next) = self.next() else { return };
+        let now = clock::monotonic();
+        if now < next {
             return;
         }
-        let now = clock::monotonic();
+        let mut due = lock(&self.due);
         while let Some(entry) = due.first_entry().filter(|entry| entry.key().0 <= now) {
             let ((at, id), timer) = entry.remove_entry();
             if !timer.scheduled.swap(true, Ordering::SeqCst) {
@@ -71,6 +92,7 @@ impl Timers {
             let next = if regular > now { regular } else { now + timer.period };
             due.insert((next, id), timer);
         }
+        self.note_next(&due);
     }
 }
 

@@ -114,10 +114,10 @@ impl Turning {
         policy.pause(until, ready);
         self.give_way();
         let mut driver = self.driver();
-        self.waiting.store(Waiting::Spinner as u8, Ordering::SeqCst);
+        self.waiting.store(Waiting::Spinner as u8, Ordering::Release);
         let turned = policy.turn(&mut driver, until, ready);
         ready.awake();
-        self.left.store(clock::monotonic().0, Ordering::SeqCst);
+        self.left.store(clock::monotonic().0, Ordering::Release);
         self.leave(driver);
         turned
     }

@@ -95,7 +95,8 @@ impl Publication {
     /// true if any takes it so, by [`Publication::share`].
     pub(crate) fn publish(&self, write: impl FnOnce(&mut Vec<u8>), type_id: Option<TypeId>) -> bool {
         let mut state = lock(&self.state);
-        self.published.fetch_add(1, Ordering::Relaxed);
+        // Written under this lock only.
+        self.published.store(self.published() + 1, Ordering::Relaxed);
         let by_reference = |local: &SubscriptionCore| type_id.is_some_and(|id| local.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         if self.options.latching || !state.links.is_empty() || state.locals.len() > shared {

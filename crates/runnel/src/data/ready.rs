@@ -1,8 +1,8 @@
 //! Callbacks that are due, in the order they became so.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use crate::sync::lock;
@@ -17,6 +17,11 @@ pub(crate) trait Runnable: Send + Sync {
 /// The queue between whoever receives and whoever spins.
 pub(crate) struct ReadyQueue {
     state: Mutex<State>,
+    /// Callbacks that are due, for those who only look.
+    count: AtomicUsize,
+    /// The mark of the thread that waits in the reactor and must be woken when something becomes due elsewhere; 0 if
+    /// there is none. Who sleeps stores it and then looks at `count`; who pushes does both in the other order.
+    asleep: AtomicUsize,
     arrived: Condvar,
     waker: Waker,
 }
@@ -26,31 +31,45 @@ struct State {
     due: VecDeque<Arc<dyn Runnable>>,
     /// Threads that wait here while another thread waits in the reactor.
     followers: usize,
-    /// The thread that waits in the reactor and must be woken when something becomes due elsewhere.
-    asleep: Option<ThreadId>,
+}
+
+/// A number that no other running thread has, and which is not 0.
+fn mark() -> usize {
+    thread_local!(static PLACE: u8 = const { 0 });
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
 
 impl ReadyQueue {
     pub(crate) fn new(waker: Waker) -> Self {
-        Self { state: Mutex::default(), arrived: Condvar::new(), waker }
+        let (count, asleep) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { state: Mutex::default(), count, asleep, arrived: Condvar::new(), waker }
     }
 
     /// Adds a callback. Wakes who can run it, unless the caller itself will look.
     pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
         let mut state = lock(&self.state);
         state.due.push_back(due);
+        self.count.store(state.due.len(), Ordering::SeqCst);
         if state.followers > 0 {
             self.arrived.notify_one();
-        } else if state.asleep.is_some_and(|sleeper| sleeper != thread::current().id()) {
-            state.asleep = None;
+            return;
+        }
+        drop(state);
+        let asleep = self.asleep.load(Ordering::SeqCst);
+        if asleep != 0 && asleep != mark() {
+            self.awake();
             self.waker.wake();
         }
     }
 
     /// Takes the callback that has been due longest.
     pub(crate) fn pop(&self) -> Option<Arc<dyn Runnable>> {
+        if !self.is_due() {
+            return None;
+        }
         let mut state = lock(&self.state);
         let due = state.due.pop_front();
+        self.count.store(state.due.len(), Ordering::Release);
         if due.is_some() && state.followers > 0 {
             // Another thread takes over the waiting, or the next callback.
             self.arrived.notify_one();
@@ -65,19 +84,22 @@ impl ReadyQueue {
 
     /// How many callbacks are due.
     pub(crate) fn len(&self) -> usize {
-        lock(&self.state).due.len()
+        self.count.load(Ordering::SeqCst)
     }
 
     /// True if nothing is due. If so, whoever pushes from now on wakes the reactor.
     pub(crate) fn sleep_if_empty(&self) -> bool {
-        let mut state = lock(&self.state);
-        state.asleep = state.due.is_empty().then(|| thread::current().id());
-        state.asleep.is_some()
+        self.asleep.store(mark(), Ordering::SeqCst);
+        let empty = !self.is_due();
+        if !empty {
+            self.awake();
+        }
+        empty
     }
 
     /// The thread in the reactor has come back.
     pub(crate) fn awake(&self) {
-        lock(&self.state).asleep = None;
+        self.asleep.store(0, Ordering::Release);
     }
 
     /// Waits until something is due or `timeout` is over, while another thread waits in the reactor.

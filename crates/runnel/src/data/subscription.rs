@@ -143,8 +143,9 @@ impl SubscriptionCore {
     }
 
     fn push(&self, item: Item, stats: Option<&LinkStats>) {
-        self.received.fetch_add(1, Ordering::Relaxed);
         let mut queue = lock(&self.queue);
+        // Written under this lock only.
+        self.received.store(self.received() + 1, Ordering::Relaxed);
         if queue.waiting.len() >= queue.depth {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {

@@ -8,6 +8,9 @@ use super::{compile, plan::Exchange};
 /// What the figures of others are compared with.
 pub const FLOOR: &str = "floor-tcp";
 
+/// The floor with a connection each way, as TCPROS has one for each topic.
+pub const FLOOR_PAIR: &str = "floor-tcp-pair";
+
 /// The peer that the figures are compared with.
 pub const ROSCPP: &str = "roscpp";
 
@@ -15,7 +18,8 @@ pub const ROSCPP: &str = "roscpp";
 pub const RUNNEL: &str = "runnel-tcpros";
 
 /// Everything that `--only` can name: contestants of exchanges and idle programs.
-pub const NAMES: [&str; 7] = [FLOOR, RUNNEL, ROSCPP, "runnel", "runnel-static", "bare-static", "topic-echo"];
+pub const NAMES: [&str; 8] =
+    [FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP, "runnel", "runnel-static", "bare-static", "topic-echo"];
 
 /// A contestant that can be started.
 #[derive(Clone, Debug)]
@@ -43,7 +47,8 @@ pub enum Introduction {
 /// When no master can be started.
 pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Failure> {
     let mut ready = Vec::new();
-    for name in [FLOOR, RUNNEL, ROSCPP].into_iter().filter(|name| room.wants(name)).collect::<Vec<_>>() {
+    let wanted: Vec<_> = names(exchange).iter().filter(|name| room.wants(name)).collect();
+    for &name in wanted {
         match contestant(name, room) {
             Ok(contestant) => ready.push(contestant),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
@@ -56,6 +61,14 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
     Ok(ready)
 }
 
+/// Who takes part in an exchange. One way, a pair of connections would be no other than one.
+fn names(exchange: Exchange) -> &'static [&'static str] {
+    match exchange {
+        Exchange::PingPong => &[FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP],
+        Exchange::Queue => &[FLOOR, RUNNEL, ROSCPP],
+    }
+}
+
 /// A contestant by its name.
 ///
 /// # Errors
@@ -63,7 +76,7 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
 pub fn contestant(name: &'static str, room: &mut Room) -> Result<Contestant, Failure> {
     let own = |part: &str| vec![room.program().to_owned(), "bench-peer".into(), part.into()];
     let (program, introduction) = match name {
-        FLOOR => (own(FLOOR), Introduction::Address),
+        FLOOR | FLOOR_PAIR => (own(name), Introduction::Address),
         RUNNEL => (own(RUNNEL), Introduction::Master),
         _ => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
     };

@@ -116,7 +116,9 @@ fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> Resul
     let deadline = Instant::now() + WATCHDOG;
     let namespace = room.namespace();
     let [far_cpu, near_cpu] = setting.case.placement.cpus();
-    let place = |cpu| Place { cpu: Some(cpu), priority: setting.priority, namespace };
+    // Two real-time ends on one CPU would leave nothing of it to the kernel's own work for them.
+    let priority = setting.priority.filter(|_| far_cpu != near_cpu);
+    let place = |cpu| Place { cpu: Some(cpu), priority, namespace };
     let (far_role, near_role) = roles(setting.exchange);
     let (far_files, near_files) = (Files::new(room), Files::new(room));
     let program = end(setting, contestant, far_role, &far_files);

@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use runnel::io::{cpu, host};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::error::CliError;
 
@@ -20,6 +21,13 @@ pub(super) struct Args {
     program: Vec<String>,
 }
 
+/// How long a program of real-time priority may run without ever waiting, in seconds. The kernel ends it then: such a
+/// program starves every other on its CPU, the one that watches over it included.
+const GREED: u64 = 2;
+
+/// How much CPU time it may use in all, in seconds, as long as a run may take.
+const SHARE: u64 = 30;
+
 /// Becomes the program, which ends with whoever started this.
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     host::end_with_parent()?;
@@ -28,10 +36,17 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             .map_err(|error| CliError::failed(format_args!("cannot run on CPU {cpu}: {error}")))?;
     }
     if let Some(priority) = args.priority {
+        limit(Resource::Rttime, GREED * 1_000_000)?;
+        limit(Resource::Cpu, SHARE)?;
         cpu::set_real_time_priority(priority)
             .map_err(|error| CliError::failed(format_args!("cannot have priority {priority}: {error}")))?;
     }
     let Some((program, arguments)) = args.program.split_first() else { return Ok(()) };
     let error = Command::new(program).args(arguments).exec();
     Err(CliError::failed(format_args!("cannot start {program}: {error}")))
+}
+
+fn limit(resource: Resource, most: u64) -> Result<(), CliError> {
+    setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+        .map_err(|error| CliError::failed(format_args!("cannot limit its CPU time: {error}")))
 }

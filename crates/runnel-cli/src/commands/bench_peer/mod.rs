@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use runnel_floor::{Stamps, Trial};
+use runnel_floor::{Connections, Stamps, Trial};
 
 use crate::error::CliError;
 
@@ -27,6 +27,8 @@ enum Part {
     Launch(launch::Args),
     /// An end on plain TCP
     FloorTcp(EndArgs),
+    /// An end on plain TCP with a connection each way
+    FloorTcpPair(EndArgs),
     /// An end that is a Runnel node
     RunnelTcpros(EndArgs),
 }
@@ -98,7 +100,8 @@ fn write(stamps: &Stamps, path: Option<&PathBuf>) -> Result<(), CliError> {
 pub fn run(args: &Args) -> Result<(), CliError> {
     match &args.part {
         Part::Launch(args) => launch::run(args),
-        Part::FloorTcp(args) => floor::run(args),
+        Part::FloorTcp(args) => floor::run(args, Connections::One),
+        Part::FloorTcpPair(args) => floor::run(args, Connections::Pair),
         Part::RunnelTcpros(args) => runnel::run(args),
     }
 }
