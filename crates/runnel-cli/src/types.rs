@@ -1,7 +1,6 @@
 //! Finds what messages are made of: among the types that come with Runnel, in folders, and in connection headers.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, VecDeque};
 use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +13,9 @@ use crate::error::CliError;
 
 /// The variables that name folders with message definitions, those of ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
+
+/// How many types of received messages are kept: peers can name any number.
+const MOST_RECEIVED: usize = 256;
 
 /// The message types that are known. Only those that are asked for are read.
 pub struct Types {
@@ -84,14 +86,13 @@ fn environment_folders() -> Vec<PathBuf> {
 pub struct ReceivedTypes {
     types: Option<Types>,
     load: Box<dyn Fn() -> Result<Types, CliError> + Send>,
-    /// By type name and MD5 sum.
-    known: HashMap<(String, String), Arc<Schema>>,
+    known: Known,
 }
 
 impl ReceivedTypes {
     /// `load` gives the types known here; it is called when a publisher does not define its type.
     pub fn new(load: impl Fn() -> Result<Types, CliError> + Send + 'static) -> Self {
-        Self { types: None, load: Box::new(load), known: HashMap::new() }
+        Self { types: None, load: Box::new(load), known: Known::default() }
     }
 
     /// The type of a message.
@@ -99,15 +100,14 @@ impl ReceivedTypes {
     /// # Errors
     /// When the publisher does not define it and nothing here fits.
     pub fn of(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
-        let key = (message.type_name().to_owned(), message.md5().to_owned());
-        if let Some(schema) = self.known.get(&key) {
-            return Ok(Arc::clone(schema));
+        if let Some(schema) = self.known.get(message.type_name(), message.md5()) {
+            return Ok(schema);
         }
         let schema = match from_header(message) {
             Some(schema) => schema,
             None => self.known_here(message)?,
         };
-        self.known.insert(key, Arc::clone(&schema));
+        self.known.insert(message.type_name(), message.md5(), Arc::clone(&schema));
         Ok(schema)
     }
 
@@ -130,6 +130,28 @@ impl ReceivedTypes {
     }
 }
 
+/// The types of messages that were received last, by the name and MD5 sum that their publishers gave. A topic has one,
+/// seldom a few, so they are looked through.
+#[derive(Default)]
+struct Known {
+    types: VecDeque<((String, String), Arc<Schema>)>,
+}
+
+impl Known {
+    fn get(&self, name: &str, md5: &str) -> Option<Arc<Schema>> {
+        let (_, schema) = self.types.iter().find(|((known, sum), _)| known == name && sum == md5)?;
+        Some(Arc::clone(schema))
+    }
+
+    /// Keeps a type; the oldest makes room.
+    fn insert(&mut self, name: &str, md5: &str, schema: Arc<Schema>) {
+        if self.types.len() == MOST_RECEIVED {
+            self.types.pop_front();
+        }
+        self.types.push_back(((name.to_owned(), md5.to_owned()), schema));
+    }
+}
+
 /// The type as the publisher's connection header defines it, if it does so in words that can be read.
 fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
     let name = TypeName::parse(message.type_name())?;
@@ -149,6 +171,19 @@ mod tests {
         let one = types.message("std_msgs/String").expect("built in");
         let two = types.message("std_msgs/msg/String").expect("built in");
         assert!(Arc::ptr_eq(&one, &two));
+    }
+
+    #[test]
+    fn of_many_types_of_received_messages_the_last_are_kept() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let schema = types.message("std_msgs/String").expect("built in");
+        let mut known = Known::default();
+        for number in 0..=MOST_RECEIVED {
+            known.insert("std_msgs/String", &number.to_string(), Arc::clone(&schema));
+        }
+        assert_eq!(known.types.len(), MOST_RECEIVED);
+        assert!(known.get("std_msgs/String", "0").is_none());
+        assert!(known.get("std_msgs/String", "1").is_some() && known.get("std_msgs/Bool", "1").is_none());
     }
 
     #[test]

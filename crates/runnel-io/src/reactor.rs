@@ -60,12 +60,18 @@ pub struct Ready {
 #[derive(Debug, Default)]
 pub struct Events {
     found: Vec<Ready>,
+    woken: bool,
 }
 
 impl Events {
     /// The ready descriptors, the waker left out.
     pub fn iter(&self) -> impl Iterator<Item = Ready> + '_ {
         self.found.iter().copied()
+    }
+
+    /// True if the waker has woken: what it woke for is to be looked at before the next wait.
+    pub fn woken(&self) -> bool {
+        self.woken
     }
 }
 
@@ -129,6 +135,7 @@ impl Reactor {
     /// None in practice: a signal counts as being woken.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.found.clear();
+        events.woken = false;
         let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
         let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
         let whole = timeout - rest;
@@ -168,6 +175,7 @@ impl Reactor {
     fn note(&self, event: epoll::Event, events: &mut Events) {
         let token = event.data.u64();
         if token == WAKER {
+            events.woken = true;
             let mut count = [0; 8];
             // Emptying the counter fails only when another thread has just done it.
             let _ = rustix::io::read(&*self.waker.eventfd, &mut count);
@@ -232,8 +240,10 @@ mod tests {
         let waker = reactor.waker().clone();
         let thread = std::thread::spawn(move || waker.wake());
         reactor.wait(&mut events, LONG).unwrap();
-        assert!(tokens(&events).is_empty());
+        assert!(tokens(&events).is_empty() && events.woken());
         thread.join().unwrap();
+        reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(!events.woken());
     }
 
     #[test]

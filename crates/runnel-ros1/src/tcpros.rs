@@ -26,6 +26,16 @@ pub struct LengthBeyondLimit {
     pub limit: usize,
 }
 
+impl LengthBeyondLimit {
+    /// Passes a length that is accepted.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check(claimed: usize, limit: usize) -> Result<(), Self> {
+        if claimed > limit { Err(Self { claimed, limit }) } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for LengthBeyondLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a length of {} bytes was announced, at most {} are accepted", self.claimed, self.limit)
@@ -117,9 +127,7 @@ impl FrameReader {
             *input = rest;
         }
         let claimed = u32::from_le_bytes(*have) as usize;
-        if claimed > self.limit {
-            return Err(LengthBeyondLimit { claimed, limit: self.limit });
-        }
+        LengthBeyondLimit::check(claimed, self.limit)?;
         Ok(Some(claimed))
     }
 }
@@ -148,6 +156,14 @@ pub struct QueueBound {
     pub bytes: usize,
 }
 
+impl QueueBound {
+    /// What holds as much as either.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self { messages: self.messages.max(other.messages), bytes: self.bytes.max(other.bytes) }
+    }
+}
+
 /// The messages that wait for one subscriber, framed. The first may have been sent in part.
 #[derive(Debug)]
 pub struct SendQueue {
@@ -162,6 +178,11 @@ impl SendQueue {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
         Self { bound, frames: VecDeque::new(), sent: 0, bytes: 0 }
+    }
+
+    /// Changes how much it may hold, from the next message on.
+    pub fn set_bound(&mut self, bound: QueueBound) {
+        self.bound = bound;
     }
 
     /// True if nothing waits: a message may be sent at once.

@@ -1,5 +1,6 @@
 //! The context: what all nodes of a process share.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,6 +20,9 @@ use crate::polling::PollingPolicy;
 use crate::sync::lock;
 use crate::timers::Timers;
 use crate::turning::Turning;
+
+/// How long a wait goes on at most before it looks whether the context has ended.
+pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
 /// How a context is made.
 #[derive(Clone, Debug)]
@@ -77,6 +81,9 @@ impl Context {
     /// As [`Context::new`].
     pub fn with_options(options: ContextOptions) -> Result<Self, Error> {
         let arguments = Arguments::parse(options.arguments)?;
+        for argument in arguments.not_followed() {
+            log::warn!("not followed yet: {argument}");
+        }
         let settings = Settings::read(&arguments)?;
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();
@@ -84,7 +91,7 @@ impl Context {
         let interrupts = if options.signals { Some(Interrupts::catch(&stop, &waker)?) } else { None };
         let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop));
         let shared = Shared {
-            turning: Arc::new(Turning::new(driver, waker.clone())),
+            turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker.clone())),
             ready: Arc::new(ReadyQueue::new(waker)),
             reactor,
             timers: Timers::default(),
@@ -109,9 +116,10 @@ impl Context {
     /// # Errors
     /// When the name is not valid, or sockets cannot be opened.
     pub fn create_node(&self, name: &str) -> Result<Node, Error> {
+        let absolute = name.starts_with('/');
         let (argument_namespace, name) = self.shared.arguments.node(name)?;
         let namespace = match argument_namespace.as_str() {
-            "/" => names::clean_namespace(&self.shared.settings.namespace),
+            "/" if !absolute => names::clean_namespace(&self.shared.settings.namespace),
             _ => argument_namespace,
         };
         Node::new(self.clone(), namespace, &name)
@@ -149,7 +157,7 @@ impl Context {
     pub fn sleep(&self, duration: Duration) -> Result<(), Error> {
         let until = clock::monotonic() + duration;
         while self.ok() && clock::monotonic() < until {
-            self.shared.turning.pass_time(until, &self.shared.stop)?;
+            self.shared.turning.pass_time(until)?;
         }
         Ok(())
     }
@@ -162,7 +170,7 @@ impl Context {
     /// Ends spinning, on whichever threads.
     pub fn shutdown(&self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        self.shared.ready.wake_all();
+        self.shared.ready.close();
     }
 
     /// Has `callback` run when spinning ends or, without any, when the context is dropped.
@@ -171,9 +179,29 @@ impl Context {
     }
 }
 
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("master", self.master_uri()).finish_non_exhaustive()
+    }
+}
+
 impl Shared {
-    /// Turns the driver until `done` says so or `timeout` is over; false in the latter case.
+    /// Turns the driver until `done` says so; false if `timeout` is over before, or the context ends.
     pub(crate) fn wait(
+        &self,
+        timeout: Duration,
+        mut done: impl FnMut(&mut Driver) -> bool,
+    ) -> Result<bool, Error> {
+        let mut reached = false;
+        self.wait_out(timeout, |driver| {
+            reached = done(driver);
+            reached || self.stop.load(Ordering::SeqCst)
+        })?;
+        Ok(reached)
+    }
+
+    /// As [`Shared::wait`], whether the context ends or not.
+    pub(crate) fn wait_out(
         &self,
         timeout: Duration,
         mut done: impl FnMut(&mut Driver) -> bool,
@@ -183,10 +211,12 @@ impl Shared {
             if done(&mut self.turning.driver()) {
                 break true;
             }
-            if clock::monotonic() >= until {
+            let now = clock::monotonic();
+            if now >= until {
                 break false;
             }
-            self.turning.turn_waiting(until)?;
+            // Another thread may take the wake that comes with the end of the context.
+            self.turning.turn_waiting(until.min(now + GLANCE))?;
         };
         self.turning.attend();
         Ok(reached)
@@ -195,7 +225,7 @@ impl Shared {
     /// Unregisters all nodes and runs the user's shutdown callbacks, once.
     pub(crate) fn close(&self) {
         self.turning.driver().close_nodes();
-        let closed = self.wait(Duration::from_secs(1), |driver| driver.nodes_are_closed());
+        let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
         if !closed.unwrap_or(false) {
             log::warn!("the master did not confirm within a second that all is unregistered");
         }

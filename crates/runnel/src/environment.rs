@@ -29,7 +29,7 @@ impl Settings {
     pub(crate) fn read(arguments: &Arguments) -> Result<Self, Error> {
         let master = master_uri(arguments)?;
         let host = match stated_host(arguments) {
-            Some(host) => host,
+            Some((variable, host)) => checked(variable, host)?,
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
             None => own_address(&master).map_or_else(runnel_io::host::name, |address| address.to_string()),
         };
@@ -47,10 +47,21 @@ pub(crate) fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
         .map_err(|error| Error::Environment { variable: "ROS_MASTER_URI", why: error.to_string() })
 }
 
-/// The host that the user wants told: arguments before variables, names before addresses.
-fn stated_host(arguments: &Arguments) -> Option<String> {
-    let stated = arguments.hostname.clone().or_else(|| arguments.ip.clone());
-    stated.or_else(|| variable("ROS_HOSTNAME")).or_else(|| variable("ROS_IP"))
+/// The host that the user wants told and what names it: arguments before variables, names before addresses.
+fn stated_host(arguments: &Arguments) -> Option<(&'static str, String)> {
+    let named = |what, value: &Option<String>| value.clone().map(|value| (what, value));
+    let stated = named("__hostname", &arguments.hostname).or_else(|| named("__ip", &arguments.ip));
+    let by_variable = |name| variable(name).map(|value| (name, value));
+    stated.or_else(|| by_variable("ROS_HOSTNAME")).or_else(|| by_variable("ROS_IP"))
+}
+
+/// A host that peers could call.
+fn checked(variable: &'static str, host: String) -> Result<String, Error> {
+    let text = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.clone() };
+    match Uri::parse(&format!("http://{text}:1/")) {
+        Ok(_) => Ok(host),
+        Err(error) => Err(Error::Environment { variable, why: error.to_string() }),
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -7,9 +7,11 @@ use std::time::Duration;
 use runnel_core::names::{ArgumentError, NameError};
 use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
+use runnel_ros1::tcpros::LengthBeyondLimit;
 
 /// Why an operation of the node API failed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
     Io(io::Error),
@@ -17,7 +19,7 @@ pub enum Error {
     Name(NameError),
     /// A command-line argument that concerns ROS is malformed.
     Argument(ArgumentError),
-    /// An environment variable holds what it cannot mean.
+    /// An environment variable, or the argument that stands for it, holds what it cannot mean.
     Environment {
         /// Its name.
         variable: &'static str,
@@ -37,6 +39,13 @@ pub enum Error {
         /// How long was waited.
         waited: Duration,
     },
+    /// A message is longer than subscribers accept; nobody got it.
+    TooLong {
+        /// The topic.
+        topic: String,
+        /// How long it is and may be.
+        length: LengthBeyondLimit,
+    },
     /// A call to the master or to a node failed.
     Call(CallError),
     /// The context is shutting down.
@@ -49,11 +58,17 @@ impl fmt::Display for Error {
             Self::Io(error) => error.fmt(f),
             Self::Name(error) => error.fmt(f),
             Self::Argument(error) => error.fmt(f),
-            Self::Environment { variable, why } => write!(f, "environment variable {variable}: {why}"),
+            Self::Environment { variable, why } => write!(f, "{variable}: {why}"),
             Self::Topic(error) => error.fmt(f),
             Self::Refused(why) => write!(f, "the master refuses: {why}"),
             Self::Blocked { topic, subscriber, waited } => {
                 write!(f, "topic {topic}: subscriber {subscriber} took nothing for {} ms", waited.as_millis())
+            }
+            Self::TooLong { topic, length: LengthBeyondLimit { claimed, limit } } => {
+                write!(
+                    f,
+                    "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
+                )
             }
             Self::Call(error) => error.fmt(f),
             Self::ShuttingDown => f.write_str("the context is shutting down"),
@@ -61,7 +76,26 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    // What an error speaks for itself is not told twice.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => error.source(),
+            Self::Name(error) => error.source(),
+            Self::Argument(error) => error.source(),
+            Self::Topic(error) => error.source(),
+            Self::Call(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// What the operating system refused, and for whom.
+    pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
+        Self::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
+    }
+}
 
 macro_rules! from {
     ($($variant:ident($error:ty)),*) => {$(

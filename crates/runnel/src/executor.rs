@@ -1,5 +1,6 @@
 //! Executors run callbacks: on one thread by default, on several for those who ask.
 
+use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
@@ -56,7 +57,8 @@ impl Executor {
             let others: Vec<_> =
                 (1..self.threads).map(|_| scope.spawn(|| self.spin_thread(shared))).collect();
             let mine = self.spin_thread(shared);
-            let theirs = others.into_iter().map(|thread| thread.join().unwrap_or(Ok(())));
+            let theirs =
+                others.into_iter().map(|thread| thread.join().unwrap_or_else(|why| resume_unwind(why)));
             [mine].into_iter().chain(theirs).collect::<Result<(), Error>>()
         })?;
         shared.close();
@@ -67,13 +69,11 @@ impl Executor {
         if !self.cpus.is_empty() {
             cpu::bind_thread(&self.cpus)?;
         }
-        let mut result = Ok(());
-        while self.context.ok() && result.is_ok() {
-            result = step(shared, None).map(drop);
+        let _end = End(&self.context);
+        while self.context.ok() {
+            step(shared, None)?;
         }
-        // Threads that wait for callbacks do not see the signal that ended this one.
-        self.context.shutdown();
-        result
+        Ok(())
     }
 
     /// Runs the callbacks that are due now, without waiting.
@@ -111,6 +111,16 @@ impl Executor {
     }
 }
 
+/// Ends the other threads with this one, also when a callback panics: those that wait for callbacks see neither that
+/// nor the signal that ended it.
+struct End<'a>(&'a Context);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.shutdown();
+    }
+}
+
 /// Runs one callback, or waits for one until `until`; true if one was run.
 fn step(shared: &Shared, until: Option<Instant>) -> Result<bool, Error> {
     shared.timers.fire(&shared.ready);
@@ -139,7 +149,7 @@ fn run_next(shared: &Shared) -> bool {
 /// Takes all that has arrived.
 fn catch_up(shared: &Shared) -> Result<(), Error> {
     for _ in 0..CATCH_UP {
-        if !shared.turning.turn_at_once()? {
+        if !shared.turning.turn_at_once()?.served {
             break;
         }
     }

@@ -41,7 +41,7 @@ pub use publisher::{DynamicPublisher, Publishable, Publisher};
 pub use rate::Rate;
 pub use runnel_core as core;
 pub use runnel_core::qos::QoS;
-pub use runnel_core::time::{Duration, Time};
+pub use runnel_core::time::Time;
 pub use runnel_io as io;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;

@@ -2,8 +2,9 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use runnel_core::Message;
@@ -16,9 +17,11 @@ use runnel_io::{Listener, clock, host};
 use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
 use runnel_ros1::tcpros::QueueBound;
 
-use crate::context::Context;
-use crate::data::{Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, TopicInput};
-use crate::driver::{Engine, Key};
+use crate::context::{Context, GLANCE};
+use crate::data::{
+    Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions, TopicInput,
+};
+use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::subscription::{RawMessage, Subscription};
@@ -28,10 +31,11 @@ use crate::timer::Timer;
 /// How long the master may take to answer a registration before the program goes on without it.
 const REGISTRATION: Duration = Duration::from_secs(10);
 
-/// Bytes that a publisher holds for one slow subscriber at most, whatever the depth.
+/// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
 const QUEUE_BYTES: usize = 1 << 30;
 
-/// Messages that a publisher which keeps all holds for one slow subscriber before it waits.
+/// Messages that a publisher which keeps all holds for one slow subscriber before it waits, and a subscription that
+/// keeps all before it drops the oldest.
 const KEEP_ALL: usize = 1000;
 
 /// A node of the ROS graph. It leaves the graph when its last handle, publisher and subscription is dropped.
@@ -47,8 +51,12 @@ pub(crate) struct NodeInner {
     name: String,
     full_name: String,
     remapping: Remapping,
-    publishers: Mutex<HashMap<String, Weak<PublisherEnd>>>,
+    /// Locked before the driver wherever both are, and held from looking for an end until it is made or removed.
+    publishers: Mutex<Publishers>,
 }
+
+/// By topic. An end on its way out stands here until it is gone.
+type Publishers = HashMap<String, Weak<PublisherEnd>>;
 
 /// One topic as a node publishes it, shared by all publishers of the user's to it.
 pub(crate) struct PublisherEnd {
@@ -72,7 +80,12 @@ impl Node {
         let remapping = shared.arguments.remapping(&namespace, name)?;
         let full_name = names::resolve(&namespace, name, name)?;
         let bind = SocketAddr::new(shared.settings.bind, 0);
-        let (rpc, tcpros) = (Listener::bind(bind)?, Listener::bind(bind)?);
+        let listen = || {
+            let what =
+                |error| Error::io(format_args!("node {full_name} cannot listen on {}", bind.ip()), &error);
+            Listener::bind(bind).map_err(what)
+        };
+        let (rpc, tcpros) = (listen()?, listen()?);
         let config = NodeConfig {
             name: full_name.clone(),
             host: shared.settings.host.clone(),
@@ -270,33 +283,28 @@ impl Node {
 
     /// The end of a topic that the node publishes, made with the first publisher.
     fn publisher_end(&self, announced: &Announced<'_>, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
-        let inner = &self.inner;
+        let (inner, topic) = (&self.inner, &announced.topic);
         let spec = announced.spec(qos.is_latching());
-        let existing = lock(&inner.publishers).get(&announced.topic).and_then(Weak::upgrade);
-        if let Some(end) = existing {
-            inner.with_engine(|node, now| node.advertise(now, spec))??;
+        let (mut publishers, end) = inner.publishers_and(topic)?;
+        if let Some(end) = end {
+            let advertised = inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec));
+            // Were this the last handle of the end by now, its end would want the lock.
+            drop(publishers);
+            advertised??;
+            end.publication.widen(&publication_options(announced, qos));
             return Ok(end);
         }
         let publication = self.publication(announced, qos);
-        let end = PublisherEnd {
-            node: Arc::clone(inner),
-            publication: Arc::clone(&publication),
-            topic: announced.topic.clone(),
-        };
-        inner.add_publication(publication, spec)?;
-        let end = Arc::new(end);
-        lock(&inner.publishers).insert(announced.topic.clone(), Arc::downgrade(&end));
-        inner.wait_registered(Role::Publisher, &announced.topic)?;
+        inner.add_publication(&publication, spec)?;
+        let end = Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: topic.clone() });
+        publishers.insert(topic.clone(), Arc::downgrade(&end));
+        drop(publishers);
+        inner.wait_registered(Role::Publisher, topic)?;
         Ok(end)
     }
 
     fn publication(&self, announced: &Announced<'_>, qos: QoS) -> Arc<Publication> {
-        let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
-        let options = PublicationOptions {
-            bound: QueueBound { messages, bytes: QUEUE_BYTES },
-            latching: qos.is_latching(),
-            has_header: announced.has_header,
-        };
+        let options = publication_options(announced, qos);
         let info = LinkInfo {
             publisher: self.inner.full_name.clone(),
             type_name: announced.type_name.to_owned(),
@@ -315,13 +323,39 @@ impl Node {
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let depth = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
         let ready = Arc::clone(&self.inner.context.shared.ready);
-        let core = SubscriptionCore::new(&announced.topic, depth, takes, ready, callback);
+        let options = SubscriptionOptions {
+            topic: announced.topic.clone(),
+            type_name: announced.type_name.to_owned(),
+            md5: announced.md5.to_owned(),
+            bound: queue_bound(qos),
+            takes,
+        };
+        let core = SubscriptionCore::new(options, ready, callback);
         let input = self.inner.add_subscription(&core, announced.spec(false))?;
         let subscription = Subscription::new(Arc::clone(&self.inner), announced.topic.clone(), core, input);
         self.inner.wait_registered(Role::Subscriber, &announced.topic)?;
         Ok(subscription)
+    }
+}
+
+/// What may wait, at either end of a topic.
+fn queue_bound(qos: QoS) -> QueueBound {
+    let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
+    QueueBound { messages, bytes: QUEUE_BYTES }
+}
+
+fn publication_options(announced: &Announced<'_>, qos: QoS) -> PublicationOptions {
+    PublicationOptions {
+        bound: queue_bound(qos),
+        latching: qos.is_latching(),
+        has_header: announced.has_header,
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("name", &self.inner.full_name).finish_non_exhaustive()
     }
 }
 
@@ -338,24 +372,46 @@ impl Announced<'_> {
 }
 
 impl NodeInner {
-    fn with_engine<T>(
+    fn driver(&self) -> MutexGuard<'_, Driver> {
+        self.context.shared.turning.driver()
+    }
+
+    /// Works on the node's engine.
+    fn engine<T>(
         &self,
+        driver: &mut Driver,
         work: impl FnOnce(&mut Ros1Node, runnel_core::time::Instant) -> T,
     ) -> Result<T, Error> {
-        let mut driver = self.context.shared.turning.driver();
         let done = driver.with_engine(self.key, |engine, now| engine.as_node().map(|node| work(node, now)));
         done.flatten().ok_or(Error::ShuttingDown)
     }
 
-    fn add_publication(&self, publication: Arc<Publication>, spec: TopicSpec) -> Result<(), Error> {
+    /// The publishers' ends and that of `topic`, if there is one. One that is on its way out holds the topic until its
+    /// messages are sent, and is waited for.
+    fn publishers_and(
+        &self,
+        topic: &str,
+    ) -> Result<(MutexGuard<'_, Publishers>, Option<Arc<PublisherEnd>>), Error> {
+        loop {
+            let publishers = lock(&self.publishers);
+            match publishers.get(topic).map(Weak::upgrade) {
+                None => return Ok((publishers, None)),
+                Some(Some(end)) => return Ok((publishers, Some(end))),
+                Some(None) => drop(publishers),
+            }
+            self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
+        }
+    }
+
+    fn add_publication(&self, publication: &Arc<Publication>, spec: TopicSpec) -> Result<(), Error> {
         let topic = spec.topic.clone();
-        let mut driver = self.context.shared.turning.driver();
+        let mut driver = self.driver();
         let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
         slot.begin(Role::Publisher, &topic);
-        slot.outputs.insert(topic.clone(), publication);
-        drop(driver);
-        self.with_engine(|node, now| node.advertise(now, spec))??;
-        self.context.shared.turning.driver().rejoin_locals(&topic);
+        self.engine(&mut driver, |node, now| node.advertise(now, spec))??;
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.outputs.insert(topic.clone(), Arc::clone(publication));
+        driver.rejoin_locals(&topic);
         Ok(())
     }
 
@@ -365,8 +421,8 @@ impl NodeInner {
         spec: TopicSpec,
     ) -> Result<Arc<TopicInput>, Error> {
         let topic = spec.topic.clone();
-        self.with_engine(|node, now| node.subscribe(now, spec))??;
-        let mut driver = self.context.shared.turning.driver();
+        let mut driver = self.driver();
+        self.engine(&mut driver, |node, now| node.subscribe(now, spec))??;
         let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
         let input = Arc::clone(slot.inputs.entry(topic.clone()).or_default());
         input.add(Arc::clone(core));
@@ -388,37 +444,36 @@ impl NodeInner {
 
     /// A subscription of the user's is gone: with the last one to a topic, its links go.
     pub(crate) fn remove_subscription(&self, topic: &str, core: &Arc<SubscriptionCore>) {
-        let mut driver = self.context.shared.turning.driver();
+        let mut driver = self.driver();
         driver.leave_publishers_of_this_process(core);
-        let last = driver.node_slot(self.key).is_some_and(|slot| slot.remove_input(topic, core));
-        drop(driver);
-        if last {
+        if driver.node_slot(self.key).is_some_and(|slot| slot.remove_input(topic, core)) {
             // The node may be closed already, and then there is nothing to unregister.
-            let _ = self.with_engine(|node, now| node.unsubscribe(now, topic));
+            let _ = self.engine(&mut driver, |node, now| node.unsubscribe(now, topic));
         }
     }
 }
 
 impl Drop for PublisherEnd {
     fn drop(&mut self) {
-        let shared = &self.node.context.shared;
         // What was published just before the end is still to arrive.
-        let _ = shared.wait(Duration::from_secs(1), |_| self.publication.is_flushed());
-        lock(&self.node.publishers).remove(&self.topic);
-        let _ = self.node.with_engine(|node, now| node.unadvertise(now, &self.topic));
-        if let Some(slot) = shared.turning.driver().node_slot(self.node.key) {
+        let shared = &self.node.context.shared;
+        let _ = shared.wait_out(Duration::from_secs(1), |_| self.publication.is_flushed());
+        let mut publishers = lock(&self.node.publishers);
+        let mut driver = self.node.driver();
+        let _ = self.node.engine(&mut driver, |node, now| node.unadvertise(now, &self.topic));
+        if let Some(slot) = driver.node_slot(self.node.key) {
             slot.outputs.remove(&self.topic);
         }
+        publishers.remove(&self.topic);
     }
 }
 
 impl Drop for NodeInner {
     fn drop(&mut self) {
-        let shared = &self.context.shared;
-        shared.turning.driver().close_node(self.key);
-        let key = self.key;
-        let _ = shared
-            .wait(Duration::from_secs(1), |driver| driver.node_slot(key).is_none_or(|slot| slot.closed));
-        shared.turning.driver().remove_engine(key);
+        let (shared, key) = (&self.context.shared, self.key);
+        self.driver().close_node(key);
+        let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.closed);
+        let _ = shared.wait_out(Duration::from_secs(1), closed);
+        self.driver().remove_engine(key);
     }
 }

@@ -7,7 +7,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use crate::data::ReadyQueue;
-use crate::driver::Driver;
+use crate::driver::{Driver, Turned};
 
 /// How a spinning thread waits for messages: less latency for more CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,27 +24,23 @@ pub enum PollingPolicy {
 }
 
 impl PollingPolicy {
-    /// The pause before the driver is taken, so that others may have it meanwhile. Ends when a callback is due.
-    pub(crate) fn pause(self, until: Option<Instant>, ready: &ReadyQueue) {
-        let Self::Period(period) = self else { return };
-        let left = until.map(|until| until.since(clock::monotonic()));
-        ready.follow(Some(left.map_or(period, |left| left.min(period))));
-    }
-
     /// One turn of the driver. Does not sleep if a callback is due.
     pub(crate) fn turn(
         self,
         driver: &mut Driver,
         until: Option<Instant>,
         ready: &ReadyQueue,
-    ) -> io::Result<bool> {
-        let now = Instant::default();
+    ) -> io::Result<Turned> {
         match self {
-            Self::Block => driver.turn(if ready.sleep_if_empty() { until } else { Some(now) }),
-            Self::Spin | Self::Period(_) => driver.turn(Some(now)),
+            Self::Block => block(driver, until, ready),
+            Self::Spin | Self::Period(_) => driver.turn(Some(Instant::default())),
             Self::LookFirst(span) => look_first(span, driver, until, ready),
         }
     }
+}
+
+fn block(driver: &mut Driver, until: Option<Instant>, ready: &ReadyQueue) -> io::Result<Turned> {
+    driver.turn(if ready.sleep_if_empty() { until } else { Some(Instant::default()) })
 }
 
 fn look_first(
@@ -52,14 +48,15 @@ fn look_first(
     driver: &mut Driver,
     until: Option<Instant>,
     ready: &ReadyQueue,
-) -> io::Result<bool> {
+) -> io::Result<Turned> {
     let start = clock::monotonic();
     let look = until.map_or(start + span, |until| until.min(start + span));
     while clock::monotonic() < look {
-        driver.turn(Some(Instant::default()))?;
-        if ready.is_due() {
-            return Ok(true);
+        let turned = driver.turn(Some(Instant::default()))?;
+        // A look takes the waker's word for it: a wait after it would never hear that again.
+        if turned.woken || ready.is_due() {
+            return Ok(turned);
         }
     }
-    driver.turn(if ready.sleep_if_empty() { until } else { Some(Instant::default()) })
+    block(driver, until, ready)
 }

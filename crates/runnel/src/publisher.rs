@@ -1,6 +1,7 @@
 //! Publishers.
 
 use std::any::{Any, TypeId};
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,30 +86,29 @@ impl<M: Message> Publisher<M> {
     ///
     /// # Errors
     /// [`Error::Blocked`] when all messages are to be kept and a subscriber took none for too long. With
-    /// [`QoS::keep_last`] the oldest message is dropped for it instead, and counted.
+    /// [`QoS::keep_last`] the oldest message is dropped for it instead, and counted. [`Error::TooLong`] when the
+    /// message is longer than subscribers accept.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.handle.wait_for_room()?;
-        self.send(message);
-        Ok(())
+        self.send(message)
     }
 
     /// Publishes a message without ever waiting.
     ///
     /// # Errors
-    /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room.
+    /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and [`Error::TooLong`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.handle.check_room()?;
-        self.send(message);
-        Ok(())
+        self.send(message)
     }
 
-    fn send(&self, message: impl Publishable<M>) {
+    fn send(&self, message: impl Publishable<M>) -> Result<(), Error> {
         let (publication, type_id) = (&self.handle.end.publication, TypeId::of::<M>());
-        if publication.publish(|out| message.message().write(out), Some(type_id)) {
+        if self.handle.publish(|out| message.message().write(out), Some(type_id))? {
             let shared: Arc<dyn Any + Send + Sync> = message.into_shared();
             publication.share(&shared, type_id);
         }
-        self.handle.end.node.context.shared.turning.attend();
+        Ok(())
     }
 }
 
@@ -136,9 +136,7 @@ impl DynamicPublisher {
     /// As [`Publisher::publish`].
     pub fn publish_bytes(&self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
         self.handle.wait_for_room()?;
-        self.handle.end.publication.publish(write, None);
-        self.handle.end.node.context.shared.turning.attend();
-        Ok(())
+        self.handle.publish(write, None).map(drop)
     }
 }
 
@@ -189,9 +187,28 @@ impl DynamicPublisher {
     getters!();
 }
 
+impl<M> fmt::Debug for Publisher<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher").field("topic", &self.handle.end.topic).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for DynamicPublisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicPublisher").field("topic", &self.handle.end.topic).finish_non_exhaustive()
+    }
+}
+
 impl Handle {
     fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
         Self { end, keep_all: qos.history == History::KeepAll, max_blocking: MAX_BLOCKING }
+    }
+
+    /// Publishes what `write` appends; true if subscribers of this process take the message by reference.
+    fn publish(&self, write: impl FnOnce(&mut Vec<u8>), type_id: Option<TypeId>) -> Result<bool, Error> {
+        let published = self.end.publication.publish(write, type_id);
+        self.end.node.context.shared.turning.attend();
+        published.map_err(|length| Error::TooLong { topic: self.end.topic.clone(), length })
     }
 
     fn check_room(&self) -> Result<(), Error> {

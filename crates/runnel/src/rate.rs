@@ -19,7 +19,7 @@ impl Rate {
     /// A rate of `hertz` rounds a second; not a positive number counts as one a second.
     pub fn new(context: &Context, hertz: f64) -> Self {
         let hertz = if hertz.is_finite() && hertz > 0.0 { hertz } else { 1.0 };
-        let period = Duration::from_secs_f64(1.0 / hertz);
+        let period = Duration::try_from_secs_f64(1.0 / hertz).unwrap_or(Duration::MAX);
         Self { context: context.clone(), period, next: clock::monotonic() + period }
     }
 

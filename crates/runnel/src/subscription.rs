@@ -1,11 +1,13 @@
 //! Subscriptions.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
 use crate::node::NodeInner;
 
-/// A subscription to a topic. It ends when it is dropped.
+/// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
+#[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
     node: Arc<NodeInner>,
     topic: String,
@@ -49,8 +51,15 @@ impl Subscription {
     }
 }
 
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("topic", &self.topic).finish_non_exhaustive()
+    }
+}
+
 impl Drop for Subscription {
     fn drop(&mut self) {
+        self.core.end();
         self.node.remove_subscription(&self.topic, &self.core);
     }
 }

@@ -44,6 +44,8 @@ impl Timers {
     /// Adds a timer that fires first after one period, and gives the number by which it is removed.
     pub(crate) fn add(&self, period: Duration, callback: Box<dyn FnMut() + Send>) -> u64 {
         let (scheduled, cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
+        // Without any time between two firings, firing would have no end.
+        let period = period.max(Duration::from_nanos(1));
         let timer = Arc::new(TimerCore { period, callback: Mutex::new(callback), scheduled, cancelled });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut due = lock(&self.due);

@@ -15,7 +15,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Waker, clock};
 
 use crate::data::ReadyQueue;
-use crate::driver::Driver;
+use crate::driver::{Driver, Turned};
 use crate::polling::PollingPolicy;
 use crate::sync::lock;
 
@@ -55,11 +55,13 @@ pub(crate) struct Turning {
     left: AtomicU64,
     keeper_runs: AtomicBool,
     ended: AtomicBool,
+    /// The context shuts down.
+    stop: Arc<AtomicBool>,
     waker: Waker,
 }
 
 impl Turning {
-    pub(crate) fn new(driver: Driver, waker: Waker) -> Self {
+    pub(crate) fn new(driver: Driver, stop: Arc<AtomicBool>, waker: Waker) -> Self {
         Self {
             driver: Mutex::new(driver),
             gate: Mutex::new(()),
@@ -68,6 +70,7 @@ impl Turning {
             left: AtomicU64::new(clock::monotonic().0),
             keeper_runs: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            stop,
             waker,
         }
     }
@@ -95,6 +98,32 @@ impl Turning {
         }
     }
 
+    /// `until`, or no wait at all if another thread wants the driver. To be asked with the driver in hand: whoever wants
+    /// it later wakes the wait.
+    fn patience(&self, until: Option<Instant>) -> Option<Instant> {
+        if self.wanting.load(Ordering::SeqCst) > 0 { Some(Instant::default()) } else { until }
+    }
+
+    /// `until`, or no wait at all once the context shuts down. To be asked with the driver in hand, too: the wake that
+    /// came with the end may have gone to another thread.
+    fn while_running(&self, until: Option<Instant>) -> Option<Instant> {
+        if self.stop.load(Ordering::SeqCst) { Some(Instant::default()) } else { until }
+    }
+
+    /// The pause of [`PollingPolicy::Period`] before the driver is taken, so that others may have it meanwhile. Ends
+    /// early when a callback is due or a timer was added, and soon after a signal.
+    fn pause(&self, policy: PollingPolicy, until: Option<Instant>, ready: &ReadyQueue) {
+        let PollingPolicy::Period(period) = policy else { return };
+        let start = clock::monotonic();
+        let end = until.map_or(start + period, |until| until.min(start + period));
+        while self.while_running(Some(end)) > Some(clock::monotonic()) {
+            let left = end.since(clock::monotonic());
+            if ready.follow(Some(left.min(UNATTENDED))) {
+                return;
+            }
+        }
+    }
+
     /// True if a thread that also runs callbacks waits in the driver.
     pub(crate) fn spinner_waits(&self) -> bool {
         self.waits(Waiting::Spinner)
@@ -110,11 +139,12 @@ impl Turning {
         until: Option<Instant>,
         ready: &ReadyQueue,
         policy: PollingPolicy,
-    ) -> io::Result<bool> {
-        policy.pause(until, ready);
+    ) -> io::Result<Turned> {
+        self.pause(policy, until, ready);
         self.give_way();
         let mut driver = self.driver();
         self.waiting.store(Waiting::Spinner as u8, Ordering::Release);
+        let until = self.patience(self.while_running(until));
         let turned = policy.turn(&mut driver, until, ready);
         ready.awake();
         self.left.store(clock::monotonic().0, Ordering::Release);
@@ -123,7 +153,7 @@ impl Turning {
     }
 
     /// Turns the driver once without waiting.
-    pub(crate) fn turn_at_once(&self) -> io::Result<bool> {
+    pub(crate) fn turn_at_once(&self) -> io::Result<Turned> {
         self.turn_as(Waiting::Other, self.driver(), Some(Instant::default()))
     }
 
@@ -143,9 +173,9 @@ impl Turning {
         self.turn_as(Waiting::Other, self.driver(), Some(until)).map(drop)
     }
 
-    /// Passes time until `until` or `stop`, and turns the driver meanwhile if nobody else does.
-    pub(crate) fn pass_time(&self, until: Instant, stop: &AtomicBool) -> io::Result<()> {
-        while !stop.load(Ordering::SeqCst) {
+    /// Passes time until `until` or the end of the context, and turns the driver meanwhile if nobody else does.
+    pub(crate) fn pass_time(&self, until: Instant) -> io::Result<()> {
+        while !self.stop.load(Ordering::SeqCst) {
             let left = until.since(clock::monotonic());
             if left.is_zero() {
                 break;
@@ -154,7 +184,8 @@ impl Turning {
                 thread::sleep(left.min(UNATTENDED));
             } else {
                 self.give_way();
-                self.turn_as(Waiting::Other, self.driver(), Some(until))?;
+                let driver = self.driver();
+                self.turn_as(Waiting::Other, driver, self.while_running(Some(until)))?;
             }
         }
         Ok(())
@@ -165,9 +196,9 @@ impl Turning {
         who: Waiting,
         mut driver: MutexGuard<'_, Driver>,
         until: Option<Instant>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Turned> {
         self.waiting.store(who as u8, Ordering::SeqCst);
-        let turned = driver.turn(until);
+        let turned = driver.turn(self.patience(until));
         // The keeper stays until others turn the driver again: it does not count as one of them.
         if who != Waiting::Keeper {
             self.left.store(clock::monotonic().0, Ordering::SeqCst);

@@ -17,6 +17,7 @@ use fake_publisher::FakePublisher;
 use logged::{is_logged, keep_log, wait_logged};
 use raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_header};
 use runnel::core::Message;
+use runnel::msgs::geometry_msgs::{Twist, Wrench};
 use runnel::msgs::std_msgs::String as Text;
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
@@ -215,15 +216,15 @@ fn a_message_that_cannot_be_read_is_named_and_the_next_is_delivered() {
     let scene = Scene::new("unrelated_c");
     let fake = FakePublisher::new(&scene.graph, "/garbler", "/texts");
     let (heard, subscription) = listen(&scene.far, "texts_listener", "texts");
-    // A text that claims more than there is, one with bytes left over, one that is no text.
+    // A text that claims more than there is, one with bytes left over, and one that is no UTF-8, which is read.
     let claims = b"\x08\0\0\0\xff\0\0\0abcd";
     let over = b"\x06\0\0\0\x01\0\0\0ab";
     let no_text = b"\x05\0\0\0\x01\0\0\0\xff";
     let sent = [&framed_text("one")[..], claims, over, no_text, &framed_text("two")].concat();
     let _stream = fake.accept_and_send("/garbler", Text::MD5, &sent);
-    spin_until(&scene.far, "the good messages heard", || heard.lock().unwrap().len() == 2);
-    assert_eq!(*heard.lock().unwrap(), ["one", "two"]);
-    assert_eq!((subscription.received(), subscription.malformed()), (5, 3));
+    spin_until(&scene.far, "the good messages heard", || heard.lock().unwrap().len() == 3);
+    assert_eq!(*heard.lock().unwrap(), ["one", "\u{fffd}", "two"]);
+    assert_eq!((subscription.received(), subscription.malformed()), (5, 2));
     assert!(is_logged(&["ERROR topic /texts", "[/garbler]", "data"]), "publisher and field are named");
 }
 
@@ -261,4 +262,23 @@ fn a_subscriber_that_does_not_read_its_answers_is_not_waited_for() {
     let stuck = (0..1000).any(|_| stream.write_all(&calls).is_err());
     assert!(stuck, "who does not read what it is answered is not read from for ever");
     scene.still_serves();
+}
+
+#[test]
+fn a_type_that_differs_is_refused_within_a_process_as_between_two() {
+    keep_log();
+    let graph = Graph::new();
+    let context = graph.context();
+    let (talker, listener) =
+        (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    // As many bytes as a Twist, so that reading them would succeed.
+    let _wrenches =
+        listener.create_subscription("push", 10, move |wrench: &Wrench| into.lock().unwrap().push(*wrench));
+    let publisher = talker.create_publisher::<Twist>("push", 10).unwrap();
+    wait_logged(&["/push", "[/talker]", "geometry_msgs/Twist", "geometry_msgs/Wrench"]);
+    publisher.publish(Twist::default()).unwrap();
+    context.spin_some().unwrap();
+    assert_eq!((publisher.subscription_count(), heard.lock().unwrap().len()), (0, 0));
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -223,17 +224,104 @@ fn messages_arrive_however_the_thread_waits() {
 }
 
 #[test]
-fn during_a_pause_others_have_the_driver_and_the_end_is_heard() {
+fn however_a_thread_waits_others_have_the_driver_and_the_end_is_heard() {
     let graph = Graph::new();
-    let pause = 10 * LONG;
-    let context = context_polling(&graph, PollingPolicy::Period(pause));
+    for policy in [PollingPolicy::Period(10 * LONG), PollingPolicy::LookFirst(Duration::from_millis(20))] {
+        let context = context_polling(&graph, policy);
+        let began = clock::monotonic();
+        thread::scope(|scope| {
+            let spinning = scope.spawn(|| context.spin());
+            for n in 0..20 {
+                let node = context.create_node(&format!("made_meanwhile_{n}")).unwrap();
+                let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+            }
+            context.shutdown();
+            spinning.join().unwrap().unwrap();
+        });
+        assert!(clock::monotonic().since(began) < LONG, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_timer_without_a_period_leaves_room_for_others() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("node").unwrap();
+    let fired = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
+    let timer = |counter: &Arc<AtomicUsize>, period| {
+        let counter = Arc::clone(counter);
+        node.create_timer(period, move || count_up(&counter))
+    };
+    let _timers = [timer(&fired[0], Duration::ZERO), timer(&fired[1], Duration::from_millis(1))];
+    spin_until(&context, "both fired", || fired.iter().all(|count| count.load(Ordering::SeqCst) > 2));
+}
+
+#[test]
+fn waiting_for_subscribers_ends_with_the_context() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let publisher = context.create_node("node").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
     let began = clock::monotonic();
+    let came = thread::scope(|scope| {
+        let waiting = scope.spawn(|| publisher.wait_for_subscribers(1, 10 * LONG).unwrap());
+        context.shutdown();
+        waiting.join().unwrap()
+    });
+    assert!(!came && clock::monotonic().since(began) < LONG);
+}
+
+#[test]
+fn a_callback_that_panics_ends_all_threads_of_an_executor() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("node").unwrap();
+    let _timer = node.create_timer(Duration::from_millis(1), || panic!("on purpose"));
+    let spun = catch_unwind(AssertUnwindSafe(|| Executor::new(&context).threads(3).spin()));
+    assert!(spun.is_err() && !context.ok());
+}
+
+#[test]
+fn a_subscription_outlives_a_panic_of_its_callback() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("node").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    let callback = move |_: &Text| {
+        count_up(&count);
+        assert!(count.load(Ordering::SeqCst) > 1, "on purpose");
+    };
+    let _subscription = node.create_subscription("chatter", 10, callback).unwrap();
+    (0..2).for_each(|_| publisher.publish(Text::default()).unwrap());
+    assert!(catch_unwind(AssertUnwindSafe(|| context.spin_once(LONG))).is_err());
+    spin_until(&context, "the second message heard", || heard.load(Ordering::SeqCst) == 2);
+}
+
+#[test]
+fn two_callbacks_that_become_due_together_run_on_two_threads() {
+    const MESSAGES: usize = 200;
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("node").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let inside = Arc::new(AtomicUsize::new(0));
+    // Each waits until the other has begun, too.
+    let meet = |count: Arc<AtomicUsize>| {
+        move |_: &Text| {
+            let both = (count.fetch_add(1, Ordering::SeqCst) / 2 + 1) * 2;
+            wait_until("both callbacks run", || count.load(Ordering::SeqCst) >= both);
+        }
+    };
+    let _subscriptions =
+        [(); 2].map(|()| node.create_subscription("chatter", 10, meet(Arc::clone(&inside))).unwrap());
     thread::scope(|scope| {
-        let spinning = scope.spawn(|| context.spin());
-        let node = context.create_node("made_meanwhile").unwrap();
-        let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+        let spinning = scope.spawn(|| Executor::new(&context).threads(2).spin());
+        for sent in 1..=MESSAGES {
+            publisher.publish(Text::default()).unwrap();
+            wait_until("both have heard it", || inside.load(Ordering::SeqCst) == 2 * sent);
+        }
         context.shutdown();
         spinning.join().unwrap().unwrap();
     });
-    assert!(clock::monotonic().since(began) < pause);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{Graph, LONG, spin_until, wait_until};
 use runnel::msgs::geometry_msgs::{PoseStamped, Twist};
 use runnel::msgs::sensor_msgs::Image;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::{Empty, String as Text, UInt8MultiArray};
 use runnel::{Error, Node, Publisher, QoS, Subscription};
 
 type Heard = Arc<Mutex<Vec<String>>>;
@@ -330,4 +330,82 @@ fn what_is_published_last_arrives_although_the_publisher_ends() {
     (0..1000).for_each(|n| publisher.publish(text(n)).unwrap());
     drop(publisher);
     spin_until(&far, "all messages heard", || count(&heard) == 1000);
+}
+
+#[test]
+fn publishers_of_one_topic_keep_the_most_that_any_of_them_asks_for() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let _first = node.create_publisher::<Text>("chatter", 1).unwrap();
+    let second = node.create_publisher::<Text>("chatter", QoS::keep_last(1).transient_local()).unwrap();
+    second.publish(text("kept")).unwrap();
+    let (heard, _subscription) = listen(&far.create_node("late").unwrap(), "chatter", 1);
+    spin_until(&far, "the kept message heard", || count(&heard) == 1);
+}
+
+#[test]
+fn a_latched_message_of_no_bytes_is_one_too() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let publisher = node.create_publisher::<Empty>("go", QoS::keep_last(1).transient_local()).unwrap();
+    publisher.publish(Empty {}).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    for nth in ["first", "second"] {
+        let heard = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&heard);
+        let subscription =
+            listener.create_subscription("go", 1, move |_: &Empty| count_up(&counter)).unwrap();
+        spin_until(&far, &format!("heard by the {nth}"), || heard.load(Ordering::SeqCst) == 1);
+        // The link goes with the last subscription, and the second is to find it.
+        std::mem::forget(subscription);
+    }
+}
+
+#[test]
+fn a_dropped_subscription_hears_nothing_of_what_waited_for_it() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("both").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let (heard, subscription) = listen(&node, "chatter", 10);
+    (0..5).for_each(|n| publisher.publish(text(n)).unwrap());
+    context.spin_once(LONG).unwrap();
+    drop(subscription);
+    context.spin_some().unwrap();
+    assert_eq!(count(&heard), 1);
+}
+
+#[test]
+fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let first = node.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+    let _stopped = stopped_subscriber(&graph, "/data");
+    assert!(first.wait_for_subscribers(1, LONG).unwrap());
+    // More than sockets hold: the end of the first waits a second for it to be taken.
+    (0..50).for_each(|_| first.publish(block()).unwrap());
+    let far = graph.context();
+    let received = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&received);
+    let begun = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let going = scope.spawn(|| {
+            let first = first;
+            begun.store(true, Ordering::SeqCst);
+            drop(first);
+        });
+        wait_until("the first goes", || begun.load(Ordering::SeqCst));
+        let second = node.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+        going.join().unwrap();
+        let listener = far.create_node("listener").unwrap();
+        let _subscription =
+            listener.create_subscription("data", 10, move |_: &UInt8MultiArray| count_up(&into)).unwrap();
+        spin_until(&far, "the second publisher heard", || {
+            second.publish(UInt8MultiArray::default()).unwrap();
+            received.load(Ordering::SeqCst) > 0
+        });
+    });
 }

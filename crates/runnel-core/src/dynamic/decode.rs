@@ -14,11 +14,12 @@ use std::sync::Arc;
 const FIRST_ROOM: usize = 256;
 
 impl DynamicMessage {
-    /// Reads the whole of `bytes` as the ROS 1 wire form of a message of this schema.
+    /// Reads the whole of `bytes` as the ROS 1 wire form of a message of this schema. Text that is not UTF-8 is read
+    /// with replacement characters.
     ///
     /// # Errors
-    /// When the bytes end early or late, hold a count that cannot be true, text that is not UTF-8 or something longer
-    /// than its bound; when the message would take up too much memory or lies too deep. The error names the field.
+    /// When the bytes end early or late, hold a count that cannot be true or something longer than its bound; when the
+    /// message would take up too much memory or lies too deep. The error names the field.
     pub fn decode(schema: &Arc<Schema>, bytes: &[u8]) -> Result<Self, DynamicError> {
         let mut decoder = Decoder { reader: Reader::new(bytes), budget: Budget::new() };
         let message = decoder.message(schema, 0)?;
@@ -80,8 +81,9 @@ impl Decoder<'_> {
             Primitive::Time => Time::read_view(from)?.into(),
             Primitive::Duration => Duration::read_view(from)?.into(),
             Primitive::String(_) | Primitive::WString(_) => {
-                let text = String::read_view(from)?;
-                check_text(primitive, text)?;
+                let mut text = String::new();
+                text.read_into(from)?;
+                check_text(primitive, &text)?;
                 text.into()
             }
         })

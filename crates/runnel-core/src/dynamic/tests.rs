@@ -134,6 +134,16 @@ fn bytes_that_are_not_the_message_are_refused_with_the_field() {
 }
 
 #[test]
+fn text_that_is_not_utf_8_does_not_make_a_message_unreadable() {
+    let schema = schema("a/T", "string one\nstring[] more\nuint8 after");
+    let bytes = [2, 0, 0, 0, b'h', 0xe9, 1, 0, 0, 0, 1, 0, 0, 0, 0xff, 7];
+    let message = DynamicMessage::decode(&schema, &bytes).unwrap();
+    assert_eq!(message.get("one"), Ok(ValueRef::String("h\u{fffd}")));
+    assert_eq!(message.get("more[0]"), Ok(ValueRef::String("\u{fffd}")));
+    assert_eq!(message.get("after"), Ok(ValueRef::UInt(7)));
+}
+
+#[test]
 fn a_count_beyond_the_message_is_refused_before_memory_is_reserved() {
     let schema = schema("a/L", &["P[] ps", "a/P\nint32 x"].join(RULE));
     let error = DynamicMessage::decode(&schema, &[0xff, 0xff, 0xff, 0xff, 1]).unwrap_err();

@@ -6,6 +6,7 @@
 use super::clean_namespace;
 use super::remap::{RemapRule, Remapping, node_identity};
 use super::validate::{Generation, NameError, validate_node_name, validate_spelling};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -138,6 +139,16 @@ impl Arguments {
         })
     }
 
+    /// What was asked for by arguments that no part of Runnel follows yet, for a warning.
+    pub fn not_followed(&self) -> impl Iterator<Item = String> {
+        let params = self.params.iter().map(|(name, value)| format!("parameter {name}:={value}"));
+        let files = self.params_files.iter().map(|file| format!("--params-file {file}"));
+        let level = self.log_level.iter().map(|level| format!("--log-level {level}"));
+        let enclave = self.enclave.iter().map(|enclave| format!("--enclave {enclave}"));
+        let log = self.log_file.iter().map(|file| format!("__log:={file}"));
+        params.chain(files).chain(level).chain(enclave).chain(log)
+    }
+
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
         let Some((left, right)) = argument.split_once(":=").filter(|(left, _)| is_ros1_left_side(left))
         else {
@@ -266,7 +277,7 @@ fn named(argument: &str, check: Result<(), NameError>) -> Result<(), ArgumentErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::{format, vec};
+    use alloc::vec;
 
     fn parse(line: &str) -> Result<Arguments, ArgumentError> {
         Arguments::parse(line.split_whitespace())
@@ -345,6 +356,21 @@ mod tests {
     fn parameters_for_other_nodes_are_passed_over() {
         let arguments = parse("_a:=1 --ros-args -p b:=2 -p me:c:=3 -p other:d:=4").unwrap();
         assert!(arguments.params_of("me").eq([("a", "1"), ("b", "2"), ("c", "3")]));
+    }
+
+    #[test]
+    fn what_is_not_followed_yet_is_named() {
+        let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug -e /e";
+        let expected = [
+            "parameter rate:=5",
+            "parameter n:x:=1",
+            "--params-file f",
+            "--log-level debug",
+            "--enclave /e",
+            "__log:=/l",
+        ];
+        assert!(parse(line).unwrap().not_followed().eq(expected));
+        assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub enum DecodeErrorKind {
         /// Bytes left.
         left: usize,
     },
-    /// A text is not UTF-8.
+    /// A text that is to be borrowed is not UTF-8.
     NotUtf8,
     /// Bytes follow the end of the message.
     TrailingBytes {

@@ -37,17 +37,17 @@ pub trait Wire: Sized + 'static {
     /// Appends the wire form to `out`.
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Reads a value, using the buffers of the one that is there.
+    /// Reads a value, using the buffers of the one that is there. Text that is not UTF-8, which ROS 1 allows, is read
+    /// with replacement characters.
     ///
     /// # Errors
-    /// When the bytes end early, a text is not UTF-8 or a count cannot be true. `self` is then in an unspecified
-    /// but valid state.
+    /// When the bytes end early or a count cannot be true. `self` is then in an unspecified but valid state.
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError>;
 
     /// Reads a view of a value. What lies within is checked here, so that no accessor of the view fails.
     ///
     /// # Errors
-    /// As [`Wire::read_into`].
+    /// As [`Wire::read_into`], and when a text is not UTF-8, since a view borrows it as it is.
     fn read_view<'a>(from: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
 
     /// The same view, of an owned value.
@@ -69,7 +69,7 @@ pub trait Wire: Sized + 'static {
     /// Reads a view of `count` values.
     ///
     /// # Errors
-    /// As [`Wire::read_into`].
+    /// As [`Wire::read_view`].
     fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError>;
 
     /// The same view, of owned values.
@@ -99,7 +99,7 @@ pub fn decode_into<T: Wire>(value: &mut T, bytes: &[u8]) -> Result<(), DecodeErr
 /// The whole of `bytes` as a view.
 ///
 /// # Errors
-/// As [`decode`].
+/// As [`Wire::read_view`], and when bytes are left over.
 pub fn decode_view<T: Wire>(bytes: &[u8]) -> Result<T::View<'_>, DecodeError> {
     let mut reader = Reader::new(bytes);
     let view = T::read_view(&mut reader)?;
@@ -133,7 +133,13 @@ mod tests {
     #[test]
     fn text_is_counted_and_not_terminated() {
         assert_eq!(encode(&String::from("hé")), [3, 0, 0, 0, b'h', 0xc3, 0xa9]);
-        let error = decode::<String>(&[1, 0, 0, 0, 0xff]).unwrap_err();
+    }
+
+    #[test]
+    fn text_that_is_not_utf_8_is_read_with_replacement_characters_but_not_borrowed() {
+        let latin = [2, 0, 0, 0, b'h', 0xe9];
+        assert_eq!(decode::<String>(&latin).unwrap(), "h\u{fffd}");
+        let error = decode_view::<String>(&latin).unwrap_err();
         assert_eq!(error.kind(), DecodeErrorKind::NotUtf8);
     }
 
@@ -197,5 +203,9 @@ mod tests {
         let place = value.as_ptr();
         decode_into(&mut value, &encode(&vec![9u8; 50])).unwrap();
         assert_eq!((value.as_ptr(), value.len()), (place, 50));
+        let mut text = String::from("something long");
+        let place = text.as_ptr();
+        decode_into(&mut text, &encode(&String::from("shört"))).unwrap();
+        assert_eq!((text.as_ptr(), text.as_str()), (place, "shört"));
     }
 }

@@ -1,4 +1,7 @@
 //! Wire form of text: a 32-bit count of bytes, then UTF-8 without a terminator.
+//!
+//! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
+//! text then has replacement characters; a borrowed one, which is a `&str`, cannot be had.
 
 use super::{DecodeError, DecodeErrorKind, Reader, Seq, Wire};
 use alloc::string::String;
@@ -15,15 +18,18 @@ impl Wire for String {
     }
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
-        let text = Self::read_view(from)?;
+        let bytes = bytes(from)?;
         self.clear();
-        self.push_str(text);
+        match core::str::from_utf8(bytes) {
+            Ok(text) => self.push_str(text),
+            Err(_) => self.push_str(&Self::from_utf8_lossy(bytes)),
+        }
         Ok(())
     }
 
+    /// Unlike [`Wire::read_into`] this fails on text that is not UTF-8.
     fn read_view<'a>(from: &mut Reader<'a>) -> Result<&'a str, DecodeError> {
-        let count = from.count(1)?;
-        core::str::from_utf8(from.take(count)?).map_err(|_| DecodeErrorKind::NotUtf8.into())
+        core::str::from_utf8(bytes(from)?).map_err(|_| DecodeErrorKind::NotUtf8.into())
     }
 
     fn view(&self) -> &str {
@@ -37,4 +43,10 @@ impl Wire for String {
     fn slice(values: &[Self]) -> Self::Slice<'_> {
         Seq::from_values(values)
     }
+}
+
+/// The bytes of a text.
+fn bytes<'a>(from: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let count = from.count(1)?;
+    from.take(count)
 }

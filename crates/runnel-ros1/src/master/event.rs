@@ -1,5 +1,6 @@
 //! What the master tells whoever drives it.
 
+use core::fmt;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -69,6 +70,35 @@ pub enum MasterEvent {
     },
 }
 
+impl fmt::Display for MasterEvent {
+    /// A sentence for a log. Names and addresses are as nodes gave them, so they are escaped.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registered { role, node, name } => {
+                write!(f, "{} registered as {role} {}", node.escape_debug(), name.escape_debug())
+            }
+            Self::Unregistered { role, node, name } => {
+                write!(f, "{} is no longer registered as {role} {}", node.escape_debug(), name.escape_debug())
+            }
+            Self::TakenOver { name, old_uri, new_uri } => {
+                let [name, old, new] = [name, old_uri, new_uri].map(|text| text.escape_debug());
+                write!(f, "{name} at {old} is replaced by one at {new} and told to shut down")
+            }
+            Self::NodeLost { name, uri } => {
+                let [name, uri] = [name, uri].map(|text| text.escape_debug());
+                write!(f, "{name} at {uri} is gone: its registrations are dropped")
+            }
+            Self::UpdateFailed { uri, why } => {
+                write!(f, "the node at {} could not be told of a change: {why}", uri.escape_debug())
+            }
+            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {why}"),
+            Self::ShutdownRequested { caller, reason } => {
+                write!(f, "{} asks for a shutdown: {}", caller.escape_debug(), reason.escape_debug())
+            }
+        }
+    }
+}
+
 /// Events that wait to be taken. A request to shut down is never dropped.
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -117,5 +147,32 @@ mod tests {
         assert_eq!(events.dropped(), 1);
         assert_eq!(events.pop(), Some(MasterEvent::UpdateFailed { uri: "1".into(), why: String::new() }));
         assert_eq!(std::iter::from_fn(|| events.pop()).last(), Some(shutdown));
+    }
+
+    #[test]
+    fn an_event_is_a_sentence_on_one_line() {
+        let (node, name) = (String::from("/talker"), String::from("/chatter"));
+        let uri = || String::from("http://a:1/");
+        let table = [
+            (
+                MasterEvent::Registered { role: Role::Publisher, node: node.clone(), name: name.clone() },
+                "/talker registered as publisher of topic /chatter",
+            ),
+            (
+                MasterEvent::Unregistered { role: Role::Service, node, name },
+                "/talker is no longer registered as provider of service /chatter",
+            ),
+            (
+                MasterEvent::NodeLost { name: "/odd\nname".into(), uri: uri() },
+                "/odd\\nname at http://a:1/ is gone: its registrations are dropped",
+            ),
+            (
+                MasterEvent::UpdateFailed { uri: uri(), why: "no answer in time".into() },
+                "the node at http://a:1/ could not be told of a change: no answer in time",
+            ),
+        ];
+        for (event, expected) in table {
+            assert_eq!(event.to_string(), expected);
+        }
     }
 }

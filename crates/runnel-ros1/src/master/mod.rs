@@ -208,8 +208,11 @@ impl Master {
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
         let timed_out = matches!(result, Err(CallError::TimedOut { .. }));
         if let Some(api) = self.state.notifier.ended(call, timed_out) {
+            let wanted = self.state.is_wanted(call);
             self.note_outcome(now, call, &result);
-            if let Err(error) = result.or_else(forgive_end) {
+            if let Err(error) = result.or_else(forgive_end)
+                && wanted
+            {
                 self.update_failed(&api, error.to_string());
             }
         } else if let Some(lost) = self.state.liveness.answered(now, call, answer(&result)) {

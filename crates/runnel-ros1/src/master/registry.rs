@@ -2,6 +2,7 @@
 //!
 //! Every operation takes time logarithmic in what is registered, but for those that give out whole lists.
 
+use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,17 @@ pub enum Role {
     Service,
     /// Subscriber of a parameter or of a namespace of parameters.
     ParamSubscriber,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Publisher => "publisher of topic",
+            Self::Subscriber => "subscriber of topic",
+            Self::Service => "provider of service",
+            Self::ParamSubscriber => "subscriber of parameter",
+        })
+    }
 }
 
 /// The nodes and all that they registered.

@@ -20,7 +20,7 @@ const TRIES: u32 = 11;
 const KEPT: usize = 10_000;
 
 /// One update to one node.
-type Key = (Arc<str>, News);
+pub(super) type Key = (Arc<str>, News);
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
@@ -34,6 +34,11 @@ impl Retries {
     /// An update went out.
     pub(super) fn sent(&mut self, call: CallId, api: Arc<str>, news: News) {
         self.under_way.insert(call, (api, news));
+    }
+
+    /// The update that is told by this call.
+    pub(super) fn under_way(&self, call: CallId) -> Option<&Key> {
+        self.under_way.get(&call)
     }
 
     /// The call of an update ended: either it was told, or it is not worth another try.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use runnel_core::time::Instant;
 
 use crate::net::ConnId;
+use crate::rpc::CallId;
 use crate::xmlrpc::Value;
 
 use super::api::Refusal;
@@ -197,6 +198,12 @@ impl State {
                 notifier.push(api, News::Param { node: node.clone(), key });
             }
         }
+    }
+
+    /// Whether what this call tells still concerns its node. A node that ends unregisters before it closes its
+    /// connections, so that what it was being told meanwhile is no failure.
+    pub(super) fn is_wanted(&self, call: CallId) -> bool {
+        self.retries.under_way(call).is_some_and(|(api, news)| self.concerns(api, news))
     }
 
     fn concerns(&self, api: &Arc<str>, news: &News) -> bool {

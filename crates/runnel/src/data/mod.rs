@@ -7,4 +7,4 @@ mod subscription;
 
 pub(crate) use publication::{Publication, PublicationOptions, Pushed};
 pub(crate) use ready::{ReadyQueue, Runnable};
-pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, TopicInput};
+pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionOptions, TopicInput};

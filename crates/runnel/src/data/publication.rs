@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
-use runnel_ros1::tcpros::{LENGTH, QueueBound, SendQueue, frame};
+use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
 
 use super::frames::FramePool;
 use super::subscription::{LinkInfo, SubscriptionCore};
@@ -18,7 +18,7 @@ use crate::sync::lock;
 /// Frames given to the kernel in one call.
 const BATCH: usize = 64;
 
-/// How a topic is published.
+/// How a topic is published. Several publishers of one node share the most that any of them asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct PublicationOptions {
     pub(crate) bound: QueueBound,
@@ -30,7 +30,6 @@ pub(crate) struct PublicationOptions {
 
 /// One topic as one node publishes it.
 pub(crate) struct Publication {
-    options: PublicationOptions,
     reactor: Arc<Reactor>,
     state: Mutex<State>,
     dropped: AtomicU64,
@@ -38,8 +37,8 @@ pub(crate) struct Publication {
     info: Arc<LinkInfo>,
 }
 
-#[derive(Default)]
 struct State {
+    options: PublicationOptions,
     links: Vec<Link>,
     locals: Vec<Arc<SubscriptionCore>>,
     latched: Option<Arc<Vec<u8>>>,
@@ -71,8 +70,25 @@ pub(crate) enum Pushed {
 
 impl Publication {
     pub(crate) fn new(options: PublicationOptions, info: LinkInfo, reactor: Arc<Reactor>) -> Self {
+        let state = State {
+            options,
+            links: Vec::new(),
+            locals: Vec::new(),
+            latched: None,
+            pool: FramePool::default(),
+            seq: 0,
+        };
         let (dropped, published) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { options, reactor, state: Mutex::default(), dropped, published, info: Arc::new(info) }
+        Self { reactor, state: Mutex::new(state), dropped, published, info: Arc::new(info) }
+    }
+
+    /// Another publisher of the node's asks for this.
+    pub(crate) fn widen(&self, wanted: &PublicationOptions) {
+        let mut state = lock(&self.state);
+        let State { options, links, .. } = &mut *state;
+        options.latching |= wanted.latching;
+        options.bound = options.bound.max(wanted.bound);
+        links.iter_mut().for_each(|link| link.queue.set_bound(options.bound));
     }
 
     /// Messages that were dropped because a subscriber was slower than the publisher, all subscribers together.
@@ -93,16 +109,23 @@ impl Publication {
 
     /// Publishes what `write` appends. A message that has a type can go to subscribers of this process by reference;
     /// true if any takes it so, by [`Publication::share`].
-    pub(crate) fn publish(&self, write: impl FnOnce(&mut Vec<u8>), type_id: Option<TypeId>) -> bool {
+    ///
+    /// # Errors
+    /// When the message is longer than any receiver accepts; nobody gets it.
+    pub(crate) fn publish(
+        &self,
+        write: impl FnOnce(&mut Vec<u8>),
+        type_id: Option<TypeId>,
+    ) -> Result<bool, LengthBeyondLimit> {
         let mut state = lock(&self.state);
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         let by_reference = |local: &SubscriptionCore| type_id.is_some_and(|id| local.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
-        if self.options.latching || !state.links.is_empty() || state.locals.len() > shared {
-            self.publish_bytes(&mut state, write, |local| !by_reference(local));
+        if state.options.latching || !state.links.is_empty() || state.locals.len() > shared {
+            self.publish_bytes(&mut state, write, |local| !by_reference(local))?;
         }
-        shared > 0
+        Ok(shared > 0)
     }
 
     /// Gives a message to the subscribers of this process that take it by reference.
@@ -118,22 +141,24 @@ impl Publication {
         state: &mut State,
         write: impl FnOnce(&mut Vec<u8>),
         takes_bytes: impl Fn(&SubscriptionCore) -> bool,
-    ) {
-        let State { pool, seq, .. } = state;
-        let bytes = if self.options.has_header {
+    ) -> Result<(), LengthBeyondLimit> {
+        let State { options, pool, seq, .. } = state;
+        let bytes = if options.has_header {
             pool.filled(|out| frame(out, |out| write_counted(out, write, seq)))
         } else {
             pool.filled(|out| frame(out, write))
         };
+        LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE)?;
         for link in &mut state.links {
             self.offer(link, &bytes);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
             local.push_copy(&bytes[LENGTH..], &self.info);
         }
-        if self.options.latching {
+        if state.options.latching {
             state.latched = Some(bytes);
         }
+        Ok(())
     }
 
     /// Sends a frame on a link at once if nothing waits there, and otherwise lets it wait.
@@ -197,7 +222,7 @@ impl Publication {
     pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
         let mut state = lock(&self.state);
         let SubscriberLink { conn, subscriber, stats, .. } = link;
-        let queue = SendQueue::new(self.options.bound);
+        let queue = SendQueue::new(state.options.bound);
         let mut link = Link { conn, token, stream, queue, stats, subscriber, watched: false, failed: false };
         if !unsent.is_empty() {
             self.offer(&mut link, &Arc::new(unsent));
@@ -217,6 +242,10 @@ impl Publication {
     pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
         let mut state = lock(&self.state);
         if state.locals.iter().any(|local| Arc::ptr_eq(local, &subscription)) {
+            return;
+        }
+        if let Err(why) = subscription.check_type(&self.info) {
+            log::error!("{why}");
             return;
         }
         if let Some(latched) = &state.latched {

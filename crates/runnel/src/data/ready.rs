@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::sync::lock;
@@ -31,6 +31,8 @@ struct State {
     due: VecDeque<Arc<dyn Runnable>>,
     /// Threads that wait here while another thread waits in the reactor.
     followers: usize,
+    /// The context shuts down: nobody waits here any more.
+    closed: bool,
 }
 
 /// A number that no other running thread has, and which is not 0.
@@ -55,6 +57,11 @@ impl ReadyQueue {
             return;
         }
         drop(state);
+        self.wake_sleeper();
+    }
+
+    /// Wakes the thread that waits in the reactor, if there is one.
+    fn wake_sleeper(&self) {
         let asleep = self.asleep.load(Ordering::SeqCst);
         if asleep != 0 && asleep != mark() {
             self.awake();
@@ -73,6 +80,10 @@ impl ReadyQueue {
         if due.is_some() && state.followers > 0 {
             // Another thread takes over the waiting, or the next callback.
             self.arrived.notify_one();
+        } else if !state.due.is_empty() {
+            // Two pushes may have told one and the same follower, which is this thread.
+            drop(state);
+            self.wake_sleeper();
         }
         due
     }
@@ -102,26 +113,34 @@ impl ReadyQueue {
         self.asleep.store(0, Ordering::Release);
     }
 
-    /// Waits until something is due or `timeout` is over, while another thread waits in the reactor.
-    pub(crate) fn follow(&self, timeout: Option<Duration>) {
+    /// Waits until something is due or `timeout` is over, while another thread waits in the reactor. False if nothing
+    /// but time has passed.
+    pub(crate) fn follow(&self, timeout: Option<Duration>) -> bool {
         let mut state = lock(&self.state);
-        if !state.due.is_empty() {
-            return;
+        if !state.due.is_empty() || state.closed {
+            return true;
         }
         state.followers += 1;
-        let mut state = match timeout {
+        let (mut state, told) = match timeout {
             Some(timeout) => match self.arrived.wait_timeout(state, timeout) {
-                Ok((state, _)) => state,
-                Err(poisoned) => poisoned.into_inner().0,
+                Ok((state, result)) => (state, !result.timed_out()),
+                Err(poisoned) => (poisoned.into_inner().0, true),
             },
-            None => self.arrived.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner),
+            None => (self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner), true),
         };
         state.followers -= 1;
+        told
     }
 
     /// Wakes everyone who waits for callbacks.
     pub(crate) fn wake_all(&self) {
         self.arrived.notify_all();
         self.waker.wake();
+    }
+
+    /// Wakes everyone who waits for callbacks, for good.
+    pub(crate) fn close(&self) {
+        lock(&self.state).closed = true;
+        self.wake_all();
     }
 }

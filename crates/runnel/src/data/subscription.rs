@@ -3,10 +3,11 @@
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 
 use runnel_core::wire::DecodeError;
 use runnel_ros1::node::LinkStats;
+use runnel_ros1::tcpros::QueueBound;
 
 use super::ready::{ReadyQueue, Runnable};
 use crate::sync::lock;
@@ -43,13 +44,24 @@ enum Item {
 /// It fails on a message that cannot be read.
 type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send>;
 
+/// What a subscription is to.
+#[derive(Clone, Debug)]
+pub(crate) struct SubscriptionOptions {
+    pub(crate) topic: String,
+    pub(crate) type_name: String,
+    /// MD5 sum of the type; `*` takes any.
+    pub(crate) md5: String,
+    /// What may wait for the callback.
+    pub(crate) bound: QueueBound,
+    /// The type that it takes by reference; `None` takes bytes only.
+    pub(crate) takes: Option<TypeId>,
+}
+
 /// One subscription of the user's.
 pub(crate) struct SubscriptionCore {
-    topic: String,
+    options: SubscriptionOptions,
     queue: Mutex<Queue>,
     callback: Mutex<Callback>,
-    /// The type it takes by reference; `None` takes bytes only.
-    takes: Option<TypeId>,
     dropped: AtomicU64,
     received: AtomicU64,
     malformed: AtomicU64,
@@ -57,35 +69,50 @@ pub(crate) struct SubscriptionCore {
     myself: Weak<SubscriptionCore>,
 }
 
+#[derive(Default)]
 struct Queue {
     waiting: VecDeque<Item>,
-    depth: usize,
+    /// Bytes of those.
+    bytes: usize,
     spare: Vec<Vec<u8>>,
     /// It stands in the ready queue, or its callback runs.
     scheduled: bool,
+    /// The user has dropped the subscription.
+    ended: bool,
 }
 
 impl SubscriptionCore {
     pub(crate) fn new(
-        topic: &str,
-        depth: usize,
-        takes: Option<TypeId>,
+        options: SubscriptionOptions,
         ready: Arc<ReadyQueue>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Arc<Self> {
-        let queue =
-            Queue { waiting: VecDeque::new(), depth: depth.max(1), spare: Vec::new(), scheduled: false };
         Arc::new_cyclic(|myself| Self {
-            topic: topic.to_owned(),
-            queue: Mutex::new(queue),
+            options,
+            queue: Mutex::default(),
             callback: Mutex::new(Box::new(callback)),
-            takes,
             dropped: AtomicU64::new(0),
             received: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
             ready,
             myself: myself.clone(),
         })
+    }
+
+    /// Compares types with a publisher of this process, as the headers do between processes.
+    ///
+    /// # Errors
+    /// What differs.
+    pub(super) fn check_type(&self, publisher: &LinkInfo) -> Result<(), String> {
+        let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
+        if [md5, &publisher.md5].contains(&&"*".to_owned()) || *md5 == publisher.md5 {
+            return Ok(());
+        }
+        let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
+        Err(format!(
+            "topic {topic}: publisher [{publisher}] of this process has {theirs} [{their_md5}], \
+             this subscription {type_name} [{md5}]"
+        ))
     }
 
     /// Messages that were dropped because the callback was slower than the publishers.
@@ -108,7 +135,7 @@ impl SubscriptionCore {
     fn note_malformed(&self, from: &LinkInfo, error: &DecodeError) {
         self.malformed.fetch_add(1, Ordering::Relaxed);
         from.stats.count_dropped(1);
-        let (topic, publisher) = (&self.topic, &from.publisher);
+        let (topic, publisher) = (&self.options.topic, &from.publisher);
         match from.malformed.fetch_add(1, Ordering::Relaxed) + 1 {
             1 => log::error!("topic {topic}: message of publisher [{publisher}] cannot be read: {error}"),
             count if count.is_power_of_two() => {
@@ -122,7 +149,7 @@ impl SubscriptionCore {
 
     /// True if messages of this type are taken by reference.
     pub(super) fn takes(&self, message: TypeId) -> bool {
-        self.takes == Some(message)
+        self.options.takes == Some(message)
     }
 
     /// Takes a message of a publisher of this process by reference.
@@ -144,22 +171,38 @@ impl SubscriptionCore {
 
     fn push(&self, item: Item, stats: Option<&LinkStats>) {
         let mut queue = lock(&self.queue);
+        if queue.ended {
+            return;
+        }
         // Written under this lock only.
         self.received.store(self.received() + 1, Ordering::Relaxed);
-        if queue.waiting.len() >= queue.depth {
+        let bytes = item.bytes();
+        while queue.is_full(self.options.bound, bytes) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {
                 stats.count_dropped(1);
             }
-            let oldest = queue.waiting.pop_front();
+            let oldest = queue.take();
             queue.keep_spare(oldest);
         }
+        queue.bytes += bytes;
         queue.waiting.push_back(item);
         let schedule = !std::mem::replace(&mut queue.scheduled, true);
         drop(queue);
         if schedule {
             self.schedule();
         }
+    }
+
+    /// The user has dropped the subscription: what waits is for nobody.
+    pub(crate) fn end(&self) {
+        let mut queue = lock(&self.queue);
+        queue.ended = true;
+        let unheard = std::mem::take(&mut queue.waiting);
+        queue.bytes = 0;
+        // A shared message may hold anything of the user's, whose end must not happen under this lock.
+        drop(queue);
+        drop(unheard);
     }
 
     fn schedule(&self) {
@@ -174,7 +217,7 @@ impl SubscriptionCore {
     }
 
     fn next(&self) -> Option<Item> {
-        lock(&self.queue).waiting.pop_front()
+        lock(&self.queue).take()
     }
 
     /// After a callback: keeps the message's buffer, and stands in line again if more waits.
@@ -190,7 +233,29 @@ impl SubscriptionCore {
     }
 }
 
+impl Item {
+    /// Bytes that it takes in the queue; what is shared is the publisher's.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Shared(_) => 0,
+        }
+    }
+}
+
 impl Queue {
+    /// True if one more message of so many bytes is too much. One is always held, however long.
+    fn is_full(&self, bound: QueueBound, bytes: usize) -> bool {
+        let waiting = self.waiting.len();
+        waiting > 0 && (waiting >= bound.messages || self.bytes + bytes > bound.bytes)
+    }
+
+    fn take(&mut self) -> Option<Item> {
+        let item = self.waiting.pop_front()?;
+        self.bytes -= item.bytes();
+        Some(item)
+    }
+
     fn keep_spare(&mut self, item: Option<Item>) {
         if let Some(Item::Bytes { bytes, .. }) = item
             && self.spare.len() < SPARE
@@ -202,14 +267,15 @@ impl Queue {
 
 impl Runnable for SubscriptionCore {
     fn run(&self) {
-        let mut callback = match self.callback.try_lock() {
+        let callback = match self.callback.try_lock() {
             Ok(callback) => callback,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // It runs further down on this thread's stack; its end will look at the queue again.
             Err(TryLockError::WouldBlock) => return,
         };
-        let item = self.next();
-        match &item {
+        let mut running = Running { core: self, callback: Some(callback), item: self.next() };
+        let Some(callback) = &mut running.callback else { return };
+        match &running.item {
             Some(Item::Bytes { bytes, from }) => {
                 if let Err(error) = callback(Delivery::Bytes { bytes, from }) {
                     self.note_malformed(from, &error);
@@ -219,8 +285,20 @@ impl Runnable for SubscriptionCore {
             Some(Item::Shared(message)) => drop(callback(Delivery::Shared(&**message))),
             None => {}
         }
-        drop(callback);
-        self.done(item);
+    }
+}
+
+/// A callback under way. When it ends, also by a panic, the next message gets its turn.
+struct Running<'a> {
+    core: &'a SubscriptionCore,
+    callback: Option<MutexGuard<'a, Callback>>,
+    item: Option<Item>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.callback = None;
+        self.core.done(self.item.take());
     }
 }
 
@@ -235,17 +313,15 @@ pub(crate) struct TopicInput {
 struct Link {
     from: Arc<LinkInfo>,
     /// The last message of a latched topic, for subscriptions that are added later.
-    latched: Vec<u8>,
+    latched: Option<Vec<u8>>,
 }
 
 impl TopicInput {
     /// Adds a subscription: it gets what latched publishers sent last.
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
-        let latched = |link: &&Link| !link.latched.is_empty();
-        lock(&self.links)
-            .iter()
-            .filter(latched)
-            .for_each(|link| subscription.push_copy(&link.latched, &link.from));
+        for link in lock(&self.links).iter() {
+            link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+        }
         lock(&self.subscriptions).push(subscription);
     }
 
@@ -258,7 +334,7 @@ impl TopicInput {
 
     /// A link to a publisher stands.
     pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
-        lock(&self.links).push(Link { from: Arc::clone(from), latched: Vec::new() });
+        lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
 
     /// A link to a publisher is gone.
@@ -290,8 +366,9 @@ impl TopicInput {
 
     fn keep(&self, message: &[u8], from: &Arc<LinkInfo>) {
         if let Some(link) = lock(&self.links).iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
-            link.latched.clear();
-            link.latched.extend_from_slice(message);
+            let latched = link.latched.get_or_insert_default();
+            latched.clear();
+            latched.extend_from_slice(message);
         }
     }
 

@@ -32,14 +32,14 @@ impl Driver {
         let named = self.with_engine(engine, |engine, now| engine.verbs().handle_accepted(now, port, peer));
         if let Some(Some(conn)) = named {
             set_options(&stream);
-            self.add_control(engine, conn, stream, false);
+            self.add_control(engine, conn, stream, peer, false);
         }
     }
 
-    fn add_control(&mut self, engine: Key, conn: ConnId, stream: Stream, connecting: bool) {
+    fn add_control(&mut self, engine: Key, conn: ConnId, stream: Stream, peer: SocketAddr, connecting: bool) {
         let (stream, unsent) = (Arc::new(stream), Unsent::default());
         let control =
-            Control { engine, conn, stream, connecting, closing: false, watched: connecting, unsent };
+            Control { engine, conn, peer, stream, connecting, closing: false, watched: connecting, unsent };
         let key = self.sockets.insert_with(|_| Socket::Control(control));
         if let Some(slot) = self.engines.get_mut(engine) {
             slot.conns.insert(conn, key);
@@ -72,7 +72,7 @@ impl Driver {
     fn connect_address(&mut self, engine: Key, conn: ConnId, address: SocketAddr) -> io::Result<()> {
         let stream = Stream::connect(address)?;
         set_options(&stream);
-        self.add_control(engine, conn, stream, true);
+        self.add_control(engine, conn, stream, address, true);
         Ok(())
     }
 
@@ -108,7 +108,8 @@ impl Driver {
         while self.sockets.iter().map(unsent).sum::<usize>() > MAX_UNSENT {
             let unsent_on = |key: &Key| self.sockets.get(*key).map_or(0, unsent);
             let Some(most) = self.sockets.keys().into_iter().max_by_key(unsent_on) else { return };
-            log::warn!("a peer does not read the {} bytes that it is sent: closed", unsent_on(&most));
+            let Some(Socket::Control(Control { peer, unsent, .. })) = self.sockets.get(most) else { return };
+            log::warn!("peer {peer} does not read the {} bytes that it is sent: closed", unsent.len());
             self.ended(most, Some("it does not read what it is sent"));
         }
     }
@@ -131,7 +132,7 @@ impl Driver {
     }
 
     fn close(&mut self, engine: Key, conn: ConnId) {
-        let Some(key) = self.key_of(engine, conn) else { return };
+        let Some(key) = self.key_of(engine, conn) else { return self.lookups.forget(engine, conn) };
         match self.sockets.get_mut(key) {
             Some(Socket::Control(control)) if !control.unsent.is_empty() => {
                 control.closing = true;

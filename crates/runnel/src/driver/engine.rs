@@ -63,7 +63,7 @@ pub(crate) enum Notice {
     /// A call is answered.
     Answered(CallId, Result<Value, CallError>),
     /// A line for the log.
-    Log(String),
+    Log(log::Level, String),
     /// Somebody asks the program to end.
     StopRequested,
 }
@@ -107,10 +107,15 @@ impl Verbs for Master {
         self.handle_accepted(now, peer)
     }
     fn poll_notice(&mut self) -> Option<Notice> {
-        Some(match self.poll_event()? {
-            MasterEvent::ShutdownRequested { .. } => Notice::StopRequested,
-            event => Notice::Log(format!("master: {event:?}")),
-        })
+        use MasterEvent::{NodeLost, Refused, ShutdownRequested, UpdateFailed};
+        let event = self.poll_event()?;
+        let level = match event {
+            ShutdownRequested { .. } => return Some(Notice::StopRequested),
+            // What a user may have to act on.
+            NodeLost { .. } | UpdateFailed { .. } | Refused { .. } => log::Level::Warn,
+            _ => log::Level::Info,
+        };
+        Some(Notice::Log(level, format!("master: {event}")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Name look-ups under way, each on a thread of its own so that the driver never waits for one.
 
+use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,6 +22,8 @@ pub(super) struct Found {
 
 pub(super) struct Lookups {
     under_way: usize,
+    /// The connections that still wait for an address.
+    wanted: HashSet<(Key, ConnId)>,
     sender: Sender<Found>,
     receiver: Receiver<Found>,
     waker: Waker,
@@ -29,7 +32,7 @@ pub(super) struct Lookups {
 impl Lookups {
     pub(super) fn new(waker: Waker) -> Self {
         let (sender, receiver) = channel();
-        Self { under_way: 0, sender, receiver, waker }
+        Self { under_way: 0, wanted: HashSet::new(), sender, receiver, waker }
     }
 
     /// Begins a look-up.
@@ -44,16 +47,29 @@ impl Lookups {
             waker.wake();
         })?;
         self.under_way += 1;
+        self.wanted.insert((engine, conn));
         Ok(())
     }
 
-    /// A look-up that has ended since.
+    /// The connection is not wanted any more: what its look-up finds is passed over.
+    pub(super) fn forget(&mut self, engine: Key, conn: ConnId) {
+        self.wanted.remove(&(engine, conn));
+    }
+
+    /// The engine is gone with all its connections.
+    pub(super) fn forget_engine(&mut self, engine: Key) {
+        self.wanted.retain(|(of, _)| *of != engine);
+    }
+
+    /// A look-up that has ended since and whose connection is still wanted.
     pub(super) fn next(&mut self) -> Option<Found> {
-        if self.under_way == 0 {
-            return None;
+        while self.under_way > 0 {
+            let found = self.receiver.try_recv().ok()?;
+            self.under_way -= 1;
+            if self.wanted.remove(&(found.engine, found.conn)) {
+                return Some(found);
+            }
         }
-        let found = self.receiver.try_recv().ok()?;
-        self.under_way -= 1;
-        Some(found)
+        None
     }
 }

@@ -65,6 +65,15 @@ struct Slot {
     node: NodeSlot,
 }
 
+/// What one turn of the driver met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turned {
+    /// Some socket was ready.
+    pub(crate) served: bool,
+    /// Another thread or a signal wants to be looked at before the next wait.
+    pub(crate) woken: bool,
+}
+
 impl Driver {
     pub(crate) fn new(reactor: Arc<Reactor>, stop: Arc<AtomicBool>) -> Self {
         Self {
@@ -99,6 +108,7 @@ impl Driver {
                 self.remove_socket(socket);
             }
         }
+        self.lookups.forget_engine(key);
         self.engines.remove(key);
     }
 
@@ -142,15 +152,14 @@ impl Driver {
         self.engines.get_mut(key).map(|slot| &mut slot.node)
     }
 
-    /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for. True if any
-    /// socket was ready.
-    pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<bool> {
+    /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
+    pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
         let wait = self.next_deadline(until).map(|at| at.since(clock::monotonic()));
         let mut events = std::mem::take(&mut self.events);
         let waited = self.reactor.wait(&mut events, wait);
-        let mut any = false;
+        let mut turned = Turned { served: false, woken: events.woken() };
         for ready in events.iter() {
-            any = true;
+            turned.served = true;
             let key = Key::from_bits(ready.token.0);
             if ready.readable {
                 self.readable(key);
@@ -162,7 +171,7 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
-        waited.map(|()| any)
+        waited.map(|()| turned)
     }
 
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {

@@ -50,7 +50,7 @@ impl Driver {
                     slot.answers.insert(call, result);
                 }
             }
-            Notice::Log(line) => log::info!("{line}"),
+            Notice::Log(level, line) => log::log!(level, "{line}"),
             Notice::StopRequested => self.request_stop(),
         }
     }

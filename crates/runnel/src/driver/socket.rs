@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use runnel_io::{Listener, Stream};
@@ -28,6 +29,7 @@ pub(super) enum Socket {
 pub(super) struct Control {
     pub(super) engine: Key,
     pub(super) conn: ConnId,
+    pub(super) peer: SocketAddr,
     pub(super) stream: Arc<Stream>,
     pub(super) connecting: bool,
     /// To be closed when `unsent` is sent.

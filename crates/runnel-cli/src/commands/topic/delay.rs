@@ -39,8 +39,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let delays = Arc::new(Mutex::new(Delays::new(args.window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
     let mut types = ReceivedTypes::new(session.types_loader());
-    let take = move |message: &RawMessage<'_>| match age(message, &mut types, clock::realtime()) {
-        Ok(age) => lock(&count).arrived(age),
+    let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
+        Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_nanos() as f64 / 1e9),
+        Ok(None) => {}
         Err(error) => end.unless_ok(Err(error)),
     };
     let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), take)?;
@@ -53,8 +54,8 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     ending.wait()
 }
 
-/// How long before `now` a message was stamped, in seconds.
-fn age(message: &RawMessage<'_>, types: &mut ReceivedTypes, now: Time) -> Result<f64, CliError> {
+/// When a message was stamped. One that does not say is passed over with a word about it.
+fn stamp(message: &RawMessage<'_>, types: &mut ReceivedTypes) -> Result<Option<Time>, CliError> {
     let schema = types.of(message)?;
     let Some(header) = header_field(&schema) else {
         let name = &schema.def.name;
@@ -62,12 +63,16 @@ fn age(message: &RawMessage<'_>, types: &mut ReceivedTypes, now: Time) -> Result
             "{name} does not begin with a header: its delay cannot be known"
         )));
     };
-    let decoded = DynamicMessage::decode(&schema, message.bytes());
-    let unreadable =
-        |error| CliError::Failed(format!("message of publisher {}: {error}", message.publisher()));
-    match decoded.map_err(unreadable)?.get(&format!("{header}.stamp")) {
-        Ok(ValueRef::Time(stamp)) => Ok((now - stamp).as_nanos() as f64 / 1e9),
-        _ => Err(CliError::Failed(format!("publisher {} has a header without a stamp", message.publisher()))),
+    let stamp = stamp_in(&schema, header, message.bytes());
+    let told = stamp.inspect_err(|why| log::warn!("message of publisher {}: {why}", message.publisher()));
+    Ok(told.ok())
+}
+
+fn stamp_in(schema: &Arc<Schema>, header: &str, bytes: &[u8]) -> Result<Time, String> {
+    let message = DynamicMessage::decode(schema, bytes).map_err(|error| error.to_string())?;
+    match message.get(&format!("{header}.stamp")) {
+        Ok(ValueRef::Time(stamp)) => Ok(stamp),
+        _ => Err("the header has no stamp".into()),
     }
 }
 
@@ -99,6 +104,19 @@ fn to_json(topic: &str, summary: &Summary, window: usize) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Types;
+
+    #[test]
+    fn a_message_that_cannot_be_read_has_no_stamp_and_says_why() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let schema = types.message("geometry_msgs/PointStamped").expect("built in");
+        let mut message = DynamicMessage::default_of(&schema).expect("a small one");
+        message.set("header.stamp", Time { sec: 1, nanosec: 2 }).expect("there is one");
+        let bytes = message.to_bytes();
+        assert_eq!(stamp_in(&schema, "header", &bytes), Ok(Time { sec: 1, nanosec: 2 }));
+        let why = stamp_in(&schema, "header", &bytes[1..]).expect_err("too short");
+        assert!(why.contains("field "), "{why}");
+    }
 
     #[test]
     fn it_reads_as_rostopic_prints_it() {

@@ -211,6 +211,18 @@ fn a_node_that_was_replaced_cannot_take_its_name_back_while_it_ends() {
 }
 
 #[test]
+fn a_node_that_unregistered_and_ends_instead_of_answering_is_no_failure() {
+    let mut net = Network::new(2);
+    let me = net.uri(0);
+    net.register(0, "registerSubscriber", "/t");
+    net.nodes[0].stopped = true;
+    net.register(1, "registerPublisher", "/t");
+    net.call(0, "unregisterSubscriber", &strings(&["/n0", "/t", &me]));
+    net.kill(0);
+    assert!(!net.events().iter().any(|event| matches!(event, MasterEvent::UpdateFailed { .. })));
+}
+
+#[test]
 fn a_node_that_ends_instead_of_answering_its_shutdown_is_no_failure() {
     let mut net = Network::new(2);
     let (old, new) = (net.uri(0), net.uri(1));
