@@ -24,11 +24,14 @@ pub fn bind_thread(cpus: &[usize]) -> io::Result<()> {
 /// # Errors
 /// When the number is none of these, or the process may not do so: that takes `CAP_SYS_NICE` or `ulimit -r`.
 pub fn set_real_time_priority(priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the pointer is to a whole `sched_param` that outlives the call, which only reads it.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
+    // SAFETY: a structure of numbers, for which zero is a value. Some C libraries have more in it than the priority.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
+    // SAFETY: the pointer is to a whole `sched_param` that outlives the call, which only reads it. Of the thread, since
+    // musl refuses to set the scheduler of a process.
+    match unsafe { libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const parameters) } {
         0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+        error => Err(io::Error::from_raw_os_error(error)),
     }
 }
 

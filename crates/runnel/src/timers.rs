@@ -1,6 +1,6 @@
 //! Timers of the user's, fired by whoever spins.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::sync::lock;
 /// Stands for no timer in [`Timers::next`].
 const NEVER: u64 = u64::MAX;
 
-type Due = BTreeMap<(Instant, u64), Arc<TimerCore>>;
+type Due = LiteMap<(Instant, u64), Arc<TimerCore>>;
 
 /// All timers of a context, by when they fire next.
 pub(crate) struct Timers {
@@ -68,7 +68,7 @@ impl Timers {
     }
 
     fn note_next(&self, due: &Due) {
-        let next = due.first_key_value().map_or(NEVER, |((at, _), _)| at.0);
+        let next = due.first().map_or(NEVER, |((at, _), _)| at.0);
         self.next.store(next, Ordering::Release);
     }
 
@@ -85,8 +85,10 @@ impl Timers {
             return;
         }
         let mut due = lock(&self.due);
-        while let Some(entry) = due.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((at, id), timer) = entry.remove_entry();
+        while let Some(key) = due.first().map(|(key, _)| *key).filter(|(at, _)| *at <= now)
+            && let Some(timer) = due.remove(&key)
+        {
+            let (at, id) = key;
             if !timer.scheduled.swap(true, Ordering::SeqCst) {
                 ready.push(Arc::clone(&timer) as Arc<dyn Runnable>);
             }

@@ -1,6 +1,6 @@
 //! Connections that others open to us: the header of a subscriber, and our answer.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) struct ExpectHeader {
 
 /// Incoming connections that have not sent their header, and until when each may. Names grow, so the first is the
 /// oldest.
-pub(super) type HalfOpen = BTreeMap<ConnId, Instant>;
+pub(super) type HalfOpen = LiteMap<ConnId, Instant>;
 
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {

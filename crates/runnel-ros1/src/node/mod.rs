@@ -18,10 +18,11 @@ mod registrar;
 mod slave_api;
 mod timers;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use litemap::LiteMap;
 use runnel_core::time::Instant;
 
 pub use config::{Limits, NodeConfig, TopicError, TopicSpec};
@@ -50,14 +51,14 @@ pub struct Node {
     config: NodeConfig,
     rpc: RpcPeer,
     registrar: Registrar,
-    publications: BTreeMap<String, TopicSpec>,
-    subscriptions: BTreeMap<String, Subscription>,
+    publications: LiteMap<String, TopicSpec>,
+    subscriptions: LiteMap<String, Subscription>,
     /// URIs of the nodes of this process, ourselves included.
     locals: BTreeSet<String>,
-    conns: BTreeMap<ConnId, Conn>,
+    conns: LiteMap<ConnId, Conn>,
     half_open: HalfOpen,
     subscriber_count: usize,
-    calls: BTreeMap<CallId, Purpose>,
+    calls: LiteMap<CallId, Purpose>,
     timers: Timers,
     transmits: VecDeque<Transmit>,
     events: VecDeque<NodeEvent>,
@@ -103,12 +104,12 @@ impl Node {
             config,
             rpc: RpcPeer::new(RpcConfig::default()),
             registrar: Registrar::new(),
-            publications: BTreeMap::new(),
-            subscriptions: BTreeMap::new(),
-            conns: BTreeMap::new(),
+            publications: LiteMap::new(),
+            subscriptions: LiteMap::new(),
+            conns: LiteMap::new(),
             half_open: HalfOpen::default(),
             subscriber_count: 0,
-            calls: BTreeMap::new(),
+            calls: LiteMap::new(),
             timers: Timers::default(),
             transmits: VecDeque::new(),
             events: VecDeque::new(),

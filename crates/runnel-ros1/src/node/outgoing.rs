@@ -1,10 +1,11 @@
 //! Links to publishers: ask the publisher's node where its messages are, connect, exchange headers; and the same
 //! again, ever more slowly, when a step fails, for as long as the publisher is listed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use litemap::LiteMap;
 use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
@@ -30,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) spec: TopicSpec,
-    links: BTreeMap<String, Link>,
+    links: LiteMap<String, Link>,
     local: BTreeSet<String>,
     /// The publishers that the master told of last.
     listed: BTreeSet<String>,
@@ -40,8 +41,17 @@ pub(super) struct Subscription {
 
 impl Subscription {
     pub(super) fn new(spec: TopicSpec) -> Self {
-        let (links, local, listed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let (links, local, listed) = (LiteMap::new(), BTreeSet::new(), BTreeSet::new());
         Self { spec, links, local, listed, updated: false }
+    }
+
+    /// The publishers in hand.
+    fn known(&self) -> impl Iterator<Item = &String> {
+        self.links.keys().chain(&self.local)
+    }
+
+    fn knows(&self, uri: &str) -> bool {
+        self.links.contains_key(uri) || self.local.contains(uri)
     }
 
     /// The topic, whose registration is about to be asked for.
@@ -108,10 +118,8 @@ impl Node {
     fn publishers_listed(&mut self, now: Instant, topic: &str, uris: &[String]) {
         let listed = self.sound_uris(topic, uris);
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        let known: BTreeSet<&String> = subscription.links.keys().chain(&subscription.local).collect();
-        let gone: Vec<String> =
-            known.iter().filter(|uri| !listed.contains(**uri)).map(|uri| (*uri).clone()).collect();
-        let new: Vec<String> = listed.iter().filter(|uri| !known.contains(uri)).cloned().collect();
+        let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
+        let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
         subscription.listed.clone_from(&listed);
         if !self.registrar.lists_only_add(now) {
             gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
@@ -191,7 +199,7 @@ impl Node {
     /// Ends all links of a topic that is no longer subscribed to.
     pub(super) fn end_links(&mut self, topic: &str) {
         let Some(subscription) = self.subscriptions.get(topic) else { return };
-        let uris: Vec<String> = subscription.links.keys().chain(&subscription.local).cloned().collect();
+        let uris: Vec<String> = subscription.known().cloned().collect();
         uris.iter().for_each(|uri| self.publisher_gone(topic, uri));
     }
 

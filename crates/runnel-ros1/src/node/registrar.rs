@@ -5,7 +5,7 @@
 //! keeps it, and is then told everything anew. That is so too when it says that the name is ours: a new master may
 //! have been reached by one registration before we noticed, and an old one may have told us in vain of publishers.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
@@ -94,7 +94,7 @@ pub(super) enum Owner {
 
 #[derive(Debug)]
 pub(super) struct Registrar {
-    entries: BTreeMap<(Role, String), Entry>,
+    entries: LiteMap<(Role, String), Entry>,
     standing: Standing,
     /// The node is closing.
     ended: bool,
@@ -108,7 +108,7 @@ pub(super) struct Registrar {
 impl Registrar {
     pub(super) fn new() -> Self {
         Self {
-            entries: BTreeMap::new(),
+            entries: LiteMap::new(),
             standing: Standing::Good,
             ended: false,
             was_known: false,
@@ -222,7 +222,8 @@ impl Registrar {
 
     /// A call got no answer: everything that was asked is asked again. True if this is news.
     pub(super) fn unanswered(&mut self, now: Instant) -> bool {
-        for entry in self.entries.values_mut().filter(|entry| entry.told == Told::Asked) {
+        for entry in self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.told == Told::Asked)
+        {
             entry.told = Told::Otherwise;
         }
         if self.standing == Standing::Over {
@@ -265,7 +266,7 @@ impl Registrar {
     fn tell_anew(&mut self, now: Instant, knows_us: bool) {
         self.additive_until = now + ADDITIVE;
         self.entries.retain(|_, entry| entry.wanted || knows_us);
-        self.entries.values_mut().for_each(|entry| entry.told = Told::Otherwise);
+        self.entries.iter_mut().for_each(|(_, entry)| entry.told = Told::Otherwise);
     }
 }
 

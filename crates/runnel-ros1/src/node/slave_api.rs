@@ -1,6 +1,6 @@
 //! The calls that masters and other nodes make to a node.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 
 use runnel_core::time::Instant;
 
@@ -116,7 +116,7 @@ impl Node {
 
     /// `[publications, subscriptions, services]`, each topic with its links and what they carried.
     fn bus_stats(&self) -> Vec<Value> {
-        let mut topics: BTreeMap<(&str, &str), Vec<(i32, &Linked)>> = BTreeMap::new();
+        let mut topics: LiteMap<(&str, &str), Vec<(i32, &Linked)>> = LiteMap::new();
         for (id, direction, link) in self.links() {
             topics.entry((direction, &link.topic)).or_default().push((id, link));
         }

@@ -1,6 +1,6 @@
 //! The points in time at which the node has something to do, earliest first.
 
-use std::collections::BTreeSet;
+use litemap::LiteMap;
 
 use runnel_core::time::Instant;
 
@@ -19,12 +19,12 @@ pub(super) enum Timer {
 
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    due: BTreeSet<(Instant, Timer)>,
+    due: LiteMap<(Instant, Timer), ()>,
 }
 
 impl Timers {
     pub(super) fn set(&mut self, at: Instant, timer: Timer) {
-        self.due.insert((at, timer));
+        self.due.insert((at, timer), ());
     }
 
     pub(super) fn clear(&mut self, at: Instant, timer: Timer) {
@@ -32,14 +32,14 @@ impl Timers {
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.first().map(|((at, _), ())| *at)
     }
 
     /// Takes one timer that is due.
     pub(super) fn pop(&mut self, now: Instant) -> Option<Timer> {
-        if self.next()? > now {
-            return None;
-        }
-        self.due.pop_first().map(|(_, timer)| timer)
+        let (first, ()) = self.due.first().filter(|((at, _), ())| *at <= now)?;
+        let first = first.clone();
+        self.due.remove(&first);
+        Some(first.1)
     }
 }

@@ -1,7 +1,8 @@
 //! The calls that this process makes, and their connections.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use litemap::LiteMap;
 use runnel_core::time::Instant;
 
 use super::shared::Shared;
@@ -14,9 +15,9 @@ use crate::xmlrpc::{self, Value};
 /// The calls under way and waiting, and the connections to servers.
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    calls: BTreeMap<CallId, Call>,
-    conns: BTreeMap<ConnId, Link>,
-    lines: BTreeMap<Endpoint, Line>,
+    calls: LiteMap<CallId, Call>,
+    conns: LiteMap<ConnId, Link>,
+    lines: LiteMap<Endpoint, Line>,
     made: u64,
 }
 
@@ -311,7 +312,7 @@ impl Client {
         let call = self.finish(id, shared)?;
         match call.conn {
             Some(conn) => self.close(conn, shared),
-            None => self.lines.values_mut().for_each(|line| line.waiting.retain(|waiting| *waiting != id)),
+            None => self.lines.iter_mut().for_each(|(_, line)| line.waiting.retain(|waiting| *waiting != id)),
         }
         Some(call)
     }

@@ -1,6 +1,6 @@
 //! The connections on which this process is called.
 
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 use std::net::SocketAddr;
 
 use runnel_core::time::Instant;
@@ -18,9 +18,9 @@ const FAULT: i32 = -1;
 /// The connections of clients.
 #[derive(Debug, Default)]
 pub(super) struct Server {
-    conns: BTreeMap<ConnId, Served>,
+    conns: LiteMap<ConnId, Served>,
     /// Those that have not sent a whole request yet; names grow, so the first is the oldest.
-    unproven: BTreeSet<ConnId>,
+    unproven: Vec<ConnId>,
 }
 
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Server {
         let conn = shared.new_conn_id();
         let parser = RequestParser::new(shared.config.max_body);
         self.conns.insert(conn, Served { peer, parser, phase: Phase::ExpectRest });
-        self.unproven.insert(conn);
+        self.unproven.push(conn);
         shared.timers.set(Alarm::Served(conn), now + shared.config.request_deadline);
         Some(conn)
     }
@@ -151,7 +151,7 @@ impl Server {
     }
 
     fn serve(&mut self, now: Instant, conn: ConnId, request: &Request, shared: &mut Shared) {
-        self.unproven.remove(&conn);
+        self.unproven.retain(|other| *other != conn);
         shared.timers.clear(Alarm::Served(conn));
         if !shared.config.any_path && request.path != "/" && request.path != "/RPC2" {
             let path: String = request.path.chars().take(64).collect();
@@ -224,7 +224,7 @@ impl Server {
 
     fn forget(&mut self, conn: ConnId, shared: &mut Shared) {
         self.conns.remove(&conn);
-        self.unproven.remove(&conn);
+        self.unproven.retain(|other| *other != conn);
         shared.timers.clear(Alarm::Served(conn));
     }
 }

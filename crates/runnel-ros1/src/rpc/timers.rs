@@ -1,6 +1,6 @@
 //! When something is due.
 
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 
 use runnel_core::time::Instant;
 
@@ -19,15 +19,15 @@ pub(super) enum Alarm {
 /// At most one time for each alarm.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    by_time: BTreeSet<(Instant, Alarm)>,
-    by_alarm: BTreeMap<Alarm, Instant>,
+    by_time: LiteMap<(Instant, Alarm), ()>,
+    by_alarm: LiteMap<Alarm, Instant>,
 }
 
 impl Timers {
     /// Sets an alarm, in place of its earlier time.
     pub fn set(&mut self, alarm: Alarm, at: Instant) {
         self.clear(alarm);
-        self.by_time.insert((at, alarm));
+        self.by_time.insert((at, alarm), ());
         self.by_alarm.insert(alarm, at);
     }
 
@@ -40,12 +40,12 @@ impl Timers {
 
     /// The earliest time.
     pub fn next(&self) -> Option<Instant> {
-        self.by_time.first().map(|(at, _)| *at)
+        self.by_time.first().map(|((at, _), ())| *at)
     }
 
     /// Takes an alarm that is due.
     pub fn pop(&mut self, now: Instant) -> Option<Alarm> {
-        let (_, alarm) = *self.by_time.first().filter(|(at, _)| *at <= now)?;
+        let alarm = self.by_time.first().filter(|((at, _), ())| *at <= now)?.0.1;
         self.clear(alarm);
         Some(alarm)
     }

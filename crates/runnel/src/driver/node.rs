@@ -1,6 +1,6 @@
 //! What nodes' events mean for the data plane.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ pub(crate) struct NodeSlot {
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     /// Publishers of this process that each topic takes messages from.
-    locals: BTreeMap<String, BTreeSet<String>>,
+    locals: HashMap<String, BTreeSet<String>>,
     /// Registrations that the master has answered, refused ones with the reason.
     pub(crate) answered: HashMap<(Role, String), Option<String>>,
     /// Why the master could not be reached, until it can.

@@ -20,15 +20,12 @@ const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 const NO_ROSCPP: &str =
     "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev)";
 
-/// What makes a Rust program static.
-const STATIC: &str = "target-feature=+crt-static";
-
 /// How a node is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
     /// In the release profile, linked to the system's libraries.
     Ordinary,
-    /// In the `tiny` profile, with nothing of the system needed at run time.
+    /// In the `tiny` profile, with a C library of its own: nothing of the system is needed at run time.
     Static,
 }
 
@@ -95,9 +92,9 @@ pub fn idle_node(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
                 target.join("release")
             }
             Build::Static => {
-                let host = host()?;
-                cargo.args(["--profile", "tiny", "--target", &host]).env("RUSTFLAGS", format!("-C {STATIC}"));
-                target.join(host).join("tiny")
+                let machine = static_machine()?;
+                cargo.args(["--profile", "tiny", "--target", &machine]);
+                target.join(machine).join("tiny")
             }
         };
         output(&mut cargo)?;
@@ -121,7 +118,7 @@ pub fn bare(folder: &Path) -> Result<PathBuf, Failure> {
         let mut compiler = Command::new("rustc");
         compiler.args(["--edition", "2024", "-C", "opt-level=s", "-C", "lto=fat", "-C", "panic=abort"]);
         compiler
-            .args(["-C", "strip=symbols", "-C", STATIC, "--target", &host()?, "-o"])
+            .args(["-C", "strip=symbols", "--target", &static_machine()?, "-o"])
             .args([&program, &source]);
         output(&mut compiler).map(drop)
     };
@@ -129,11 +126,18 @@ pub fn bare(folder: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// The machine that rustc builds for.
-fn host() -> io::Result<String> {
+/// What rustc calls this machine with musl for a C library, which makes programs static.
+fn static_machine() -> io::Result<String> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc does not tell what it builds for"))
+    let processor = host.and_then(|host| host.split('-').next());
+    let processor = processor.ok_or_else(|| io::Error::other("rustc does not tell what it builds for"))?;
+    let machine = format!("{processor}-unknown-linux-musl");
+    let libraries = output(Command::new("rustc").args(["--print", "target-libdir", "--target", &machine]))?;
+    if Path::new(libraries.trim()).is_dir() {
+        return Ok(machine);
+    }
+    Err(io::Error::other(format!("static programs take `rustup target add {machine}`")))
 }
 
 fn is_built(program: &Path, source: &Path, text: &str) -> bool {
