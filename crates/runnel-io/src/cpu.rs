@@ -29,7 +29,9 @@ pub fn set_real_time_priority(priority: i32) -> io::Result<()> {
     parameters.sched_priority = priority;
     // SAFETY: the pointer is to a whole `sched_param` that outlives the call, which only reads it. Of the thread, since
     // musl refuses to set the scheduler of a process.
-    match unsafe { libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const parameters) } {
+    match unsafe {
+        libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const parameters)
+    } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
     }

@@ -21,28 +21,23 @@ pub fn at_once(host: &str, port: u16) -> Lookup {
     host.parse::<IpAddr>().map_or(Lookup::Unknown, |address| Lookup::Known(SocketAddr::new(address, port)))
 }
 
-/// Asks the system's resolver on a thread of its own and passes the first address, IPv4 before IPv6, to `done`.
+/// Asks the system's resolver on a thread of its own and passes the first address of `host`, IPv4 before IPv6, to
+/// `done`.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn in_background(
-    host: String,
-    port: u16,
-    done: impl FnOnce(io::Result<SocketAddr>) + Send + 'static,
-) -> io::Result<()> {
+pub fn in_background(host: String, done: impl FnOnce(io::Result<IpAddr>) + Send + 'static) -> io::Result<()> {
     thread::Builder::new()
         .name("runnel-lookup".into())
         .stack_size(128 * 1024)
-        .spawn(move || done(resolve(&host, port)))
+        .spawn(move || done(resolve(&host)))
         .map(drop)
 }
 
-fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
-    let mut addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
-    addresses.sort_by_key(SocketAddr::is_ipv6);
+fn resolve(host: &str) -> io::Result<IpAddr> {
+    let addresses = (host, 0).to_socket_addrs()?.map(|address| address.ip());
     addresses
-        .first()
-        .copied()
+        .min_by_key(IpAddr::is_ipv6)
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("host name {host} has no address")))
 }
 
@@ -61,7 +56,7 @@ mod tests {
     #[test]
     fn a_name_that_does_not_exist_is_an_error() {
         let (send, receive) = std::sync::mpsc::channel();
-        in_background("no-such-host.invalid".into(), 1, move |result| send.send(result.is_err()).unwrap())
+        in_background("no-such-host.invalid".into(), move |result| send.send(result.is_err()).unwrap())
             .unwrap();
         assert!(receive.recv_timeout(std::time::Duration::from_secs(60)).unwrap());
     }

@@ -172,12 +172,31 @@ pub struct SendQueue {
     /// Bytes of the first frame that are sent.
     sent: usize,
     bytes: usize,
+    /// The first frame is no message but what goes before them all.
+    preamble: bool,
 }
 
 impl SendQueue {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
-        Self { bound, frames: VecDeque::new(), sent: 0, bytes: 0 }
+        Self { bound, frames: VecDeque::new(), sent: 0, bytes: 0, preamble: false }
+    }
+
+    /// A queue behind bytes that go before all messages: the rest of a connection header. They are never dropped and
+    /// count as no message.
+    pub fn behind(preamble: Vec<u8>, bound: QueueBound) -> Self {
+        let mut queue = Self::new(bound);
+        if !preamble.is_empty() {
+            queue.bytes = preamble.len();
+            queue.frames.push_back(Arc::new(preamble));
+            queue.preamble = true;
+        }
+        queue
+    }
+
+    /// Frames at the front that are not to be dropped: the stream would break.
+    fn fixed(&self) -> usize {
+        usize::from(self.preamble || self.sent > 0)
     }
 
     /// Changes how much it may hold, from the next message on.
@@ -197,7 +216,7 @@ impl SendQueue {
 
     /// True if one more message of `bytes` bytes would push out another.
     pub fn is_full(&self, bytes: usize) -> bool {
-        let waiting = self.frames.len().saturating_sub(usize::from(self.sent > 0));
+        let waiting = self.frames.len().saturating_sub(self.fixed());
         waiting > 0 && (waiting >= self.bound.messages || self.bytes + bytes > self.bound.bytes)
     }
 
@@ -209,7 +228,7 @@ impl SendQueue {
         }
         let mut dropped = 0;
         while self.is_full(frame.len()) {
-            let oldest = self.frames.remove(usize::from(self.sent > 0));
+            let oldest = self.frames.remove(self.fixed());
             self.bytes -= oldest.map_or(0, |old| old.len());
             dropped += 1;
         }
@@ -237,7 +256,7 @@ impl SendQueue {
             self.sent -= first.len();
             self.bytes -= first.len();
             self.frames.pop_front();
-            completed += 1;
+            completed += u64::from(!std::mem::take(&mut self.preamble));
         }
         completed
     }
@@ -324,6 +343,17 @@ mod tests {
         assert_eq!(queue.push(frames[3].clone(), 0), 1, "b goes, the begun a stays");
         let rest: Vec<u8> = queue.slices().flatten().copied().collect();
         assert_eq!(rest, [&frames[0][3..], &frames[2], &frames[3]].concat());
+    }
+
+    #[test]
+    fn the_rest_of_a_header_goes_before_all_messages_and_is_never_dropped() {
+        let mut queue = SendQueue::behind(b"header".to_vec(), QueueBound { messages: 1, bytes: 10 });
+        let frames: Vec<_> = ["a", "b"].iter().map(|text| Arc::new(framed(text))).collect();
+        assert_eq!((queue.push(frames[0].clone(), 0), queue.push(frames[1].clone(), 0)), (0, 1));
+        let rest: Vec<u8> = queue.slices().flatten().copied().collect();
+        assert_eq!(rest, [b"header", &frames[1][..]].concat());
+        assert_eq!((queue.advance(3), queue.advance(3)), (0, 0), "a header is no message");
+        assert_eq!((queue.advance(frames[1].len()), queue.is_empty()), (1, true));
     }
 
     #[test]

@@ -159,6 +159,7 @@ impl Context {
         while self.ok() && clock::monotonic() < until {
             self.shared.turning.pass_time(until)?;
         }
+        self.shared.turning.attend();
         Ok(())
     }
 

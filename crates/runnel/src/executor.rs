@@ -104,6 +104,7 @@ impl Executor {
                 return Ok(true);
             }
             if !self.context.ok() || clock::monotonic() >= until {
+                shared.ready.wake_follower();
                 shared.turning.attend();
                 return Ok(false);
             }
@@ -130,11 +131,12 @@ fn step(shared: &Shared, until: Option<Instant>) -> Result<bool, Error> {
         }
         return Ok(true);
     }
-    let until = shared.next_due(until);
+    let due = || shared.next_due(until);
     if shared.turning.spinner_waits() {
-        shared.ready.follow(until.map(|until| until.since(clock::monotonic())));
+        let timeout = due().map(|until| until.since(clock::monotonic()));
+        shared.ready.follow(timeout, || shared.turning.spinner_waits());
     } else {
-        shared.turning.turn_spinning(until, &shared.ready, shared.polling)?;
+        shared.turning.turn_spinning(due, &shared.ready, shared.polling)?;
     }
     Ok(false)
 }

@@ -14,7 +14,7 @@ use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
 use runnel_io::{Listener, clock, host};
-use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
+use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicError, TopicSpec};
 use runnel_ros1::tcpros::QueueBound;
 
 use crate::context::{Context, GLANCE};
@@ -420,11 +420,15 @@ impl NodeInner {
         core: &Arc<SubscriptionCore>,
         spec: TopicSpec,
     ) -> Result<Arc<TopicInput>, Error> {
-        let topic = spec.topic.clone();
+        let (topic, asked) = (spec.topic.clone(), spec.type_name.clone());
         let mut driver = self.driver();
         self.engine(&mut driver, |node, now| node.subscribe(now, spec))??;
         let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
         let input = Arc::clone(slot.inputs.entry(topic.clone()).or_default());
+        // A subscription to any type agrees with all others, but these need not agree with each other.
+        if let Some(has) = input.conflict(core) {
+            return Err(TopicError::TypeConflict { topic, has, asked }.into());
+        }
         input.add(Arc::clone(core));
         driver.rejoin_locals(&topic);
         Ok(input)
@@ -433,13 +437,18 @@ impl NodeInner {
     /// Waits until the master has answered, or cannot.
     fn wait_registered(&self, role: Role, topic: &str) -> Result<(), Error> {
         let (key, wanted) = (self.key, (role, topic.to_owned()));
-        let mut refused = None;
+        let mut registered = Ok(());
         self.context.shared.wait(REGISTRATION, |driver| {
             let Some(slot) = driver.node_slot(key) else { return true };
-            refused = slot.answered.get(&wanted).cloned().flatten();
-            slot.answered.contains_key(&wanted) || slot.unreachable.is_some() || slot.stopped.is_some()
+            match slot.answered.get(&wanted) {
+                Some(Some(why)) => registered = Err(Error::Refused(why.clone())),
+                Some(None) => {}
+                None if slot.stopped.is_some() => registered = Err(Error::ShuttingDown),
+                None => return slot.unreachable.is_some(),
+            }
+            true
         })?;
-        refused.map_or(Ok(()), |why| Err(Error::Refused(why)))
+        registered
     }
 
     /// A subscription of the user's is gone: with the last one to a topic, its links go.

@@ -1,6 +1,6 @@
 //! Publishers.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use runnel_core::qos::{History, QoS};
 use runnel_core::schema::Schema;
 use runnel_io::clock;
 
-use crate::data::Pushed;
+use crate::data::{Outgoing, Refused, Shared};
 use crate::error::Error;
 use crate::node::PublisherEnd;
 
@@ -89,8 +89,7 @@ impl<M: Message> Publisher<M> {
     /// [`QoS::keep_last`] the oldest message is dropped for it instead, and counted. [`Error::TooLong`] when the
     /// message is longer than subscribers accept.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        self.handle.wait_for_room()?;
-        self.send(message)
+        self.handle.publish(Typed { message, of: PhantomData }, self.handle.max_blocking)
     }
 
     /// Publishes a message without ever waiting.
@@ -98,17 +97,40 @@ impl<M: Message> Publisher<M> {
     /// # Errors
     /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and [`Error::TooLong`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        self.handle.check_room()?;
-        self.send(message)
+        self.handle.publish(Typed { message, of: PhantomData }, Duration::ZERO)
     }
+}
 
-    fn send(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        let (publication, type_id) = (&self.handle.end.publication, TypeId::of::<M>());
-        if self.handle.publish(|out| message.message().write(out), Some(type_id))? {
-            let shared: Arc<dyn Any + Send + Sync> = message.into_shared();
-            publication.share(&shared, type_id);
-        }
-        Ok(())
+/// A message of type `M` on its way.
+struct Typed<M, P> {
+    message: P,
+    of: PhantomData<M>,
+}
+
+impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
+    fn shared_type(&self) -> Option<TypeId> {
+        Some(TypeId::of::<M>())
+    }
+    fn write(&self, out: &mut Vec<u8>) {
+        self.message.message().write(out);
+    }
+    fn into_shared(self) -> Shared {
+        self.message.into_shared()
+    }
+}
+
+/// A message that is known as bytes only.
+struct Written<W>(W);
+
+impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
+    fn shared_type(&self) -> Option<TypeId> {
+        None
+    }
+    fn write(&self, out: &mut Vec<u8>) {
+        (self.0)(out);
+    }
+    fn into_shared(self) -> Shared {
+        Arc::new(())
     }
 }
 
@@ -130,13 +152,12 @@ impl DynamicPublisher {
         self.publish_bytes(|out| message.encode(out))
     }
 
-    /// Publishes the serialized message that `write` appends.
+    /// Publishes the serialized message that `write` appends. It is asked again if a subscriber has no room meanwhile.
     ///
     /// # Errors
     /// As [`Publisher::publish`].
-    pub fn publish_bytes(&self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
-        self.handle.wait_for_room()?;
-        self.handle.publish(write, None).map(drop)
+    pub fn publish_bytes(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
+        self.handle.publish(Written(write), self.handle.max_blocking)
     }
 }
 
@@ -204,35 +225,35 @@ impl Handle {
         Self { end, keep_all: qos.history == History::KeepAll, max_blocking: MAX_BLOCKING }
     }
 
-    /// Publishes what `write` appends; true if subscribers of this process take the message by reference.
-    fn publish(&self, write: impl FnOnce(&mut Vec<u8>), type_id: Option<TypeId>) -> Result<bool, Error> {
-        let published = self.end.publication.publish(write, type_id);
+    /// Publishes a message; if all are to be kept, waits until nobody loses one for it, at most so long.
+    fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
+        let published = self.publish_patiently(message, patience);
         self.end.node.context.shared.turning.attend();
-        published.map_err(|length| Error::TooLong { topic: self.end.topic.clone(), length })
+        published
     }
 
-    fn check_room(&self) -> Result<(), Error> {
-        match self.keep_all.then(|| self.end.publication.room()) {
-            Some(Pushed::Full { subscriber }) => {
-                Err(Error::Blocked { topic: self.end.topic.clone(), subscriber, waited: Duration::ZERO })
+    fn publish_patiently(&self, mut message: impl Outgoing, patience: Duration) -> Result<(), Error> {
+        let publication = &self.end.publication;
+        let mut start = None;
+        loop {
+            let refused = match publication.publish(message, self.keep_all) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            let topic = || self.end.topic.clone();
+            let (subscriber, bytes) = match refused {
+                Refused::TooLong(length) => return Err(Error::TooLong { topic: topic(), length }),
+                Refused::Full { subscriber, message: kept, bytes } => {
+                    message = kept;
+                    (subscriber, bytes)
+                }
+            };
+            let waited = clock::monotonic().since(*start.get_or_insert_with(clock::monotonic));
+            if waited >= patience {
+                return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
-            _ => Ok(()),
+            let shared = &self.end.node.context.shared;
+            shared.wait(patience - waited, |_| publication.has_room(bytes))?;
         }
-    }
-
-    /// Waits until no subscriber would lose a message, if all are to be kept.
-    fn wait_for_room(&self) -> Result<(), Error> {
-        if self.check_room().is_ok() {
-            return Ok(());
-        }
-        let start = clock::monotonic();
-        let shared = &self.end.node.context.shared;
-        shared.wait(self.max_blocking, |_| self.check_room().is_ok())?;
-        self.check_room().map_err(|error| match error {
-            Error::Blocked { topic, subscriber, .. } => {
-                Error::Blocked { topic, subscriber, waited: clock::monotonic().since(start) }
-            }
-            other => other,
-        })
     }
 }

@@ -112,13 +112,13 @@ impl Turning {
 
     /// The pause of [`PollingPolicy::Period`] before the driver is taken, so that others may have it meanwhile. Ends
     /// early when a callback is due or a timer was added, and soon after a signal.
-    fn pause(&self, policy: PollingPolicy, until: Option<Instant>, ready: &ReadyQueue) {
+    fn pause(&self, policy: PollingPolicy, due: impl Fn() -> Option<Instant>, ready: &ReadyQueue) {
         let PollingPolicy::Period(period) = policy else { return };
         let start = clock::monotonic();
-        let end = until.map_or(start + period, |until| until.min(start + period));
+        let end = due().map_or(start + period, |until| until.min(start + period));
         while self.while_running(Some(end)) > Some(clock::monotonic()) {
             let left = end.since(clock::monotonic());
-            if ready.follow(Some(left.min(UNATTENDED))) {
+            if ready.follow(Some(left.min(UNATTENDED)), || true) {
                 return;
             }
         }
@@ -133,18 +133,19 @@ impl Turning {
         self.waiting.load(Ordering::SeqCst) == who as u8
     }
 
-    /// Turns the driver once as the thread that runs callbacks. Does not wait if one is due.
+    /// Turns the driver once as the thread that runs callbacks. Does not wait if one is due, nor beyond the time that
+    /// `due` gives: with the driver in hand, since the wake for a timer that was added may have gone to another thread.
     pub(crate) fn turn_spinning(
         &self,
-        until: Option<Instant>,
+        due: impl Fn() -> Option<Instant>,
         ready: &ReadyQueue,
         policy: PollingPolicy,
     ) -> io::Result<Turned> {
-        self.pause(policy, until, ready);
+        self.pause(policy, &due, ready);
         self.give_way();
         let mut driver = self.driver();
         self.waiting.store(Waiting::Spinner as u8, Ordering::Release);
-        let until = self.patience(self.while_running(until));
+        let until = self.patience(self.while_running(due()));
         let turned = policy.turn(&mut driver, until, ready);
         ready.awake();
         self.left.store(clock::monotonic().0, Ordering::Release);

@@ -5,6 +5,7 @@ mod common;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use common::{Graph, LONG, spin_until, wait_until};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Context, ContextOptions, Executor, PollingPolicy, Rate};
+use runnel::{Context, ContextOptions, Error, Executor, PollingPolicy, Rate};
 
 fn publishers(graph: &Graph) -> Vec<String> {
     let state = graph.ask("getSystemState", &["/test".into()]);
@@ -81,9 +82,9 @@ fn timers_fire_until_they_are_dropped() {
     let timer = node.create_timer(Duration::from_millis(2), move || count_up(&count));
     spin_until(&context, "five ticks", || ticks.load(Ordering::SeqCst) >= 5);
     drop(timer);
-    let so_far = ticks.load(Ordering::SeqCst);
-    context.spin_once(Duration::from_millis(20)).unwrap();
-    assert_eq!(ticks.load(Ordering::SeqCst), so_far);
+    // The callback is gone with what it holds, so that it can never run again.
+    context.spin_some().unwrap();
+    assert_eq!(Arc::strong_count(&ticks), 1);
 }
 
 #[test]
@@ -110,15 +111,47 @@ fn a_rate_is_not_faster_than_asked() {
 }
 
 #[test]
+fn peers_are_served_after_a_sleep_as_well() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("sleeper").unwrap();
+    let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let uri = graph.ask("lookupNode", &["/test".into(), "/sleeper".into()]);
+    let uri = runnel::ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
+    // So long that the keeper has left the driver to the sleeper.
+    context.sleep(Duration::from_millis(1500)).unwrap();
+    graph.context().call(&uri, "getPid", &["/test".into()], LONG).unwrap();
+}
+
+#[test]
+fn a_node_that_was_told_to_stop_makes_no_ends_that_never_work() {
+    let graph = Graph::new();
+    let (older, newer) = (graph.context(), graph.context());
+    let first = older.create_node("unique").unwrap();
+    let _publisher = first.create_publisher::<Text>("chatter", 10).unwrap();
+    let second = newer.create_node("unique").unwrap();
+    let _other = second.create_publisher::<Text>("chatter", 10).unwrap();
+    older.spin().unwrap();
+    let error = first.create_subscription("more", 10, |_: &Text| {}).map(drop).unwrap_err();
+    assert!(matches!(error, Error::ShuttingDown), "{error}");
+    let error = first.create_publisher::<Text>("more", 10).map(drop).unwrap_err();
+    assert!(matches!(error, Error::ShuttingDown), "{error}");
+}
+
+#[test]
 fn a_rate_ends_early_when_the_context_does() {
     let graph = Graph::new();
     let context = graph.context();
     let mut rate = Rate::new(&context, 0.001);
-    let other = context.clone();
-    let thread = thread::spawn(move || other.shutdown());
-    rate.sleep().unwrap();
-    thread.join().unwrap();
-    assert!(!context.ok());
+    let (begun, begins) = channel();
+    let sleeper = thread::spawn(move || {
+        begun.send(()).unwrap();
+        rate.sleep()
+    });
+    begins.recv().unwrap();
+    context.shutdown();
+    wait_until("the sleep ends", || sleeper.is_finished());
+    sleeper.join().unwrap().unwrap();
 }
 
 #[test]

@@ -4,12 +4,13 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use common::{Graph, LONG, spin_until, wait_until};
 use runnel::msgs::geometry_msgs::{PoseStamped, Twist};
 use runnel::msgs::sensor_msgs::Image;
-use runnel::msgs::std_msgs::{Empty, String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::{Empty, Float32, Int32, String as Text, UInt8MultiArray};
 use runnel::{Error, Node, Publisher, QoS, Subscription};
 
 type Heard = Arc<Mutex<Vec<String>>>;
@@ -98,10 +99,10 @@ fn a_publisher_that_never_spins_is_served() {
     let talker = node.create_publisher::<Text>("chatter", 10).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
-    let thread = std::thread::spawn(move || {
+    let thread = thread::spawn(move || {
         while !stopped.load(Ordering::SeqCst) {
             talker.publish(text("x")).unwrap();
-            std::thread::yield_now();
+            thread::yield_now();
         }
     });
     let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
@@ -128,7 +129,7 @@ fn a_long_callback_keeps_nobody_else_waiting() {
     let trigger = other.create_node("other").unwrap();
     let publisher = trigger.create_publisher::<Text>("block", 10).unwrap();
     let spinning = blocked.clone();
-    let thread = std::thread::spawn(move || spinning.spin().unwrap());
+    let thread = thread::spawn(move || spinning.spin().unwrap());
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("go")).unwrap();
     wait_until("the callback entered", || entered.load(Ordering::SeqCst));
@@ -251,6 +252,24 @@ fn a_publisher_that_keeps_all_waits_and_then_names_the_slowest() {
 }
 
 #[test]
+fn a_publisher_that_keeps_all_loses_nothing_however_many_threads_publish() {
+    let graph = Graph::new();
+    let (_near, mut publisher) = talker(&graph, QoS::keep_all());
+    publisher.set_max_blocking_time(Duration::from_millis(1));
+    let _stopped = stopped_subscriber(&graph, "/data");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    // Each publishes until there is no room, all at the same time.
+    for _ in 0..20 {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| while publisher.publish(block()).is_ok() {});
+            }
+        });
+    }
+    assert_eq!(publisher.dropped(), 0);
+}
+
+#[test]
 fn views_borrow_from_what_was_received() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
@@ -291,6 +310,26 @@ fn any_type_can_be_heard_as_bytes_with_its_definition() {
     publisher.publish(PoseStamped::default()).unwrap();
     spin_until(&far, "the message seen", || !seen.lock().unwrap().is_empty());
     assert_eq!(*seen.lock().unwrap(), "/talker geometry_msgs/PoseStamped 72");
+}
+
+#[test]
+fn a_subscription_to_any_type_lets_nothing_through_to_one_of_another_type() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let publisher = near.create_node("talker").unwrap().create_publisher::<Float32>("number", 10).unwrap();
+    let node = far.create_node("listener").unwrap();
+    let (any, whole) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count_any, count_whole) = (Arc::clone(&any), Arc::clone(&whole));
+    let _any = node.create_raw_subscription("number", None, 10, move |_| count_up(&count_any)).unwrap();
+    // As long on the wire, so that reading it would succeed.
+    let _whole = node.create_subscription("number", 10, move |_: &Int32| count_up(&count_whole)).unwrap();
+    let error = node.create_subscription("number", 10, |_: &Float32| {}).map(drop).unwrap_err();
+    assert!(matches!(&error, Error::Topic(_)), "{error}");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    (0..3).for_each(|_| publisher.publish(Float32 { data: 1.0 }).unwrap());
+    spin_until(&far, "three of any type heard", || any.load(Ordering::SeqCst) == 3);
+    far.spin_some().unwrap();
+    assert_eq!(whole.load(Ordering::SeqCst), 0);
 }
 
 #[test]
@@ -391,7 +430,7 @@ fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
     let received = Arc::new(AtomicUsize::new(0));
     let into = Arc::clone(&received);
     let begun = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let going = scope.spawn(|| {
             let first = first;
             begun.store(true, Ordering::SeqCst);

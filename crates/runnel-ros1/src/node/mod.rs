@@ -148,8 +148,9 @@ impl Node {
     /// When the node publishes the topic with another type.
     pub fn advertise(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
         if let Some(has) = self.publications.get_mut(&spec.topic) {
+            same_type(has, &spec)?;
             has.latching |= spec.latching;
-            return same_type(has, &spec);
+            return Ok(());
         }
         self.registrar.want(Role::Publisher, &spec.topic);
         self.publications.insert(spec.topic.clone(), spec);

@@ -5,6 +5,8 @@ mod publication;
 mod ready;
 mod subscription;
 
-pub(crate) use publication::{Publication, PublicationOptions, Pushed};
+pub(crate) use publication::{Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable};
-pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionOptions, TopicInput};
+pub(crate) use subscription::{
+    Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,
+};

@@ -1,7 +1,7 @@
 //! The sending side: one serialization for all subscribers, written straight to their sockets by the thread that
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
 
 use super::frames::FramePool;
-use super::subscription::{LinkInfo, SubscriptionCore};
+use super::subscription::{LinkInfo, Shared, SubscriptionCore};
 use crate::sync::lock;
 
 /// Frames given to the kernel in one call.
@@ -59,13 +59,23 @@ struct Link {
     failed: bool,
 }
 
-/// Whether a message could be taken.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Pushed {
-    /// By every subscriber's link.
-    Taken,
-    /// Not without dropping one that this subscriber has not had.
-    Full { subscriber: String },
+/// A message to be published.
+pub(crate) trait Outgoing {
+    /// Its type, if subscribers of this process may have it by reference.
+    fn shared_type(&self) -> Option<TypeId>;
+    /// Appends its wire form.
+    fn write(&self, out: &mut Vec<u8>);
+    /// The message for those who take it by reference.
+    fn into_shared(self) -> Shared;
+}
+
+/// Why nobody got a message.
+#[derive(Debug)]
+pub(crate) enum Refused<O> {
+    /// It is longer than any receiver accepts.
+    TooLong(LengthBeyondLimit),
+    /// It would push out one that this subscriber has not had, and all are to be kept.
+    Full { subscriber: String, message: O, bytes: usize },
 }
 
 impl Publication {
@@ -107,48 +117,44 @@ impl Publication {
         state.links.len() + state.locals.len()
     }
 
-    /// Publishes what `write` appends. A message that has a type can go to subscribers of this process by reference;
-    /// true if any takes it so, by [`Publication::share`].
+    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
+    /// `keep_all` only if no message is dropped for it.
     ///
     /// # Errors
-    /// When the message is longer than any receiver accepts; nobody gets it.
-    pub(crate) fn publish(
-        &self,
-        write: impl FnOnce(&mut Vec<u8>),
-        type_id: Option<TypeId>,
-    ) -> Result<bool, LengthBeyondLimit> {
+    /// When nobody gets the message.
+    pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
+        // What is dropped may hold anything of the user's, whose end must not happen under the lock.
+        let mut unheard = Vec::new();
         let mut state = lock(&self.state);
-        // Written under this lock only.
-        self.published.store(self.published() + 1, Ordering::Relaxed);
-        let by_reference = |local: &SubscriptionCore| type_id.is_some_and(|id| local.takes(id));
+        let shared_type = message.shared_type();
+        let by_reference = |local: &SubscriptionCore| shared_type.is_some_and(|id| local.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         if state.options.latching || !state.links.is_empty() || state.locals.len() > shared {
-            self.publish_bytes(&mut state, write, |local| !by_reference(local))?;
+            let bytes = state.written(&message);
+            LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
+            if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes.len()) {
+                return Err(Refused::Full { subscriber, message, bytes: bytes.len() });
+            }
+            self.publish_bytes(&mut state, bytes, |local| !by_reference(local));
         }
-        Ok(shared > 0)
-    }
-
-    /// Gives a message to the subscribers of this process that take it by reference.
-    pub(crate) fn share(&self, message: &Arc<dyn Any + Send + Sync>, type_id: TypeId) {
-        let state = lock(&self.state);
-        for local in state.locals.iter().filter(|local| local.takes(type_id)) {
-            local.push_shared(Arc::clone(message));
+        if shared > 0 {
+            let message = message.into_shared();
+            for local in state.locals.iter().filter(|local| by_reference(local)) {
+                local.push_shared(Arc::clone(&message), &mut unheard);
+            }
         }
+        // Written under this lock only.
+        self.published.store(self.published() + 1, Ordering::Relaxed);
+        Ok(())
     }
 
     fn publish_bytes(
         &self,
         state: &mut State,
-        write: impl FnOnce(&mut Vec<u8>),
+        bytes: Arc<Vec<u8>>,
         takes_bytes: impl Fn(&SubscriptionCore) -> bool,
-    ) -> Result<(), LengthBeyondLimit> {
-        let State { options, pool, seq, .. } = state;
-        let bytes = if options.has_header {
-            pool.filled(|out| frame(out, |out| write_counted(out, write, seq)))
-        } else {
-            pool.filled(|out| frame(out, write))
-        };
-        LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE)?;
+    ) {
+        state.seq = state.seq.wrapping_add(1);
         for link in &mut state.links {
             self.offer(link, &bytes);
         }
@@ -158,7 +164,6 @@ impl Publication {
         if state.options.latching {
             state.latched = Some(bytes);
         }
-        Ok(())
     }
 
     /// Sends a frame on a link at once if nothing waits there, and otherwise lets it wait.
@@ -222,10 +227,10 @@ impl Publication {
     pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
         let mut state = lock(&self.state);
         let SubscriberLink { conn, subscriber, stats, .. } = link;
-        let queue = SendQueue::new(state.options.bound);
+        let queue = SendQueue::behind(unsent, state.options.bound);
         let mut link = Link { conn, token, stream, queue, stats, subscriber, watched: false, failed: false };
-        if !unsent.is_empty() {
-            self.offer(&mut link, &Arc::new(unsent));
+        if !link.queue.is_empty() {
+            self.flush(&mut link);
         }
         if let Some(latched) = &state.latched {
             self.offer(&mut link, latched);
@@ -244,8 +249,7 @@ impl Publication {
         if state.locals.iter().any(|local| Arc::ptr_eq(local, &subscription)) {
             return;
         }
-        if let Err(why) = subscription.check_type(&self.info) {
-            log::error!("{why}");
+        if !subscription.reads(&self.info) {
             return;
         }
         if let Some(latched) = &state.latched {
@@ -267,13 +271,18 @@ impl Publication {
         }
     }
 
-    /// Whether one more message would push out another somewhere.
-    pub(crate) fn room(&self) -> Pushed {
-        let mut state = lock(&self.state);
-        for link in &mut state.links {
+    /// Whether one more message of so many bytes pushes out none.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.full_at(&mut lock(&self.state), bytes).is_none()
+    }
+
+    /// The slowest of the subscribers for which one more message of so many bytes would push out another.
+    fn full_at(&self, state: &mut State, bytes: usize) -> Option<String> {
+        for link in state.links.iter_mut().filter(|link| !link.queue.is_empty()) {
             self.flush(link);
         }
-        full(&state)
+        let full = state.links.iter().filter(|link| !link.failed && link.queue.is_full(bytes));
+        full.max_by_key(|link| link.queue.len()).map(|link| link.subscriber.clone())
     }
 
     /// True if every message went to the kernel.
@@ -283,12 +292,16 @@ impl Publication {
     }
 }
 
-fn full(state: &State) -> Pushed {
-    let slowest =
-        state.links.iter().filter(|link| !link.failed && link.queue.is_full(0)).max_by_key(|l| l.queue.len());
-    match slowest {
-        Some(link) => Pushed::Full { subscriber: link.subscriber.clone() },
-        None => Pushed::Taken,
+impl State {
+    /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
+    fn written(&mut self, message: &impl Outgoing) -> Arc<Vec<u8>> {
+        let seq = self.options.has_header.then_some(self.seq);
+        self.pool.filled(|out| {
+            frame(out, |out| message.write(out));
+            if let (Some(seq), Some(place)) = (seq, out.get_mut(LENGTH..LENGTH + 4)) {
+                place.copy_from_slice(&seq.to_le_bytes());
+            }
+        })
     }
 }
 
@@ -301,14 +314,4 @@ fn send(stream: &Stream, slices: &[IoSlice<'_>], failed: &mut bool) -> usize {
         *failed = true;
         0
     })
-}
-
-/// Writes the message, and over the `seq` of the header that it begins with, which is counted up as roscpp does.
-fn write_counted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>), seq: &mut u32) {
-    let start = out.len();
-    write(out);
-    if let Some(place) = out.get_mut(start..start + 4) {
-        place.copy_from_slice(&seq.to_le_bytes());
-        *seq = seq.wrapping_add(1);
-    }
 }

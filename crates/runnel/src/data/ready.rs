@@ -113,11 +113,12 @@ impl ReadyQueue {
         self.asleep.store(0, Ordering::Release);
     }
 
-    /// Waits until something is due or `timeout` is over, while another thread waits in the reactor. False if nothing
-    /// but time has passed.
-    pub(crate) fn follow(&self, timeout: Option<Duration>) -> bool {
+    /// Waits until something is due or `timeout` is over, while another thread leads: waits in the reactor. That is asked
+    /// under the lock: a thread that stops leading afterwards finds this one among the followers. False if nothing but
+    /// time has passed.
+    pub(crate) fn follow(&self, timeout: Option<Duration>, is_led: impl Fn() -> bool) -> bool {
         let mut state = lock(&self.state);
-        if !state.due.is_empty() || state.closed {
+        if !state.due.is_empty() || state.closed || !is_led() {
             return true;
         }
         state.followers += 1;
@@ -130,6 +131,13 @@ impl ReadyQueue {
         };
         state.followers -= 1;
         told
+    }
+
+    /// The caller leads no longer, and has taken no callback: another thread is to lead.
+    pub(crate) fn wake_follower(&self) {
+        if lock(&self.state).followers > 0 {
+            self.arrived.notify_one();
+        }
     }
 
     /// Wakes everyone who waits for callbacks.

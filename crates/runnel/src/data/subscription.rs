@@ -28,6 +28,9 @@ pub(crate) struct LinkInfo {
     pub(crate) malformed: AtomicU64,
 }
 
+/// A message that subscribers of this process take by reference.
+pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
+
 /// One message on its way to a callback.
 pub(crate) enum Delivery<'a> {
     /// As received from another process.
@@ -38,7 +41,7 @@ pub(crate) enum Delivery<'a> {
 
 enum Item {
     Bytes { bytes: Vec<u8>, from: Arc<LinkInfo> },
-    Shared(Arc<dyn Any + Send + Sync>),
+    Shared(Shared),
 }
 
 /// It fails on a message that cannot be read.
@@ -99,20 +102,24 @@ impl SubscriptionCore {
         })
     }
 
-    /// Compares types with a publisher of this process, as the headers do between processes.
-    ///
-    /// # Errors
-    /// What differs.
-    pub(super) fn check_type(&self, publisher: &LinkInfo) -> Result<(), String> {
-        let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
-        if [md5, &publisher.md5].contains(&&"*".to_owned()) || *md5 == publisher.md5 {
-            return Ok(());
+    /// True if messages of this MD5 sum can be read here.
+    fn agrees_with(&self, md5: &str) -> bool {
+        let mine = self.options.md5.as_str();
+        mine == md5 || mine == "*" || md5 == "*"
+    }
+
+    /// Compares types with a publisher, as the headers do for those of other processes: with these it is another
+    /// subscription of the node's that takes any type and let the publisher in. Says so if they differ.
+    pub(super) fn reads(&self, publisher: &LinkInfo) -> bool {
+        let agrees = self.agrees_with(&publisher.md5);
+        if !agrees {
+            let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
+            let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
+            log::error!(
+                "topic {topic}: publisher [{publisher}] has {theirs} [{their_md5}], this subscription {type_name} [{md5}]"
+            );
         }
-        let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
-        Err(format!(
-            "topic {topic}: publisher [{publisher}] of this process has {theirs} [{their_md5}], \
-             this subscription {type_name} [{md5}]"
-        ))
+        agrees
     }
 
     /// Messages that were dropped because the callback was slower than the publishers.
@@ -152,9 +159,9 @@ impl SubscriptionCore {
         self.options.takes == Some(message)
     }
 
-    /// Takes a message of a publisher of this process by reference.
-    pub(super) fn push_shared(&self, message: Arc<dyn Any + Send + Sync>) {
-        self.push(Item::Shared(message), None);
+    /// Takes a message of a publisher of this process by reference. What it pushes out goes to `unheard`.
+    pub(super) fn push_shared(&self, message: Shared, unheard: &mut Vec<Shared>) {
+        self.push(Item::Shared(message), None, unheard);
     }
 
     /// Takes a copy of a message.
@@ -166,10 +173,12 @@ impl SubscriptionCore {
     }
 
     fn push_bytes(&self, bytes: Vec<u8>, from: &Arc<LinkInfo>) {
-        self.push(Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats));
+        // Outlives the lock, see `end`.
+        let mut unheard = Vec::new();
+        self.push(Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
     }
 
-    fn push(&self, item: Item, stats: Option<&LinkStats>) {
+    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<Shared>) {
         let mut queue = lock(&self.queue);
         if queue.ended {
             return;
@@ -182,8 +191,7 @@ impl SubscriptionCore {
             if let Some(stats) = stats {
                 stats.count_dropped(1);
             }
-            let oldest = queue.take();
-            queue.keep_spare(oldest);
+            unheard.extend(queue.drop_oldest());
         }
         queue.bytes += bytes;
         queue.waiting.push_back(item);
@@ -222,8 +230,10 @@ impl SubscriptionCore {
 
     /// After a callback: keeps the message's buffer, and stands in line again if more waits.
     fn done(&self, item: Option<Item>) {
+        // A shared message ends here and not under the lock, see `end`.
+        let spare = item.filter(|item| matches!(item, Item::Bytes { .. }));
         let mut queue = lock(&self.queue);
-        queue.keep_spare(item);
+        spare.into_iter().for_each(|item| queue.keep_spare(item));
         queue.scheduled = !queue.waiting.is_empty();
         let again = queue.scheduled;
         drop(queue);
@@ -256,8 +266,19 @@ impl Queue {
         Some(item)
     }
 
-    fn keep_spare(&mut self, item: Option<Item>) {
-        if let Some(Item::Bytes { bytes, .. }) = item
+    /// Makes room; a shared message is given back.
+    fn drop_oldest(&mut self) -> Option<Shared> {
+        match self.take()? {
+            Item::Shared(message) => Some(message),
+            bytes @ Item::Bytes { .. } => {
+                self.keep_spare(bytes);
+                None
+            }
+        }
+    }
+
+    fn keep_spare(&mut self, item: Item) {
+        if let Item::Bytes { bytes, .. } = item
             && self.spare.len() < SPARE
         {
             self.spare.push(bytes);
@@ -317,9 +338,16 @@ struct Link {
 }
 
 impl TopicInput {
+    /// The type of a subscription whose messages this one cannot read.
+    pub(crate) fn conflict(&self, subscription: &SubscriptionCore) -> Option<String> {
+        let subscriptions = lock(&self.subscriptions);
+        let other = subscriptions.iter().find(|other| !other.agrees_with(&subscription.options.md5))?;
+        Some(other.options.type_name.clone())
+    }
+
     /// Adds a subscription: it gets what latched publishers sent last.
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
-        for link in lock(&self.links).iter() {
+        for link in lock(&self.links).iter().filter(|link| subscription.reads(&link.from)) {
             link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
         }
         lock(&self.subscriptions).push(subscription);
@@ -334,6 +362,9 @@ impl TopicInput {
 
     /// A link to a publisher stands.
     pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
+        self.for_each(|subscription| {
+            subscription.reads(from);
+        });
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
 
@@ -359,8 +390,9 @@ impl TopicInput {
             self.keep(&message, from);
         }
         let subscriptions = lock(&self.subscriptions);
-        let Some((first, others)) = subscriptions.split_first() else { return };
-        others.iter().for_each(|other| other.push_copy(&message, from));
+        let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
+        let Some(first) = readers.next() else { return };
+        readers.for_each(|other| other.push_copy(&message, from));
         first.push_bytes(message, from);
     }
 

@@ -16,7 +16,7 @@ mod node;
 mod socket;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -51,6 +51,9 @@ pub(crate) struct Driver {
     sockets: Table<Socket>,
     engines: Table<Slot>,
     lookups: Lookups,
+    /// Engines that may ask for something, and whether they are being served.
+    unserved: VecDeque<Key>,
+    serving: bool,
     /// Listeners that wait for descriptors to become free.
     paused: Option<(Instant, Vec<Key>)>,
     /// Set when all nodes have been told to stop.
@@ -83,6 +86,8 @@ impl Driver {
             scratch: Vec::new(),
             sockets: Table::default(),
             engines: Table::default(),
+            unserved: VecDeque::new(),
+            serving: false,
             paused: None,
             stop,
         }
@@ -94,13 +99,16 @@ impl Driver {
         let key = self.engines.insert_with(|_| slot);
         for (listener, port) in listeners {
             let socket = self.sockets.insert_with(|_| Socket::Listener { listener, engine: key, port });
-            self.watch(socket, Interest::Read)?;
+            if let Err(error) = self.watch(socket, Interest::Read) {
+                self.remove_engine(key);
+                return Err(error);
+            }
         }
         self.pump(key);
         Ok(key)
     }
 
-    /// Removes an engine and closes all its sockets.
+    /// Removes an engine and closes all its sockets. Another process may have its address next.
     pub(crate) fn remove_engine(&mut self, key: Key) {
         self.leave_locals(key);
         for socket in self.sockets.keys() {
@@ -110,9 +118,10 @@ impl Driver {
         }
         self.lookups.forget_engine(key);
         self.engines.remove(key);
+        self.share_locals();
     }
 
-    /// Works on an engine, then does what it asks for.
+    /// Works on an engine, then does what it asks for; at once, unless engines are being served already.
     pub(crate) fn with_engine<T>(
         &mut self,
         key: Key,
@@ -245,8 +254,23 @@ impl Driver {
         }
     }
 
-    /// Does what an engine asks for until it asks for nothing more.
+    /// Does what an engine asks for until it asks for nothing more. What it asks for may fail at once, which it is told
+    /// and may ask for more: engines that are told meanwhile get their turn afterwards, since a peer can make that as
+    /// many as it likes.
     fn pump(&mut self, key: Key) {
+        if !self.unserved.contains(&key) {
+            self.unserved.push_back(key);
+        }
+        if std::mem::replace(&mut self.serving, true) {
+            return;
+        }
+        while let Some(key) = self.unserved.pop_front() {
+            self.serve(key);
+        }
+        self.serving = false;
+    }
+
+    fn serve(&mut self, key: Key) {
         loop {
             while let Some(transmit) =
                 self.engines.get_mut(key).and_then(|slot| slot.engine.verbs().poll_transmit())

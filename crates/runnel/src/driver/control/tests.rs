@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use runnel_core::time::Instant;
 use runnel_io::{Listener, Reactor, clock};
@@ -52,10 +53,62 @@ impl Verbs for Talker {
     }
 }
 
+/// Asks for connections that cannot be made, and for another whenever one has failed, until it has asked often enough.
+struct Caller {
+    asked: u64,
+    failed: u64,
+    transmits: VecDeque<Transmit>,
+}
+
+impl Caller {
+    const AT_ONCE: u64 = 1000;
+    const IN_ALL: u64 = 2000;
+
+    fn ask(&mut self) {
+        // The kernel refuses this address for TCP without a word to anybody.
+        let to = Endpoint { host: "255.255.255.255".into(), port: 1 };
+        self.asked += 1;
+        self.transmits.push_back(Transmit::Connect { conn: ConnId(self.asked), to });
+    }
+}
+
+impl Verbs for Caller {
+    fn handle_accepted(&mut self, _: Instant, _: Port, _: SocketAddr) -> Option<ConnId> {
+        None
+    }
+    fn handle_closed(&mut self, _: Instant, _: ConnId, _: Option<&str>) {
+        self.failed += 1;
+        if self.asked < Self::IN_ALL {
+            self.ask();
+        }
+    }
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.transmits.pop_front()
+    }
+    fn handle_timeout(&mut self, _: Instant) {
+        (0..Self::AT_ONCE).for_each(|_| self.ask());
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        (self.asked == 0).then(Instant::default)
+    }
+    fn handle_data(&mut self, _: Instant, _: ConnId, _: &[u8]) {}
+    fn handle_connected(&mut self, _: Instant, _: ConnId) {}
+    fn poll_notice(&mut self) -> Option<Notice> {
+        (self.failed == Self::IN_ALL).then(|| {
+            self.failed += 1;
+            Notice::StopRequested
+        })
+    }
+}
+
+fn empty_driver() -> (Driver, Arc<AtomicBool>) {
+    let stop = Arc::new(AtomicBool::new(false));
+    (Driver::new(Arc::new(Reactor::new().unwrap()), Arc::clone(&stop)), stop)
+}
+
 /// A driver with a talker, and where that listens.
 fn driver(talker: Talker) -> (Driver, SocketAddr) {
-    let reactor = Arc::new(Reactor::new().unwrap());
-    let mut driver = Driver::new(reactor, Arc::new(AtomicBool::new(false)));
+    let (mut driver, _) = empty_driver();
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let address = listener.address();
     driver.add_engine(Engine::Other(Box::new(talker)), vec![(listener, Port::Rpc)]).unwrap();
@@ -98,6 +151,18 @@ fn what_peers_leave_unread_is_bounded_for_all_together() {
     let (bytes, sockets) = held(&driver);
     assert!(bytes > MAX_UNSENT / 2 && sockets < 1 + peers.len(), "{bytes} bytes on {sockets} sockets");
     assert!(sockets > 4, "no more are closed than must be");
+}
+
+#[test]
+fn however_many_connections_fail_at_once_the_stack_does_not_grow() {
+    let small = thread::Builder::new().stack_size(128 << 10);
+    let turned = small.spawn(|| {
+        let (mut driver, stop) = empty_driver();
+        let caller = Caller { asked: 0, failed: 0, transmits: VecDeque::new() };
+        driver.add_engine(Engine::Other(Box::new(caller)), Vec::new()).unwrap();
+        turn_until(&mut driver, |_| stop.load(Ordering::SeqCst));
+    });
+    turned.unwrap().join().unwrap();
 }
 
 #[test]
