@@ -3,12 +3,16 @@
 use crate::reactor::Waker;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
+const SIGNALS: [i32; 2] = [libc::SIGINT, libc::SIGTERM];
 
-/// Sets `flag` and wakes the reactor whenever SIGINT or SIGTERM arrives, until dropped.
+/// How many [`Interrupts`] there are.
+static CATCHING: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets `flag` and wakes the reactor when SIGINT or SIGTERM arrives, until dropped. The second time, and when nobody
+/// catches it any more, a signal ends the process as if it had never been caught.
 #[derive(Debug)]
 pub struct Interrupts {
     ids: Vec<signal_hook_registry::SigId>,
@@ -20,15 +24,21 @@ impl Interrupts {
     /// # Errors
     /// When the kernel refuses the handler.
     pub fn catch(flag: &Arc<AtomicBool>, waker: &Waker) -> io::Result<Self> {
+        end_where_nobody_catches()?;
+        CATCHING.fetch_add(1, Ordering::SeqCst);
         let mut caught = Self { ids: Vec::new() };
-        for signal in [SIGINT, SIGTERM] {
-            let (flag, waker) = (Arc::clone(flag), waker.clone());
+        for signal in SIGNALS {
+            let (flag, waker, first) = (Arc::clone(flag), waker.clone(), AtomicBool::new(true));
             let action = move || {
                 flag.store(true, Ordering::SeqCst);
                 waker.wake();
+                // A callback that does not end is not to keep the user from ending the program.
+                if !first.swap(false, Ordering::SeqCst) {
+                    end_by(signal);
+                }
             };
-            // SAFETY: the action stores an atomic and writes 8 bytes to an eventfd; both are allowed in a handler,
-            // and neither allocates, locks or panics.
+            // SAFETY: the action stores atomics, writes 8 bytes to an eventfd, and may change a signal's disposition and
+            // raise it; all are allowed in a handler, and none allocates, locks or panics.
             caught.ids.push(unsafe { signal_hook_registry::register(signal, action) }?);
         }
         Ok(caught)
@@ -40,5 +50,34 @@ impl Drop for Interrupts {
         for id in self.ids.drain(..) {
             signal_hook_registry::unregister(id);
         }
+        CATCHING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Has a signal that nobody catches end the process: the handler stays for good once there was one.
+fn end_where_nobody_catches() -> io::Result<()> {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    if INSTALLED.get().is_some() {
+        return Ok(());
+    }
+    for signal in SIGNALS {
+        let action = move || {
+            if CATCHING.load(Ordering::SeqCst) == 0 {
+                end_by(signal);
+            }
+        };
+        // SAFETY: as in `Interrupts::catch`.
+        unsafe { signal_hook_registry::register(signal, action) }?;
+    }
+    let _ = INSTALLED.set(());
+    Ok(())
+}
+
+/// What the signal does without a handler. It is raised once the handler that calls this has returned.
+fn end_by(signal: i32) {
+    // SAFETY: both calls take numbers only and are allowed in a handler.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
     }
 }

@@ -1,5 +1,6 @@
 //! The context: what all nodes of a process share.
 
+use std::env;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use runnel_core::time::Instant;
 use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
 
+use crate::console;
 use crate::data::ReadyQueue;
 use crate::driver::{Driver, Key};
 use crate::environment::Settings;
@@ -38,7 +40,9 @@ pub struct ContextOptions {
 impl Default for ContextOptions {
     /// The process's own arguments, signals caught, blocking.
     fn default() -> Self {
-        Self { arguments: std::env::args().skip(1).collect(), signals: true, polling: PollingPolicy::Block }
+        // No name of ROS has what is not UTF-8, so that an argument which concerns ROS is refused by name.
+        let arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+        Self { arguments: arguments.collect(), signals: true, polling: PollingPolicy::Block }
     }
 }
 
@@ -82,7 +86,7 @@ impl Context {
     pub fn with_options(options: ContextOptions) -> Result<Self, Error> {
         let arguments = Arguments::parse(options.arguments)?;
         for argument in arguments.not_followed() {
-            log::warn!("not followed yet: {argument}");
+            console::warning!("not followed yet: {argument}");
         }
         let settings = Settings::read(&arguments)?;
         let reactor = Arc::new(Reactor::new()?);
@@ -228,7 +232,7 @@ impl Shared {
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
         if !closed.unwrap_or(false) {
-            log::warn!("the master did not confirm within a second that all is unregistered");
+            console::warning!("the master did not confirm within a second that all is unregistered");
         }
         for callback in std::mem::take(&mut *lock(&self.on_shutdown)) {
             callback();

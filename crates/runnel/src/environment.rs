@@ -33,7 +33,7 @@ impl Settings {
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
             None => own_address(&master).map_or_else(runnel_io::host::name, |address| address.to_string()),
         };
-        let bind = if is_loopback(&host) { loopback(&host) } else { Ipv4Addr::UNSPECIFIED.into() };
+        let bind = address_to_bind(&host);
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
         Ok(Self { master, host, bind, namespace })
     }
@@ -73,9 +73,15 @@ fn is_loopback(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn loopback(host: &str) -> IpAddr {
+/// Loopback for a host that is that, and otherwise all addresses of its family.
+fn address_to_bind(host: &str) -> IpAddr {
     let v6 = host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
-    if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() }
+    match (is_loopback(host), v6) {
+        (true, false) => Ipv4Addr::LOCALHOST.into(),
+        (true, true) => Ipv6Addr::LOCALHOST.into(),
+        (false, false) => Ipv4Addr::UNSPECIFIED.into(),
+        (false, true) => Ipv6Addr::UNSPECIFIED.into(),
+    }
 }
 
 /// Our address on the way to the master, which is one that its other nodes can reach as well as it can itself. The

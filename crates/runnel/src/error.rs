@@ -9,8 +9,7 @@ use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
 use runnel_ros1::tcpros::LengthBeyondLimit;
 
-/// Why an operation of the node API failed.
-#[derive(Debug)]
+/// Why an operation of the node API failed. It reads the same as `Debug`, which is what a `main` that returns it shows.
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
@@ -73,6 +72,12 @@ impl fmt::Display for Error {
             Self::Call(error) => error.fmt(f),
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -81,8 +81,7 @@ impl Context {
             .map_err(|error| Error::Environment { variable: "ROS_HOSTNAME", why: error.to_string() })?;
         let mut config = MasterConfig::new(text, host::pid());
         // Before descriptors run out, connections that never asked for anything give way to others.
-        let most = host::descriptor_limit().map_or(usize::MAX, |limit| (limit / 4 * 3) as usize);
-        config.rpc.max_server_connections = config.rpc.max_server_connections.min(most);
+        config.rpc.max_server_connections = host::connections_for_peers(config.rpc.max_server_connections, 3);
         let engine = Engine::Other(Box::new(Master::new(config)));
         self.shared.turning.driver().add_engine(engine, vec![(listener, Port::Rpc)])?;
         self.shared.turning.attend();

@@ -13,8 +13,15 @@
 //!
 //! The thread that spins is the thread that waits for messages and calls back. Publishing works from any thread, and
 //! a program may publish in a loop without spinning at all: what peers ask meanwhile is answered.
+//!
+//! Handles (context, node, publisher) are cheap to clone: a callback takes a clone along.
+//!
+//! What users should know, such as a peer with another type or a master that does not answer, is logged with the `log`
+//! crate. In a program that sets no logger, warnings and errors go to standard error; `RUNNEL_LOG` (`off`, `error`,
+//! `warn`, `info`) asks for less or more.
 #![forbid(unsafe_code)]
 
+mod console;
 mod context;
 mod data;
 mod driver;
@@ -42,9 +49,13 @@ pub use rate::Rate;
 pub use runnel_core as core;
 pub use runnel_core::qos::QoS;
 pub use runnel_core::time::Time;
+/// System calls, for Runnel's own programs: no part of the API.
+#[doc(hidden)]
 pub use runnel_io as io;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
+/// The ROS 1 engines, for Runnel's own programs: no part of the API.
+#[doc(hidden)]
 pub use runnel_ros1 as ros1;
 pub use subscription::{RawMessage, Subscription};
 pub use timer::Timer;

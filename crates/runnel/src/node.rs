@@ -38,7 +38,7 @@ const QUEUE_BYTES: usize = 1 << 30;
 /// keeps all before it drops the oldest.
 const KEEP_ALL: usize = 1000;
 
-/// A node of the ROS graph. It leaves the graph when its last handle, publisher and subscription is dropped.
+/// A node of the ROS graph. It leaves the graph when its last handle, publisher, subscription and timer is dropped.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -93,7 +93,7 @@ impl Node {
             tcpros_port: tcpros.address().port(),
             master: shared.settings.master.clone(),
             pid: host::pid(),
-            limits: Limits::default(),
+            limits: limits(),
         };
         let key = {
             let mut driver = shared.turning.driver();
@@ -339,6 +339,12 @@ impl Node {
     }
 }
 
+/// What peers may make a node hold. Its own calls and links take descriptors, too.
+fn limits() -> Limits {
+    let limits = Limits::default();
+    Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
+}
+
 /// What may wait, at either end of a topic.
 fn queue_bound(qos: QoS) -> QueueBound {
     let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
@@ -449,6 +455,10 @@ impl NodeInner {
             true
         })?;
         registered
+    }
+
+    pub(crate) fn count_publishers_of_this_process(&self, core: &Arc<SubscriptionCore>) -> usize {
+        self.driver().count_publishers_of_this_process(core)
     }
 
     /// A subscription of the user's is gone: with the last one to a topic, its links go.

@@ -30,9 +30,9 @@ impl Subscription {
         &self.topic
     }
 
-    /// Publishers of other processes that are connected.
+    /// Publishers that are connected, those of this process included.
     pub fn publisher_count(&self) -> usize {
-        self.input.link_count()
+        self.input.link_count() + self.node.count_publishers_of_this_process(&self.core)
     }
 
     /// Messages that arrived, those dropped included.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{Waker, clock};
 
+use crate::console;
 use crate::data::ReadyQueue;
 use crate::driver::{Driver, Turned};
 use crate::polling::PollingPolicy;
@@ -223,7 +224,7 @@ impl Turning {
         let builder = thread::Builder::new().name("runnel-keeper".into()).stack_size(KEEPER_STACK);
         if let Err(error) = builder.spawn(move || myself.keep()) {
             self.keeper_runs.store(false, Ordering::SeqCst);
-            log::error!("no thread can be started to answer peers during callbacks: {error}");
+            console::error!("no thread can be started to answer peers during callbacks: {error}");
         }
     }
 
@@ -264,7 +265,7 @@ impl Turning {
         match self.driver.try_lock() {
             Ok(driver) => {
                 if let Err(error) = self.turn_as(Waiting::Keeper, driver, None) {
-                    log::error!("waiting for peers failed: {error}");
+                    console::error!("waiting for peers failed: {error}");
                 }
             }
             // Somebody has it for a moment.

@@ -5,6 +5,7 @@
 //!
 //! - It is bounded ([`MasterLimits`]). A call that would go past a bound is answered with status -1.
 //! - A node that closes its connections and cannot be reached any more is dropped ([`MasterEvent::NodeLost`]).
+//! - A node that was replaced by another of its name cannot take the name back while it ends, for 10 s.
 //! - Publishers that vanish because their node's name was taken over are made known to their subscribers.
 //! - A node that has not answered its last update hears the newest state once, not every change.
 //! - A subscriber of a parameter is also told when a plain value takes the place of a namespace around it.

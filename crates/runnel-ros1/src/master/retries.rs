@@ -26,8 +26,17 @@ pub(super) type Key = (Arc<str>, News);
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     under_way: BTreeMap<CallId, Key>,
-    failures: BTreeMap<Key, u32>,
+    failures: BTreeMap<Key, Failures>,
+    /// One entry at most for each of `failures`.
     due: BTreeSet<(Instant, Key)>,
+}
+
+/// What became of an update so far.
+#[derive(Clone, Copy, Debug)]
+struct Failures {
+    count: u32,
+    /// When it is tried again, unless it is under way.
+    due: Instant,
 }
 
 impl Retries {
@@ -44,18 +53,19 @@ impl Retries {
     /// The call of an update ended: either it was told, or it is not worth another try.
     pub(super) fn settled(&mut self, call: CallId) {
         if let Some(key) = self.under_way.remove(&call) {
-            self.failures.remove(&key);
+            self.forget(&key);
         }
     }
 
     /// The node was out of reach.
     pub(super) fn failed(&mut self, now: Instant, call: CallId) {
         let Some(key) = self.under_way.remove(&call) else { return };
-        let failures = self.failures.remove(&key).unwrap_or(0);
-        let again = failures < TRIES && self.failures.len() < KEPT && !matches!(key.1, News::Shutdown { .. });
+        let count = self.forget(&key);
+        let again = count < TRIES && self.failures.len() < KEPT && !matches!(key.1, News::Shutdown { .. });
         if again {
-            self.due.insert((now + FIRST_PAUSE * 2u32.pow(failures), key.clone()));
-            self.failures.insert(key, failures + 1);
+            let due = now + FIRST_PAUSE * 2u32.pow(count);
+            self.due.insert((due, key.clone()));
+            self.failures.insert(key, Failures { count: count + 1, due });
         }
     }
 
@@ -70,9 +80,11 @@ impl Retries {
         self.due.pop_first().map(|(_, key)| key)
     }
 
-    /// An update that was due is of no use any more.
-    pub(super) fn forget(&mut self, key: &Key) {
-        self.failures.remove(key);
+    /// An update is of no use any more. Returns how often it has failed.
+    pub(super) fn forget(&mut self, key: &Key) -> u32 {
+        let Some(Failures { count, due }) = self.failures.remove(key) else { return 0 };
+        self.due.remove(&(due, key.clone()));
+        count
     }
 }
 
@@ -116,6 +128,15 @@ mod tests {
         retries.settled(CallId(2));
         assert_eq!(retries.next_due(), None);
         assert_eq!(fail(&mut retries, seconds(100)), Some(seconds(105)));
+    }
+
+    #[test]
+    fn an_update_that_fails_again_before_it_is_due_waits_once() {
+        let mut retries = Retries::default();
+        let _ = [0, 1, 2, 3, 4].map(|at| fail(&mut retries, seconds(at)));
+        assert_eq!((retries.due.len(), retries.next_due()), (1, Some(seconds(4 + 5 * 16))));
+        retries.forget(&key());
+        assert_eq!((retries.due.len(), retries.failures.len()), (0, 0));
     }
 
     #[test]

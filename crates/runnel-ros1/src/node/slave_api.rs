@@ -4,6 +4,7 @@ use litemap::LiteMap;
 
 use runnel_core::time::Instant;
 
+use super::config::TopicSpec;
 use super::event::NodeEvent;
 use super::{Conn, Linked, Node};
 use crate::xmlrpc::{Fault, Value};
@@ -15,6 +16,12 @@ const ERROR: i32 = -1;
 
 fn reply(status: i32, message: &str, value: impl Into<Value>) -> Value {
     Value::Array(vec![status.into(), message.into(), value.into()])
+}
+
+/// Rows of `[topic, type]`.
+fn topics<'a>(specs: impl Iterator<Item = &'a TopicSpec>) -> Vec<Value> {
+    let row = |spec: &TopicSpec| vec![spec.topic.as_str().into(), spec.type_name.as_str().into()];
+    specs.map(|spec| Value::Array(row(spec))).collect()
 }
 
 fn bad_arguments(method: &str) -> Value {
@@ -34,8 +41,12 @@ impl Node {
             ("getName", [_]) => Ok(reply(SUCCESS, "node name", self.config.name.as_str())),
             ("getUri", [_]) => Ok(reply(SUCCESS, "node URI", self.config.uri())),
             ("getMasterUri", [_]) => Ok(reply(SUCCESS, "master URI", self.config.master.to_string())),
-            ("getPublications", [_]) => Ok(reply(SUCCESS, "publications", self.publication_list())),
-            ("getSubscriptions", [_]) => Ok(reply(SUCCESS, "subscriptions", self.subscription_list())),
+            ("getPublications", [_]) => {
+                Ok(reply(SUCCESS, "publications", topics(self.publications.values())))
+            }
+            ("getSubscriptions", [_]) => {
+                Ok(reply(SUCCESS, "subscriptions", topics(self.subscriptions.values().map(|s| &s.spec))))
+            }
             ("getBusInfo", [_]) => Ok(reply(SUCCESS, "bus info", self.bus_info())),
             ("getBusStats", [_]) => Ok(reply(SUCCESS, "bus stats", self.bus_stats())),
             ("publisherUpdate", [_, topic, uris]) => Ok(self.publisher_update(now, topic, uris)),
@@ -81,16 +92,6 @@ impl Node {
     fn shut_down(&mut self, reason: &str) -> Value {
         self.events.push_back(NodeEvent::Stopped { reason: reason.to_owned() });
         reply(SUCCESS, "shutdown", 0)
-    }
-
-    fn publication_list(&self) -> Vec<Value> {
-        let pair = |topic: &str, type_name: &str| Value::Array(vec![topic.into(), type_name.into()]);
-        self.publications.values().map(|spec| pair(&spec.topic, &spec.type_name)).collect()
-    }
-
-    fn subscription_list(&self) -> Vec<Value> {
-        let pair = |topic: &str, type_name: &str| Value::Array(vec![topic.into(), type_name.into()]);
-        self.subscriptions.values().map(|s| pair(&s.spec.topic, &s.spec.type_name)).collect()
     }
 
     /// Rows of `[id, peer, direction, transport, topic, connected, text]`, which `rosnode info` reads. The engine

@@ -72,8 +72,8 @@ impl RpcPeer {
     /// A client has connected: gives the connection's name, or `None` when there are too many and it is to be
     /// closed.
     ///
-    /// Where [`RpcConfig::max_server_connections`] are open, the oldest that has not sent a whole request yet is
-    /// closed for it.
+    /// Where [`RpcConfig::max_server_connections`] are open, the oldest that has not sent a whole request yet is closed
+    /// for it, or else the one that has been idle for longest.
     pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         self.server.handle_accepted(now, peer, &mut self.shared)
     }

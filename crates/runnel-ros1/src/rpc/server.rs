@@ -28,6 +28,8 @@ struct Served {
     peer: SocketAddr,
     parser: RequestParser,
     phase: Phase,
+    /// When its last request was answered, or it was opened.
+    quiet_since: Instant,
 }
 
 /// What a connection waits for.
@@ -64,15 +66,14 @@ impl Server {
     }
 
     pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr, shared: &mut Shared) -> Option<ConnId> {
-        if self.conns.len() >= shared.config.max_server_connections && !self.evict_oldest(shared) {
-            let why =
-                format!("{} connections are open, none of them idle without a request", self.conns.len());
+        if self.conns.len() >= shared.config.max_server_connections && !self.make_room(shared) {
+            let why = format!("{} connections are open, none of them idle", self.conns.len());
             shared.tell(RpcEvent::Refused { peer, why });
             return None;
         }
         let conn = shared.new_conn_id();
         let parser = RequestParser::new(shared.config.max_body);
-        self.conns.insert(conn, Served { peer, parser, phase: Phase::ExpectRest });
+        self.conns.insert(conn, Served { peer, parser, phase: Phase::ExpectRest, quiet_since: now });
         self.unproven.push(conn);
         shared.timers.set(Alarm::Served(conn), now + shared.config.request_deadline);
         Some(conn)
@@ -187,6 +188,7 @@ impl Server {
         }
         if let Some(served) = self.conns.get_mut(&conn) {
             served.phase = Phase::ExpectRequest;
+            served.quiet_since = now;
         }
         if let Some(idle) = shared.config.idle_timeout {
             shared.timers.set(Alarm::Served(conn), now + idle);
@@ -199,13 +201,18 @@ impl Server {
         self.drop_client(conn, why.to_owned(), shared);
     }
 
-    fn evict_oldest(&mut self, shared: &mut Shared) -> bool {
-        let Some(oldest) = self.unproven.first().copied() else { return false };
-        self.drop_client(
-            oldest,
-            "closed without a whole request, to make room for another client".to_owned(),
-            shared,
-        );
+    /// Closes the oldest connection that has not sent a whole request or, if all have, the one that has sent none for
+    /// longest. Clients open another when they have something to say.
+    fn make_room(&mut self, shared: &mut Shared) -> bool {
+        if let Some(oldest) = self.unproven.first().copied() {
+            let why = "closed without a whole request, to make room for another client";
+            self.drop_client(oldest, why.to_owned(), shared);
+            return true;
+        }
+        let idle = self.conns.iter().filter(|(_, served)| served.phase == Phase::ExpectRequest);
+        let Some((quietest, _)) = idle.min_by_key(|(_, served)| served.quiet_since) else { return false };
+        let quietest = *quietest;
+        self.drop_client(quietest, "closed while idle, to make room for another client".to_owned(), shared);
         true
     }
 

@@ -258,6 +258,11 @@ impl Publication {
         state.locals.push(subscription);
     }
 
+    /// Whether a subscription of this process has joined.
+    pub(crate) fn has_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
+        lock(&self.state).locals.iter().any(|local| Arc::ptr_eq(local, subscription))
+    }
+
     /// A subscription of this process leaves.
     pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
         lock(&self.state).locals.retain(|local| !Arc::ptr_eq(local, subscription));

@@ -10,6 +10,7 @@ use runnel_ros1::node::LinkStats;
 use runnel_ros1::tcpros::QueueBound;
 
 use super::ready::{ReadyQueue, Runnable};
+use crate::console;
 use crate::sync::lock;
 
 /// Most buffers that a subscription keeps for use again.
@@ -115,7 +116,7 @@ impl SubscriptionCore {
         if !agrees {
             let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
             let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
-            log::error!(
+            console::error!(
                 "topic {topic}: publisher [{publisher}] has {theirs} [{their_md5}], this subscription {type_name} [{md5}]"
             );
         }
@@ -144,9 +145,9 @@ impl SubscriptionCore {
         from.stats.count_dropped(1);
         let (topic, publisher) = (&self.options.topic, &from.publisher);
         match from.malformed.fetch_add(1, Ordering::Relaxed) + 1 {
-            1 => log::error!("topic {topic}: message of publisher [{publisher}] cannot be read: {error}"),
+            1 => console::error!("topic {topic}: message of publisher [{publisher}] cannot be read: {error}"),
             count if count.is_power_of_two() => {
-                log::error!(
+                console::error!(
                     "topic {topic}: {count} messages of publisher [{publisher}] cannot be read, the last: {error}"
                 );
             }

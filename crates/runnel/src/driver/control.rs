@@ -13,6 +13,7 @@ use runnel_ros1::node::Port;
 use super::Driver;
 use super::socket::{Control, Socket, Unsent};
 use super::table::Key;
+use crate::console;
 
 #[cfg(test)]
 mod tests;
@@ -109,7 +110,7 @@ impl Driver {
             let unsent_on = |key: &Key| self.sockets.get(*key).map_or(0, unsent);
             let Some(most) = self.sockets.keys().into_iter().max_by_key(unsent_on) else { return };
             let Some(Socket::Control(Control { peer, unsent, .. })) = self.sockets.get(most) else { return };
-            log::warn!("peer {peer} does not read the {} bytes that it is sent: closed", unsent.len());
+            console::warning!("peer {peer} does not read the {} bytes that it is sent: closed", unsent.len());
             self.ended(most, Some("it does not read what it is sent"));
         }
     }

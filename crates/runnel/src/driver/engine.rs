@@ -62,8 +62,10 @@ pub(crate) trait Verbs: Any + Send {
 pub(crate) enum Notice {
     /// A call is answered.
     Answered(CallId, Result<Value, CallError>),
-    /// A line for the log.
-    Log(log::Level, String),
+    /// What users may have to act on.
+    Warning(String),
+    /// What they may want to know.
+    Info(String),
     /// Somebody asks the program to end.
     StopRequested,
 }
@@ -109,13 +111,12 @@ impl Verbs for Master {
     fn poll_notice(&mut self) -> Option<Notice> {
         use MasterEvent::{NodeLost, Refused, ShutdownRequested, UpdateFailed};
         let event = self.poll_event()?;
-        let level = match event {
-            ShutdownRequested { .. } => return Some(Notice::StopRequested),
-            // What a user may have to act on.
-            NodeLost { .. } | UpdateFailed { .. } | Refused { .. } => log::Level::Warn,
-            _ => log::Level::Info,
-        };
-        Some(Notice::Log(level, format!("master: {event}")))
+        let line = format!("master: {event}");
+        Some(match event {
+            ShutdownRequested { .. } => Notice::StopRequested,
+            NodeLost { .. } | UpdateFailed { .. } | Refused { .. } => Notice::Warning(line),
+            _ => Notice::Info(line),
+        })
     }
 }
 

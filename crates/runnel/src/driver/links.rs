@@ -10,9 +10,10 @@ use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, MAX_MESSAGE};
 use super::Driver;
 use super::socket::{Input, Output, Socket};
 use super::table::Key;
+use crate::console;
 use crate::data::LinkInfo;
 
-/// Messages at least this long are received into their own memory instead of through the common buffer.
+/// Of a message under way at least this much is received into its own memory instead of through the common buffer.
 const DIRECT: usize = 16 * 1024;
 
 impl Driver {
@@ -96,7 +97,7 @@ impl Driver {
             End::Failed(error) => self.ended(key, Some(&error.to_string())),
             End::Misbehaved(error) => {
                 if let Some(Socket::Input(input)) = self.sockets.get(key) {
-                    log::error!("publisher [{}]: {error}", input.from.publisher);
+                    console::error!("publisher [{}]: {error}", input.from.publisher);
                 }
                 self.ended(key, Some(&error.to_string()));
             }

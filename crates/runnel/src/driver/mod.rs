@@ -15,6 +15,7 @@ mod lookups;
 mod node;
 mod socket;
 mod table;
+mod throttle;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::console;
 use runnel_core::time::Instant;
 use runnel_io::{Events, Interest, Listener, Reactor, Token, clock};
 use runnel_ros1::net::ConnId;
@@ -33,6 +35,7 @@ pub(crate) use node::NodeSlot;
 use socket::Socket;
 pub(crate) use table::Key;
 use table::Table;
+use throttle::Throttle;
 
 /// How long no connection is accepted once descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
@@ -66,6 +69,8 @@ struct Slot {
     conns: HashMap<ConnId, Key>,
     deadline: Option<Instant>,
     node: NodeSlot,
+    /// What is logged about its peers.
+    throttle: Throttle,
 }
 
 /// What one turn of the driver met.
@@ -95,7 +100,13 @@ impl Driver {
 
     /// Adds an engine with the sockets it listens on.
     pub(crate) fn add_engine(&mut self, engine: Engine, listeners: Vec<(Listener, Port)>) -> io::Result<Key> {
-        let slot = Slot { engine, conns: HashMap::new(), deadline: None, node: NodeSlot::default() };
+        let slot = Slot {
+            engine,
+            conns: HashMap::new(),
+            deadline: None,
+            node: NodeSlot::default(),
+            throttle: Throttle::default(),
+        };
         let key = self.engines.insert_with(|_| slot);
         for (listener, port) in listeners {
             let socket = self.sockets.insert_with(|_| Socket::Listener { listener, engine: key, port });
@@ -237,7 +248,10 @@ impl Driver {
 
     /// Without free descriptors a listener would be ready for ever: it is left alone for a moment.
     fn pause_accepting(&mut self, key: Key, error: &io::Error) {
-        log::error!("cannot accept connections, trying again in {} ms: {error}", ACCEPT_PAUSE.as_millis());
+        console::error!(
+            "cannot accept connections, trying again in {} ms: {error}",
+            ACCEPT_PAUSE.as_millis()
+        );
         if let Some(Socket::Listener { listener, .. }) = self.sockets.get(key) {
             let _ = self.reactor.modify(listener, Token(key.to_bits()), Interest::Nothing);
         }

@@ -12,6 +12,7 @@ use runnel_ros1::xmlrpc::Value;
 use super::engine::Notice;
 use super::table::Key;
 use super::{Driver, Engine};
+use crate::console;
 use crate::data::{Publication, SubscriptionCore, TopicInput};
 
 /// What the driver keeps for a node (and, for calls that belong to none, their answers).
@@ -50,7 +51,12 @@ impl Driver {
                     slot.answers.insert(call, result);
                 }
             }
-            Notice::Log(level, line) => log::log!(level, "{line}"),
+            Notice::Warning(line) => {
+                if let Some(slot) = self.engines.get_mut(key) {
+                    slot.throttle.warn(clock::monotonic(), format_args!("{line}"));
+                }
+            }
+            Notice::Info(line) => console::info!("{line}"),
             Notice::StopRequested => self.request_stop(),
         }
     }
@@ -73,14 +79,18 @@ impl Driver {
         }
         let Some(slot) = self.engines.get_mut(key) else { return };
         let Engine::Node(node) = &slot.engine else { return };
-        slot.node.note(node.name(), event);
+        if let NodeEvent::PeerRefused { why } = event {
+            slot.throttle.warn(clock::monotonic(), format_args!("[{}] {why}", node.name()));
+        } else {
+            slot.node.note(node.name(), event);
+        }
     }
 
     /// A node has been told to stop: it unregisters, and the last one ends the spinning.
     fn stopped(&mut self, key: Key, reason: String) {
         let Some(slot) = self.engines.get_mut(key) else { return };
         let Engine::Node(node) = &mut slot.engine else { return };
-        log::warn!("[{}] told to stop: {reason}", node.name());
+        console::warning!("[{}] told to stop: {reason}", node.name());
         if slot.node.stopped.replace(reason).is_none() {
             node.begin_close(clock::monotonic());
         }
@@ -139,6 +149,12 @@ impl Driver {
         publications.for_each(|publication| publication.leave_local(subscription));
     }
 
+    /// Publishers of this process that a subscription takes messages from.
+    pub(crate) fn count_publishers_of_this_process(&self, subscription: &Arc<SubscriptionCore>) -> usize {
+        let publications = self.engines.iter().flat_map(|slot| slot.node.outputs.values());
+        publications.filter(|publication| publication.has_local(subscription)).count()
+    }
+
     /// Tells every node which others are of this process.
     pub(crate) fn share_locals(&mut self) {
         let uri = |slot: &super::Slot| match &slot.engine {
@@ -181,18 +197,17 @@ impl NodeSlot {
                 self.answered.insert((role, topic), None);
             }
             NodeEvent::RegistrationRefused { role, topic, why } => {
-                log::error!("[{name}] the master refuses topic {topic}: {why}");
+                console::error!("[{name}] the master refuses topic {topic}: {why}");
                 self.answered.insert((role, topic), Some(why));
             }
             NodeEvent::MasterUnreachable { why } => {
-                log::warn!("[{name}] the master does not answer and is tried until it does: {why}");
+                console::warning!("[{name}] the master does not answer and is tried until it does: {why}");
                 self.unreachable = Some(why);
             }
             NodeEvent::MasterBack => {
-                log::info!("[{name}] the master is back");
+                console::info!("[{name}] the master is back");
                 self.unreachable = None;
             }
-            NodeEvent::PeerRefused { why } => log::warn!("[{name}] {why}"),
             NodeEvent::Closed => self.closed = true,
             _ => {}
         }

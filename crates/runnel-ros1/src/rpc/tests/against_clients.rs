@@ -223,7 +223,25 @@ fn a_thousand_silent_clients_do_not_shut_a_live_one_out() {
 }
 
 #[test]
-fn a_client_is_refused_when_all_others_have_called() {
+fn when_all_clients_have_called_the_one_idle_for_longest_makes_room() {
+    let mut peer = RpcPeer::new(small());
+    let conns = [1, 2, 3].map(|at| {
+        let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+        peer.handle_data(seconds(at), conn, &post("a"));
+        conn
+    });
+    // The first is still served; the third was answered before the second.
+    peer.reply(seconds(4), conns[2], Ok(1.into()));
+    peer.reply(seconds(5), conns[1], Ok(1.into()));
+    let late = peer.handle_accepted(seconds(6), somebody()).expect("room is made");
+    assert_eq!(conns.map(|conn| peer.owns(conn)), [true, true, false]);
+    peer.handle_data(seconds(6), late, &post("a"));
+    assert!(peer.handle_accepted(seconds(7), somebody()).is_some());
+    assert_eq!([conns[0], conns[1], late].map(|conn| peer.owns(conn)), [true, false, true]);
+}
+
+#[test]
+fn a_client_is_refused_when_all_others_are_being_served() {
     let mut peer = RpcPeer::new(small());
     for _ in 0..3 {
         let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");

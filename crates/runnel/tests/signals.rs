@@ -1,0 +1,100 @@
+//! SIGINT and SIGTERM, in programs of their own.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio, exit};
+use std::thread;
+use std::time::Duration;
+
+use runnel::{Context, ContextOptions};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Names the part that this program plays where another started it.
+const PART: &str = "PART";
+
+/// Longer than anything here takes; only a failure waits for it.
+const LONG: Duration = Duration::from_secs(20);
+
+fn context() -> Context {
+    Context::with_options(ContextOptions { arguments: Vec::new(), ..ContextOptions::default() }).unwrap()
+}
+
+fn say(word: &str) {
+    println!("\n{word}");
+}
+
+/// Plays a part and ends the program.
+fn play(part: &str) -> ! {
+    let context = context();
+    match part {
+        "spins" => {
+            say("ready");
+            context.spin().unwrap();
+            exit(0);
+        }
+        "has no context any more" => {
+            drop(context);
+            say("ready");
+        }
+        "is stuck in a callback" => {
+            say("ready");
+            while context.ok() {
+                thread::yield_now();
+            }
+            say("stopping");
+        }
+        other => panic!("no such part: {other}"),
+    }
+    thread::sleep(LONG);
+    exit(1)
+}
+
+struct Program {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Program {
+    fn that(part: &str) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "a_signal_ends_a_program_whatever_it_does", "--nocapture"]).env(PART, part);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut program = Self { child, lines };
+        program.await_word("ready");
+        program
+    }
+
+    fn await_word(&mut self, word: &str) {
+        assert!(self.lines.any(|line| line.unwrap() == word), "it ended before it was {word}");
+    }
+
+    fn send(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    fn end(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+#[test]
+fn a_signal_ends_a_program_whatever_it_does() {
+    if let Ok(part) = env::var(PART) {
+        play(&part);
+    }
+    let regular = Program::that("spins");
+    regular.send(Signal::INT);
+    assert_eq!(regular.end().code(), Some(0));
+
+    let late = Program::that("has no context any more");
+    late.send(Signal::TERM);
+    assert_eq!(late.end().signal(), Some(Signal::TERM.as_raw()));
+
+    let mut stuck = Program::that("is stuck in a callback");
+    stuck.send(Signal::INT);
+    stuck.await_word("stopping");
+    stuck.send(Signal::INT);
+    assert_eq!(stuck.end().signal(), Some(Signal::INT.as_raw()));
+}
