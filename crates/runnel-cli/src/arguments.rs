@@ -11,8 +11,6 @@ pub struct Arguments {
     pub ros: names::Arguments,
     /// The rest, with the program's name first.
     pub own: Vec<String>,
-    /// All that ROS may take from, as it was typed.
-    pub typed: Vec<String>,
 }
 
 impl Arguments {
@@ -37,7 +35,7 @@ impl Arguments {
         let ros = names::Arguments::parse(typed.iter().cloned())
             .map_err(|error| CliError::Usage(error.to_string()))?;
         let own = [&[program], ros.rest.as_slice(), values].concat();
-        Ok(Self { ros, own, typed: typed.to_vec() })
+        Ok(Self { ros, own })
     }
 }
 

@@ -17,7 +17,8 @@ const NODE: &str = "runnel";
 pub struct Session {
     /// Where answers go.
     pub output: Output,
-    typed: Vec<String>,
+    /// Where the nodes of this program stand. Names are resolved and remapped here, once.
+    place: Vec<String>,
     namespace: String,
     remapping: Remapping,
     interfaces: Vec<PathBuf>,
@@ -29,11 +30,12 @@ impl Session {
     /// # Errors
     /// When a name in the arguments is not valid.
     pub fn new(arguments: Arguments, json: bool, interfaces: Vec<PathBuf>) -> Result<Self, CliError> {
-        let Arguments { ros, typed, .. } = arguments;
+        let ros = arguments.ros;
+        let place = place(&ros);
         let given = ros.namespace.or_else(|| std::env::var("ROS_NAMESPACE").ok());
         let namespace = names::clean_namespace(given.as_deref().unwrap_or_default());
         let remapping = Remapping::new(&ros.remaps, &namespace, NODE)?;
-        Ok(Self { output: Output { json }, typed, namespace, remapping, interfaces })
+        Ok(Self { output: Output { json }, place, namespace, remapping, interfaces })
     }
 
     /// The absolute name that the user means by `name`, remapped.
@@ -41,6 +43,9 @@ impl Session {
     /// # Errors
     /// When it is not a valid name.
     pub fn resolve(&self, name: &str) -> Result<String, CliError> {
+        if name.is_empty() {
+            return Err(CliError::Usage("a name is expected, not an empty text".into()));
+        }
         let resolved = names::resolve(&self.namespace, NODE, name)?;
         Ok(self.remapping.remap(&resolved).to_owned())
     }
@@ -62,7 +67,7 @@ impl Session {
     }
 
     fn context(&self, signals: bool) -> Result<Context, CliError> {
-        let options = ContextOptions { arguments: self.typed.clone(), signals, ..ContextOptions::default() };
+        let options = ContextOptions { arguments: self.place.clone(), signals, ..ContextOptions::default() };
         Ok(Context::with_options(options)?)
     }
 
@@ -87,5 +92,36 @@ impl Session {
     pub fn types_loader(&self) -> impl Fn() -> Result<Types, CliError> + Send + 'static {
         let interfaces = self.interfaces.clone();
         move || Types::new(&interfaces)
+    }
+}
+
+/// The arguments that say where a node stands in the graph.
+fn place(ros: &names::Arguments) -> Vec<String> {
+    let given = [
+        ("__master", &ros.master),
+        ("__hostname", &ros.hostname),
+        ("__ip", &ros.ip),
+        ("__ns", &ros.namespace),
+        ("__name", &ros.node_name),
+    ];
+    let argument =
+        |(name, value): (&str, &Option<String>)| value.as_ref().map(|value| format!("{name}:={value}"));
+    given.into_iter().filter_map(argument).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_remapped_once() {
+        let line = ["a:=b", "b:=/c", "__master:=http://m:1", "__name:=me"];
+        let ros = names::Arguments::parse(line).expect("sound");
+        let expected = ["__master:=http://m:1", "__name:=me"];
+        assert_eq!(place(&ros), expected, "what remaps is not for the nodes");
+        let arguments = Arguments { ros, own: Vec::new() };
+        let session = Session::new(arguments, false, Vec::new()).expect("sound");
+        assert_eq!(session.resolve("a").expect("a name"), "/b");
+        assert!(session.resolve("").is_err());
     }
 }

@@ -14,6 +14,9 @@ use crate::error::CliError;
 /// The variables that name folders with message definitions, those of ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
 
+/// How many letters of a name may be mistyped for it to be guessed.
+const MOST_CHANGES: usize = 2;
+
 /// How many types of received messages are kept: peers can name any number.
 const MOST_RECEIVED: usize = 256;
 
@@ -51,7 +54,31 @@ impl Types {
     /// # Errors
     /// When it is no name of a type, or no definition of it can be had.
     pub fn message(&self, name: &str) -> Result<Arc<Schema>, CliError> {
-        self.library.message(&type_name(name)?).map_err(unknown)
+        self.library.message(&type_name(name)?).map_err(|error| self.unknown(error))
+    }
+
+    /// The error with what the user can do about it.
+    pub fn unknown(&self, error: ResolveError) -> CliError {
+        let ResolveError::Unknown { kind, name, wanted_by: None } = &error else {
+            return CliError::failed(error);
+        };
+        CliError::Failed(match self.similar(*kind, name) {
+            Some(similar) => format!("{error}: did you mean {similar}?"),
+            None => format!(
+                "{error} (looked among the built-in types and in {}; name folders with --interfaces)",
+                FOLDER_VARIABLES.join(", ")
+            ),
+        })
+    }
+
+    /// The type that is spelt most like this one; of those spelt alike, one of that name in another package.
+    fn similar(&self, kind: Kind, name: &TypeName) -> Option<&TypeName> {
+        let changes = |other: &TypeName| match other.name == name.name {
+            true => 0,
+            false => strsim::osa_distance(&other.to_string(), &name.to_string()),
+        };
+        let names = self.names(kind).into_iter().map(|other| (changes(other), other));
+        names.filter(|(changes, _)| *changes <= MOST_CHANGES).min().map(|(_, other)| other)
     }
 }
 
@@ -62,17 +89,6 @@ impl Types {
 pub fn type_name(text: &str) -> Result<TypeName, CliError> {
     let no_name = || CliError::Usage(format!("{text:?} is not the name of a type, such as std_msgs/String"));
     TypeName::parse(text).ok_or_else(no_name)
-}
-
-/// The error with what the user can do about it.
-pub fn unknown(error: ResolveError) -> CliError {
-    match error {
-        ResolveError::Unknown { .. } => CliError::Failed(format!(
-            "{error} (looked among the built-in types and in {}; name folders with --interfaces)",
-            FOLDER_VARIABLES.join(", ")
-        )),
-        error => CliError::failed(error),
-    }
 }
 
 fn environment_folders() -> Vec<PathBuf> {
@@ -184,6 +200,21 @@ mod tests {
         assert_eq!(known.types.len(), MOST_RECEIVED);
         assert!(known.get("std_msgs/String", "0").is_none());
         assert!(known.get("std_msgs/String", "1").is_some() && known.get("std_msgs/Bool", "1").is_none());
+    }
+
+    #[test]
+    fn a_mistyped_type_is_guessed() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let guess = |text: &str| types.message(text).expect_err("unknown").to_string();
+        for (text, meant) in [
+            ("std_msgs/Strin", "std_msgs/String"),
+            ("std_msg/Strign", "no"),
+            ("std_msgs/Twist", "geometry_msgs/Twist"),
+            ("sensor_msg/Imu", "sensor_msgs/Imu"),
+        ] {
+            let guessed = guess(text).contains(&format!("did you mean {meant}?"));
+            assert_eq!(guessed, meant != "no", "{}", guess(text));
+        }
     }
 
     #[test]

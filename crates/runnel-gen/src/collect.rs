@@ -42,7 +42,7 @@ impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Definition(error) => error.fmt(f),
-            Self::Folder { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Self::Folder { path, reason } => write!(f, "folder {}: {reason}", path.display()),
             Self::SameName { package, name } => {
                 write!(f, "package {package} has two types that are both named {name} in Rust")
             }
@@ -72,7 +72,12 @@ impl Interfaces {
     pub(crate) fn collect(folders: &[PathBuf], standard: Option<&Path>) -> Result<Self, Vec<GenerateError>> {
         let mut library = Library::new();
         for folder in folders {
-            library.add_folder(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
+            let count =
+                library.add_folder(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
+            if count == 0 {
+                let reason = "holds no .msg, .srv or .action file".to_owned();
+                return Err(vec![GenerateError::Folder { path: folder.clone(), reason }]);
+            }
         }
         let messages: Vec<TypeName> = library.names(Kind::Message).cloned().collect();
         let services: Vec<TypeName> = library.names(Kind::Service).cloned().collect();

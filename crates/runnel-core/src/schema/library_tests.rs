@@ -126,10 +126,14 @@ fn the_definition_added_first_counts() {
 
 #[test]
 fn what_is_missing_is_named_with_who_wants_it() {
-    let library = library(&[("A", "q/B b"), ("S", "?")]);
+    let mut library = library(&[("A", "int8 a\n  q/B b"), ("S", "?"), ("T", "A a")]);
+    library.add_text(Kind::Service, type_name("p/V"), "int8 a\n---\nfloat65[] b", "V.srv");
     let error = |name: &str| library.message(&type_name(name)).unwrap_err().to_string();
     assert_eq!(error("p/Z"), "no p/Z.msg is known");
-    assert_eq!(error("p/A"), "no q/B.msg is known, which p/A names");
+    let nowhere = "A.msg:2:3: expected a type, but B is not built in and no q/B.msg is known";
+    assert_eq!([error("p/A"), error("p/T")], [nowhere; 2]);
+    let nowhere = "V.srv:3:1: expected a type, but float65 is not built in and no p/float65.msg is known";
+    assert_eq!(library.service(&type_name("p/V")).unwrap_err().to_string(), nowhere);
     assert_eq!(error("p/S"), "S.msg:1:1: expected a type, found \"?\"");
     let error = library.service(&type_name("p/A")).unwrap_err();
     assert_eq!(error.to_string(), "no p/A.srv is known");

@@ -4,7 +4,7 @@ use super::full_text::{full_text, sections};
 use super::library::{Definition, Kind, Library, Source, read_bounded};
 use super::md5::{message_md5, service_md5};
 use super::parse::{self, MAX_FILE_LEN, ParseError};
-use super::types::{ActionSchema, Element, MessageDef, Schema, ServiceSchema, TypeName};
+use super::types::{ActionSchema, Element, Field, MessageDef, Schema, ServiceSchema, TypeName};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
@@ -24,8 +24,8 @@ pub enum ResolveError {
         kind: Kind,
         /// Its name.
         name: TypeName,
-        /// The message with a field of that type, if one asked.
-        wanted_by: Option<TypeName>,
+        /// Where a field of that type stands, if one asked: file, line and column.
+        wanted_by: Option<String>,
     },
     /// Its file is not a definition.
     Parse(ParseError),
@@ -52,8 +52,9 @@ impl fmt::Display for ResolveError {
             Self::Unknown { kind, name, wanted_by: None } => {
                 write!(f, "no {}.{} is known", name, kind.word())
             }
-            Self::Unknown { kind, name, wanted_by: Some(by) } => {
-                write!(f, "no {}.{} is known, which {by} names", name, kind.word())
+            Self::Unknown { kind, name, wanted_by: Some(place) } => {
+                write!(f, "{place}: expected a type, but {} is not built in and ", name.name)?;
+                write!(f, "no {name}.{} is known", kind.word())
             }
             Self::Parse(error) => error.fmt(f),
             Self::Read { name, reason } => write!(f, "{name}: {reason}"),
@@ -146,6 +147,29 @@ impl Library {
         })
     }
 
+    /// An error with the place of the field that caused it.
+    fn placed(&self, mut error: ResolveError, message: &TypeName, field: &Field) -> ResolveError {
+        if let ResolveError::Unknown { wanted_by: wanted_by @ None, .. } = &mut error {
+            let place = self.place_of(message, &field.spelling);
+            *wanted_by = Some(place.unwrap_or_else(|| message.to_string()));
+        }
+        error
+    }
+
+    /// File, line and column of the first field whose type is spelt so.
+    fn place_of(&self, message: &TypeName, spelling: &str) -> Option<String> {
+        let (kind, name) = match &self.definition(Kind::Message, message)?.source {
+            Source::PartOfService(service) => (Kind::Service, service),
+            Source::PartOfAction(action) => (Kind::Action, action),
+            Source::Text { .. } | Source::File(_) => (Kind::Message, message),
+        };
+        let (text, file) = self.text(kind, name).ok()?;
+        let spelt = |line: &str| line.split_whitespace().next() == Some(spelling);
+        let (index, line) = text.lines().enumerate().find(|(_, line)| spelt(line))?;
+        let indent = line.chars().take_while(|letter| letter.is_whitespace()).count();
+        Some(format!("{file}:{}:{}", index + 1, indent + 1))
+    }
+
     /// The text of a definition and what errors call its file.
     fn text(&self, kind: Kind, name: &TypeName) -> Result<(Cow<'_, str>, Cow<'_, str>), ResolveError> {
         match &self.require(kind, name)?.source {
@@ -179,7 +203,7 @@ impl Walk<'_> {
         let definition = library.definition(Kind::Message, name).ok_or_else(|| ResolveError::Unknown {
             kind: Kind::Message,
             name: name.clone(),
-            wanted_by: self.path.last().cloned(),
+            wanted_by: None,
         })?;
         if let Some(schema) = definition.schema.get() {
             return Ok(schema.clone());
@@ -206,11 +230,13 @@ impl Walk<'_> {
 
     /// A definition with the schemas of its fields.
     fn join(&mut self, def: MessageDef) -> Result<Schema, ResolveError> {
-        let mut part = |element: &Element| match element {
+        let mut part = |field: &Field| match &field.element {
             Element::Primitive(_) => Ok(None),
-            Element::Message(name) => self.message(name).map(Some),
+            Element::Message(name) => {
+                self.message(name).map(Some).map_err(|error| self.library.placed(error, &def.name, field))
+            }
         };
-        let parts = def.fields.iter().map(|field| part(&field.element)).collect::<Result<Vec<_>, _>>()?;
+        let parts = def.fields.iter().map(&mut part).collect::<Result<Vec<_>, _>>()?;
         let md5 = message_md5(&def, &parts);
         let too_large = || ResolveError::TooLarge(def.name.clone());
         let full_text = full_text(&def, &parts, &mut self.budget).ok_or_else(too_large)?;

@@ -125,11 +125,11 @@ impl Display {
 pub fn stage_name(stage: Option<Stage>) -> &'static str {
     match stage {
         None => "waiting for the tracer",
-        Some(Stage::AwaitFloor) => "waiting for a press (1)",
+        Some(Stage::AwaitFloor) => "pressing switch 1",
         Some(Stage::SampleFloor) => "sampling the floor",
-        Some(Stage::AwaitLine) => "waiting for a press (2)",
+        Some(Stage::AwaitLine) => "pressing switch 2",
         Some(Stage::SampleLine) => "sampling the line",
-        Some(Stage::AwaitStart) => "waiting for a press (3)",
+        Some(Stage::AwaitStart) => "pressing switch 3",
         Some(Stage::Follow) => "following the line",
     }
 }

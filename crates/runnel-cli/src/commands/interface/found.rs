@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runnel::core::schema::{ActionSchema, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
 
 use crate::error::CliError;
-use crate::types::{Types, type_name, unknown};
+use crate::types::{Types, type_name};
 
 /// A type of any kind.
 pub enum Found {
@@ -21,16 +21,22 @@ impl Found {
     /// When there is none, or its definition cannot be read.
     pub fn all(types: &Types, text: &str) -> Result<Vec<Self>, CliError> {
         if text.contains('/') {
-            return Self::one(types.library(), text).map(|found| vec![found]);
+            return Self::one(types, text).map(|found| vec![found]);
         }
         let named = |kind: Kind| {
             types.names(kind).into_iter().filter(|name| name.name == text).map(move |name| (kind, name))
         };
         let found = Kind::ALL.into_iter().flat_map(named);
-        let found = found.map(|(kind, name)| Self::of_kind(types.library(), kind, name).map_err(unknown));
+        let found = found.map(|(kind, name)| {
+            Self::of_kind(types.library(), kind, name).map_err(|error| types.unknown(error))
+        });
         match found.collect::<Result<Vec<_>, CliError>>()? {
             none if none.is_empty() => {
-                Err(CliError::Failed(format!("no type {text} is known in any package")))
+                let package = |kind: Kind| types.names(kind).into_iter().any(|name| name.package == text);
+                Err(CliError::Failed(match Kind::ALL.into_iter().any(package) {
+                    true => format!("{text} is a package: see 'runnel interface list {text}'"),
+                    false => format!("no type {text} is known in any package"),
+                }))
             }
             some => Ok(some),
         }
@@ -38,20 +44,21 @@ impl Found {
 
     /// The type that `text` names with its package. If that does not say of which kind, a message comes before a
     /// service, and a service before an action.
-    fn one(library: &Library, text: &str) -> Result<Self, CliError> {
+    fn one(types: &Types, text: &str) -> Result<Self, CliError> {
         let name = type_name(text)?;
         let word = text.split('/').nth(1).filter(|_| text.matches('/').count() == 2);
         let kinds = Kind::ALL.into_iter().filter(|kind| word.is_none_or(|word| kind.word() == word));
         let mut missing = None;
         for kind in kinds {
-            match Self::of_kind(library, kind, &name) {
+            match Self::of_kind(types.library(), kind, &name) {
                 Err(error @ ResolveError::Unknown { wanted_by: None, .. }) => {
                     missing = missing.or(Some(error))
                 }
-                result => return result.map_err(unknown),
+                result => return result.map_err(|error| types.unknown(error)),
             }
         }
-        Err(missing.map_or_else(|| CliError::Usage(format!("{text} is of no kind")), unknown))
+        let no_kind = || CliError::Usage(format!("{text} is of no kind"));
+        Err(missing.map_or_else(no_kind, |error| types.unknown(error)))
     }
 
     fn of_kind(library: &Library, kind: Kind, name: &TypeName) -> Result<Self, ResolveError> {

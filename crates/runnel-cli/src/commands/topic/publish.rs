@@ -63,7 +63,7 @@ pub struct Args {
     once: bool,
 
     /// Publish so many messages a second [default: 1]
-    #[arg(short, long, value_name = "HZ", value_parser = rate, conflicts_with = "once")]
+    #[arg(short, long, value_name = "HZ", value_parser = rate, conflicts_with = "once", allow_negative_numbers = true)]
     rate: Option<f64>,
 
     /// Publish so many messages and end
@@ -75,7 +75,7 @@ pub struct Args {
     wait: Option<usize>,
 
     /// Stay for so long after the last message [default: 3 with -1 but not with --wait, otherwise 0]
-    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     keep_alive: Option<Duration>,
 
     /// Keep the last message for subscribers that come later; without -r, -n and -1 publish it only once
@@ -101,7 +101,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let graph = Graph::new(&context);
     graph.check_master()?;
     let node = session.node(&context, "pub")?;
-    let mut publisher = node.create_dynamic_publisher(&args.topic, &schema, args.qos())?;
+    let mut publisher = node.create_dynamic_publisher(&session.resolve(&args.topic)?, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
     let job = Job { args, context: &context, publisher, output: session.output };
     job.wait_for_subscribers(&graph)?;
@@ -137,7 +137,13 @@ impl Args {
 /// The message that the values mean now.
 fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| wrong_message(schema, &error))
+    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| match values.len() {
+        0 | 1 => wrong_message(schema, &error),
+        count => {
+            let hint = format!("{count} texts are one for each field; a whole message is one text");
+            CliError::Usage(format!("{}; {hint}", wrong_message(schema, &error)))
+        }
+    })
 }
 
 fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
@@ -178,9 +184,11 @@ impl Job<'_> {
         }
         let state = graph.system_state()?;
         let known = state.subscribers.get(self.publisher.topic()).map_or(0, Vec::len);
-        if !self.wait_for(known.max(1), Some(PATIENCE))? {
+        if known == 0 {
+            log::warn!("nobody subscribes to {}", self.publisher.topic());
+        } else if !self.wait_for(known, Some(PATIENCE))? {
             let connected = self.publisher.subscription_count();
-            log::warn!("{connected} subscribers connected within {PATIENCE:?}, the master knows of {known}");
+            log::warn!("of {known} subscribers {connected} connected within {} s", PATIENCE.as_secs());
         }
         Ok(())
     }
