@@ -108,7 +108,8 @@ pub fn idle_node(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
 /// # Errors
 /// When the Rust compiler is missing.
 pub fn bare(folder: &Path) -> Result<PathBuf, Failure> {
-    let program = folder.join("bare/bare");
+    let machine = static_machine().map_err(Failure::missing("the bare program cannot be built"))?;
+    let program = folder.join("bare").join(&machine).join("bare");
     let source = program.with_extension("rs");
     let compile = || {
         if is_built(&program, &source, BARE) {
@@ -117,9 +118,7 @@ pub fn bare(folder: &Path) -> Result<PathBuf, Failure> {
         write_source(&source, BARE)?;
         let mut compiler = Command::new("rustc");
         compiler.args(["--edition", "2024", "-C", "opt-level=s", "-C", "lto=fat", "-C", "panic=abort"]);
-        compiler
-            .args(["-C", "strip=symbols", "--target", &static_machine()?, "-o"])
-            .args([&program, &source]);
+        compiler.args(["-C", "strip=symbols", "--target", &machine, "-o"]).args([&program, &source]);
         output(&mut compiler).map(drop)
     };
     compile().map_err(Failure::missing("the bare program cannot be built"))?;
