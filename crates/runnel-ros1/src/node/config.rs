@@ -74,7 +74,18 @@ impl TopicSpec {
     }
 }
 
-/// Why a node cannot publish or subscribe as asked.
+/// A service as one node provides it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceSpec {
+    /// Global name, such as `/add_two_ints`.
+    pub service: String,
+    /// Service type.
+    pub type_name: String,
+    /// MD5 sum of the type.
+    pub md5: String,
+}
+
+/// Why a node cannot publish, subscribe or provide as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopicError {
     /// The node uses the topic with another type already.
@@ -86,6 +97,11 @@ pub enum TopicError {
         /// The type asked for.
         asked: String,
     },
+    /// The node provides the service already.
+    ServiceExists {
+        /// The service.
+        service: String,
+    },
 }
 
 impl fmt::Display for TopicError {
@@ -94,6 +110,7 @@ impl fmt::Display for TopicError {
             Self::TypeConflict { topic, has, asked } => {
                 write!(f, "topic {topic} is used as {has} in this node already and cannot also be {asked}")
             }
+            Self::ServiceExists { service } => write!(f, "this node provides service {service} already"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::service_links::{ServiceFailure, ServiceLinkId};
 use crate::net::ConnId;
 use crate::xmlrpc::Value;
 
@@ -50,6 +51,8 @@ pub enum Role {
     Publisher,
     /// It subscribes to the topic.
     Subscriber,
+    /// It provides the service.
+    Service,
 }
 
 /// A link to a publisher that stands: its header was good.
@@ -88,14 +91,42 @@ pub struct SubscriberLink {
     pub stats: Arc<LinkStats>,
 }
 
+/// A client of a service that the node provides: the answer to its header is among what is to be sent.
+#[derive(Debug)]
+pub struct ServiceClientLink {
+    /// The service.
+    pub service: String,
+    /// The connection; from now on requests come and responses go on it.
+    pub conn: ConnId,
+    /// The client's node.
+    pub client: String,
+    /// It stays for more than one call.
+    pub persistent: bool,
+    /// Bytes that came behind the header.
+    pub rest: Vec<u8>,
+}
+
+/// A link to a service that stands: its header was good.
+#[derive(Debug)]
+pub struct ServiceLinked {
+    /// Which.
+    pub link: ServiceLinkId,
+    /// The connection; from now on requests go and responses come on it.
+    pub conn: ConnId,
+    /// The node that provides the service.
+    pub provider: String,
+    /// Bytes that came behind the header.
+    pub rest: Vec<u8>,
+}
+
 /// What a node tells. Everything from `poll_transmit` is to be taken before the next event.
 #[derive(Debug)]
 pub enum NodeEvent {
     /// The master knows that the node has this role.
     Registered {
-        /// Publisher or subscriber.
+        /// Which.
         role: Role,
-        /// The topic.
+        /// The topic or service.
         topic: String,
     },
     /// The master will not have it.
@@ -118,6 +149,17 @@ pub enum NodeEvent {
     PublisherJoined(PublisherLink),
     /// A subscriber's link stands.
     SubscriberJoined(SubscriberLink),
+    /// A client of a service has joined.
+    ServiceClientJoined(ServiceClientLink),
+    /// A link to a service stands.
+    ServiceLinked(ServiceLinked),
+    /// A link to a service is gone: its connection is closed already.
+    ServiceFailed {
+        /// Which.
+        link: ServiceLinkId,
+        /// What went wrong.
+        why: ServiceFailure,
+    },
     /// A link of either kind is gone, by our doing: the connection is closed already.
     LinkClosed {
         /// The topic.

@@ -1,4 +1,4 @@
-//! Connections that others open to us: the header of a subscriber, and our answer.
+//! Connections that others open to us: the header of a subscriber (or of a client, see `services`), and our answer.
 
 use litemap::LiteMap;
 use std::net::SocketAddr;
@@ -30,8 +30,8 @@ pub(super) type HalfOpen = LiteMap<ConnId, Instant>;
 
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
-        if self.subscriber_count >= self.config.limits.subscribers {
-            self.refuse_peer(format!("{peer}: {}", self.too_many_subscribers()));
+        if self.linked_count >= self.config.limits.subscribers {
+            self.refuse_peer(format!("{peer}: {}", self.too_many_linked()));
             return None;
         }
         if self.half_open.len() >= self.config.limits.half_open {
@@ -45,8 +45,11 @@ impl Node {
         Some(conn)
     }
 
-    fn too_many_subscribers(&self) -> String {
-        format!("refused, {} subscribers are connected to [{}]", self.subscriber_count, self.config.name)
+    pub(super) fn too_many_linked(&self) -> String {
+        format!(
+            "refused, {} subscribers and clients are connected to [{}]",
+            self.linked_count, self.config.name
+        )
     }
 
     fn drop_oldest_half_open(&mut self) {
@@ -82,36 +85,40 @@ impl Node {
         let Some(Conn::Incoming(waiting)) = self.conns.get_mut(&conn) else { return };
         match waiting.reader.take(&mut bytes, Vec::new) {
             Ok(None) => {}
-            Ok(Some(header)) => self.answer_header(conn, &header),
+            Ok(Some(header)) => self.answer_header(conn, &header, bytes),
             Err(error) => self.refuse_incoming(conn, &format!("connection header: {error}")),
         }
     }
 
-    fn answer_header(&mut self, conn: ConnId, bytes: &[u8]) {
-        let answer = ConnectionHeader::parse(bytes)
-            .map_err(|error| error.to_string())
-            .and_then(|header| self.check_subscriber(&header));
-        match answer {
-            Ok((topic, subscriber)) => self.join_subscriber(conn, topic, subscriber),
-            Err(why) => {
-                self.send(conn, ConnectionHeader::error(&why).emit());
-                self.refuse_incoming(conn, &why);
+    fn answer_header(&mut self, conn: ConnId, header: &[u8], rest: &[u8]) {
+        let header = ConnectionHeader::parse(header).map_err(|error| error.to_string());
+        let joined = header.and_then(|header| match header.get("service") {
+            Some(_) => {
+                let client = self.check_service_client(&header)?;
+                self.join_service_client(conn, client, rest);
+                Ok(())
             }
+            None => {
+                let (topic, subscriber) = self.check_subscriber(&header)?;
+                self.join_subscriber(conn, topic, subscriber);
+                Ok(())
+            }
+        });
+        if let Err(why) = joined {
+            self.send(conn, ConnectionHeader::error(&why).emit());
+            self.refuse_incoming(conn, &why);
         }
     }
 
     /// The topic and name of a subscriber that may join, or why it may not.
     fn check_subscriber(&self, header: &ConnectionHeader) -> Result<(String, String), String> {
         let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
-        if let Some(service) = header.get("service") {
-            return Err(format!("service [{service}] is not provided by node [{}]", self.config.name));
-        }
         let (topic, md5, subscriber) = (require("topic")?, require("md5sum")?, require("callerid")?);
         let Some(spec) = self.publications.get(topic) else {
             return Err(format!("node [{}] is not a publisher of topic [{topic}]", self.config.name));
         };
-        if self.subscriber_count >= self.config.limits.subscribers {
-            return Err(self.too_many_subscribers());
+        if self.linked_count >= self.config.limits.subscribers {
+            return Err(self.too_many_linked());
         }
         let type_name = header.get("type").unwrap_or("*");
         if !spec.agrees_with(md5) {
@@ -121,6 +128,16 @@ impl Node {
             ));
         }
         Ok((topic.to_owned(), subscriber.to_owned()))
+    }
+
+    /// The header on a connection was good: it counts among those that are linked. Gives the peer's address.
+    pub(super) fn no_longer_incoming(&mut self, conn: ConnId) -> String {
+        self.no_longer_half_open(conn);
+        self.linked_count += 1;
+        match self.conns.get(&conn) {
+            Some(Conn::Incoming(waiting)) => waiting.peer.to_string(),
+            _ => String::new(),
+        }
     }
 
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String) {
@@ -134,13 +151,8 @@ impl Node {
             ("type", &spec.type_name),
         ]);
         self.send(conn, reply.emit());
-        self.no_longer_half_open(conn);
-        self.subscriber_count += 1;
+        let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
-        let address = match self.conns.get(&conn) {
-            Some(Conn::Incoming(waiting)) => waiting.peer.to_string(),
-            _ => String::new(),
-        };
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let row = Linked { topic: of, node, uri, address, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));

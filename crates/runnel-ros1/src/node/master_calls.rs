@@ -35,6 +35,10 @@ impl Node {
             Role::Subscriber => {
                 ("registerSubscriber", self.subscriptions.get_mut(&topic).map(|s| s.begin_registration()))
             }
+            Role::Service => {
+                let params = self.service_registration(&topic);
+                return self.call_master(now, "registerService", &params, Purpose::Register(role, topic));
+            }
         };
         let Some(spec) = spec else { return };
         let params = [
@@ -47,7 +51,7 @@ impl Node {
     }
 
     fn unregister(&mut self, now: Instant, role: Role, topic: String) {
-        let params = [self.config.name.as_str().into(), topic.as_str().into(), self.uri().into()];
+        let params = self.unregistration_params(role, &topic);
         self.call_master(now, unregister_method(role), &params, Purpose::Unregister(role, topic));
     }
 
@@ -56,7 +60,7 @@ impl Node {
         self.call_master(now, "lookupNode", &[name.clone(), name], Purpose::AskOwner);
     }
 
-    fn call_master(&mut self, now: Instant, method: &str, params: &[Value], purpose: Purpose) {
+    pub(super) fn call_master(&mut self, now: Instant, method: &str, params: &[Value], purpose: Purpose) {
         let options = CallOptions { timeout: MASTER_DEADLINE, keep_open: true };
         let call = self.rpc.call(now, &self.config.master, method, params, options);
         self.calls.insert(call, purpose);
@@ -136,8 +140,14 @@ impl Node {
         self.calls.insert(call, Purpose::Close);
     }
 
+    /// Name, topic or service, and the address that was registered.
+    fn unregistration_params(&self, role: Role, topic: &str) -> [Value; 3] {
+        let address = if role == Role::Service { self.service_uri() } else { self.uri() };
+        [self.config.name.as_str().into(), topic.into(), address.into()]
+    }
+
     fn unregistration(&self, role: Role, topic: &str) -> Value {
-        let params = vec![self.config.name.as_str().into(), topic.into(), self.config.uri().into()];
+        let params = self.unregistration_params(role, topic).to_vec();
         let members = [
             ("methodName".to_owned(), Value::from(unregister_method(role))),
             ("params".to_owned(), Value::Array(params)),
@@ -178,5 +188,6 @@ fn unregister_method(role: Role) -> &'static str {
     match role {
         Role::Publisher => "unregisterPublisher",
         Role::Subscriber => "unregisterSubscriber",
+        Role::Service => "unregisterService",
     }
 }

@@ -15,6 +15,8 @@ mod incoming;
 mod master_calls;
 mod outgoing;
 mod registrar;
+mod service_links;
+mod services;
 mod slave_api;
 mod timers;
 
@@ -25,8 +27,11 @@ use std::sync::Arc;
 use litemap::LiteMap;
 use runnel_core::time::Instant;
 
-pub use config::{Limits, NodeConfig, TopicError, TopicSpec};
-pub use event::{LinkStats, NodeEvent, PublisherLink, Role, SubscriberLink};
+pub use config::{Limits, NodeConfig, ServiceSpec, TopicError, TopicSpec};
+pub use event::{
+    LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceLinked, SubscriberLink,
+};
+pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
@@ -34,6 +39,7 @@ use crate::xmlrpc::Value;
 use incoming::{ExpectHeader, HalfOpen};
 use outgoing::Subscription;
 use registrar::Registrar;
+use service_links::ServiceLink;
 use timers::{Timer, Timers};
 
 /// Which listening socket of a node a connection came in on.
@@ -41,7 +47,7 @@ use timers::{Timer, Timers};
 pub enum Port {
     /// The slave API.
     Rpc,
-    /// Topics (and services).
+    /// Topics and services.
     Tcpros,
 }
 
@@ -53,11 +59,15 @@ pub struct Node {
     registrar: Registrar,
     publications: LiteMap<String, TopicSpec>,
     subscriptions: LiteMap<String, Subscription>,
+    services: LiteMap<String, ServiceSpec>,
+    service_links: LiteMap<ServiceLinkId, ServiceLink>,
+    last_service_link: u64,
     /// URIs of the nodes of this process, ourselves included.
     locals: BTreeSet<String>,
     conns: LiteMap<ConnId, Conn>,
     half_open: HalfOpen,
-    subscriber_count: usize,
+    /// Incoming connections whose header was good.
+    linked_count: usize,
     calls: LiteMap<CallId, Purpose>,
     timers: Timers,
     transmits: VecDeque<Transmit>,
@@ -71,6 +81,8 @@ enum Conn {
     Publisher { topic: String, uri: String, to: Endpoint },
     LinkedPublisher(Linked),
     Subscriber(Linked),
+    ServiceClient,
+    ServiceLink(ServiceLinkId),
 }
 
 /// A link that stands, as the slave API tells of it.
@@ -93,6 +105,7 @@ enum Purpose {
     Unregister(Role, String),
     AskOwner,
     RequestTopic { topic: String, uri: String },
+    LookupService(ServiceLinkId),
     Close,
 }
 
@@ -106,9 +119,12 @@ impl Node {
             registrar: Registrar::new(),
             publications: LiteMap::new(),
             subscriptions: LiteMap::new(),
+            services: LiteMap::new(),
+            service_links: LiteMap::new(),
+            last_service_link: 0,
             conns: LiteMap::new(),
             half_open: HalfOpen::default(),
-            subscriber_count: 0,
+            linked_count: 0,
             calls: LiteMap::new(),
             timers: Timers::default(),
             transmits: VecDeque::new(),
@@ -179,7 +195,7 @@ impl Node {
         }
         for conn in self.subscribers_of(topic) {
             self.conns.remove(&conn);
-            self.subscriber_count -= 1;
+            self.linked_count -= 1;
             self.close(conn);
             self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
         }
@@ -222,6 +238,7 @@ impl Node {
                 let (topic, uri) = (topic.clone(), uri.clone());
                 self.link_connected(now, conn, &topic, &uri);
             }
+            Some(Conn::ServiceLink(link)) => self.service_connected(*link),
             _ => self.rpc.handle_connected(now, conn),
         }
     }
@@ -234,7 +251,8 @@ impl Node {
                 let (topic, uri) = (topic.clone(), uri.clone());
                 self.link_data(conn, &topic, &uri, bytes);
             }
-            Some(Conn::LinkedPublisher(_) | Conn::Subscriber(_)) => {}
+            Some(Conn::ServiceLink(link)) => self.service_data(*link, bytes),
+            Some(Conn::LinkedPublisher(_) | Conn::Subscriber(_) | Conn::ServiceClient) => {}
             None => {
                 self.rpc.handle_data(now, conn, bytes);
                 self.serve_rpc(now);
@@ -248,7 +266,8 @@ impl Node {
             Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
             Some(Conn::Publisher { topic, uri, .. }) => self.link_closed(now, &topic, &uri, why),
             Some(Conn::LinkedPublisher(link)) => self.link_ended(now, &link.topic, &link.uri, why),
-            Some(Conn::Subscriber(_)) => self.subscriber_count -= 1,
+            Some(Conn::Subscriber(_) | Conn::ServiceClient) => self.linked_count -= 1,
+            Some(Conn::ServiceLink(link)) => self.service_closed(link, why),
             None => {
                 self.rpc.handle_closed(now, conn, why);
                 self.serve_rpc(now);
@@ -263,6 +282,7 @@ impl Node {
                 Timer::Lists => self.lists_count_again(now),
                 Timer::IncomingHeader(conn) => self.incoming_header_due(conn),
                 Timer::Link { topic, uri } => self.link_due(now, &topic, &uri),
+                Timer::ServiceLink(link) => self.service_due(link),
             }
         }
         self.rpc.handle_timeout(now);
@@ -308,6 +328,7 @@ impl Node {
             Some(Purpose::Register(role, topic)) => self.registration_answered(now, role, &topic, result),
             Some(Purpose::AskOwner) => self.owner_answered(now, result),
             Some(Purpose::RequestTopic { topic, uri }) => self.address_answered(now, &topic, &uri, result),
+            Some(Purpose::LookupService(link)) => self.service_found(link, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
             Some(Purpose::Unregister(role, topic)) => self.unregistration_answered(now, role, &topic, result),
             None => {}

@@ -4,6 +4,7 @@ use litemap::LiteMap;
 
 use runnel_core::time::Instant;
 
+use super::service_links::ServiceLinkId;
 use crate::net::ConnId;
 
 /// What is due at a point in time. Those of links are not taken back: whoever is told looks whether it still is.
@@ -15,6 +16,8 @@ pub(super) enum Timer {
     IncomingHeader(ConnId),
     /// The next step of the link to a publisher.
     Link { topic: String, uri: String },
+    /// The end of what a link to a service may take.
+    ServiceLink(ServiceLinkId),
 }
 
 #[derive(Debug, Default)]

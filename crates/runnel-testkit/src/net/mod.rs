@@ -27,6 +27,7 @@ mod notice;
 mod peers;
 mod program;
 mod rng;
+mod service;
 mod trace;
 mod weather;
 mod wire;
@@ -46,6 +47,7 @@ pub use fake::{FakeCall, Socket};
 pub use node::{Heard, text_topic};
 pub use peers::{FakePublisher, answer, publisher_header, subscriber_header, texts};
 pub use rng::Rng;
+pub use service::{Answer, CallFailure, FAIL, SILENCE, text_service};
 pub use weather::{Split, Weather};
 
 use program::{Program, Running};

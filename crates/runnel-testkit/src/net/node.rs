@@ -13,6 +13,7 @@ use runnel_ros1::rpc::Uri;
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, frame};
 
 use super::program::Program;
+use super::service::Services;
 use super::{App, MASTER_PORT, Net};
 
 /// A message that a node got.
@@ -38,6 +39,7 @@ pub(super) struct NodeProgram {
     latched: BTreeMap<String, Vec<u8>>,
     heard: Vec<Heard>,
     events: Vec<NodeEvent>,
+    services: Services,
     outbox: VecDeque<Transmit>,
     pub(super) finished: bool,
 }
@@ -77,6 +79,7 @@ impl NodeProgram {
             latched: BTreeMap::new(),
             heard: Vec::new(),
             events: Vec::new(),
+            services: Services::default(),
             outbox: VecDeque::new(),
             finished: false,
         }
@@ -85,6 +88,9 @@ impl NodeProgram {
     pub(super) fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         if self.inputs.contains_key(&conn) {
             self.read(now, conn, bytes);
+        } else if self.services.owns(conn) {
+            let transmits = self.services.take_data(conn, bytes);
+            self.follow_services(now, transmits);
         } else if !self.outputs.contains_key(&conn) {
             self.node.handle_data(now, conn, bytes);
         }
@@ -93,6 +99,7 @@ impl NodeProgram {
     pub(super) fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         self.inputs.remove(&conn);
         self.outputs.remove(&conn);
+        self.services.forget(conn);
         self.node.handle_closed(now, conn, why);
     }
 
@@ -102,6 +109,8 @@ impl NodeProgram {
 
     pub(super) fn take_event(&mut self, now: Instant) -> bool {
         let Some(mut event) = self.node.poll_event() else { return false };
+        let transmits = self.services.take_event(&event);
+        self.follow_services(now, transmits);
         match &mut event {
             NodeEvent::PublisherJoined(link) => self.join_publisher(now, link),
             NodeEvent::SubscriberJoined(link) => self.join_subscriber(link),
@@ -122,6 +131,21 @@ impl NodeProgram {
         }
         self.events.push(event);
         true
+    }
+
+    /// Does what the services want done, and tells the engine of the connections and links that end with it.
+    fn follow_services(&mut self, now: Instant, transmits: Vec<Transmit>) {
+        for transmit in transmits {
+            let closed = match transmit {
+                Transmit::Close { conn } => Some(conn),
+                _ => None,
+            };
+            self.outbox.push_back(transmit);
+            if let Some(conn) = closed {
+                self.handle_closed(now, conn, None);
+            }
+        }
+        self.services.done().into_iter().for_each(|link| self.node.close_service(link));
     }
 
     fn join_publisher(&mut self, now: Instant, link: &mut PublisherLink) {
@@ -318,6 +342,16 @@ impl Net {
         let mut names: Vec<String> = outputs.map(|output| output.subscriber.clone()).collect();
         names.sort();
         names
+    }
+
+    pub(super) fn services_mut(&mut self, app: App) -> &mut Services {
+        &mut self.node_program_mut(app).services
+    }
+
+    /// Has a node send or close.
+    pub(super) fn transmit_from(&mut self, app: App, transmit: Transmit) {
+        self.node_program_mut(app).outbox.push_back(transmit);
+        self.pump(app);
     }
 
     fn node_program(&self, app: App) -> &NodeProgram {

@@ -1,0 +1,285 @@
+//! Links to services of other nodes: ask the master who provides it, connect, exchange headers. A link that fails is
+//! not tried again: whoever calls decides that.
+
+use std::fmt;
+
+use runnel_core::time::Instant;
+
+use super::event::{NodeEvent, ServiceLinked};
+use super::timers::Timer;
+use super::{Conn, Node, Purpose, brief};
+use crate::header::{ConnectionHeader, MAX_HEADER};
+use crate::net::{ConnId, Endpoint, Transmit};
+use crate::rpc::{CallError, Uri};
+use crate::tcpros::FrameReader;
+use crate::xmlrpc::Value;
+
+/// Names a link to a service; never used twice by one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceLinkId(pub u64);
+
+/// A service that is to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedService {
+    /// Global name, such as `/add_two_ints`.
+    pub service: String,
+    /// Service type; `*` if it is not known.
+    pub type_name: String,
+    /// MD5 sum of the type; `*` takes any.
+    pub md5: String,
+    /// The connection is to stay for more than one call.
+    pub persistent: bool,
+}
+
+/// Why a service cannot be called, or an answer did not come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceFailure {
+    /// The master knows of nobody who provides it.
+    NotProvided,
+    /// The master did not answer.
+    MasterSilent {
+        /// What went wrong.
+        why: String,
+    },
+    /// Its node cannot be connected to.
+    Unreachable {
+        /// Where the master says that it is.
+        at: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// Its node does not accept us.
+    Refused {
+        /// Where it is.
+        at: String,
+        /// What it says, or what is wrong with what it says.
+        why: String,
+    },
+    /// The connection ended.
+    Lost {
+        /// Where the service is.
+        at: String,
+        /// The error, if it was one.
+        why: Option<String>,
+    },
+    /// It took too long.
+    TimedOut {
+        /// What was waited for.
+        waiting_for: &'static str,
+    },
+}
+
+impl fmt::Display for ServiceFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotProvided => f.write_str("no node provides it"),
+            Self::MasterSilent { why } => write!(f, "the master does not say who provides it: {why}"),
+            Self::Unreachable { at, why } => write!(f, "its node at {at} cannot be reached: {why}"),
+            Self::Refused { at, why } => write!(f, "its node at {at} refuses us: {why}"),
+            Self::Lost { at, why: Some(why) } => write!(f, "the connection to its node at {at} broke: {why}"),
+            Self::Lost { at, why: None } => {
+                write!(f, "its node at {at} closed the connection before it answered")
+            }
+            Self::TimedOut { waiting_for } => write!(f, "waited too long for {waiting_for}"),
+        }
+    }
+}
+
+impl std::error::Error for ServiceFailure {}
+
+/// One link.
+#[derive(Debug)]
+pub(super) struct ServiceLink {
+    wanted: WantedService,
+    state: State,
+    until: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The master has been asked who provides the service.
+    ExpectAddress,
+    /// The connection is being made.
+    ExpectConnection { conn: ConnId, to: Endpoint },
+    /// Our header is sent.
+    ExpectHeader { conn: ConnId, to: Endpoint, reader: FrameReader },
+    /// Requests and responses flow.
+    Linked { conn: ConnId, to: Endpoint },
+}
+
+impl State {
+    fn conn(&self) -> Option<ConnId> {
+        match self {
+            Self::ExpectAddress => None,
+            Self::ExpectConnection { conn, .. }
+            | Self::ExpectHeader { conn, .. }
+            | Self::Linked { conn, .. } => Some(*conn),
+        }
+    }
+
+    fn waiting_for(&self) -> &'static str {
+        match self {
+            Self::ExpectAddress => "the master to say who provides it",
+            Self::ExpectConnection { .. } => "a connection to its node",
+            Self::ExpectHeader { .. } => "its node's connection header",
+            Self::Linked { .. } => "the answer",
+        }
+    }
+}
+
+impl Node {
+    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] follows, or [`NodeEvent::ServiceFailed`], then or at any
+    /// later time, as it does if the link is still there at `until`.
+    pub fn open_service(
+        &mut self,
+        now: Instant,
+        wanted: WantedService,
+        until: Option<Instant>,
+    ) -> ServiceLinkId {
+        self.last_service_link += 1;
+        let id = ServiceLinkId(self.last_service_link);
+        let params = [self.config.name.as_str().into(), wanted.service.as_str().into()];
+        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress, until: None });
+        self.set_service_deadline(id, until);
+        self.call_master(now, "lookupService", &params, Purpose::LookupService(id));
+        id
+    }
+
+    /// Has the link fail at that time, or not.
+    pub fn set_service_deadline(&mut self, id: ServiceLinkId, until: Option<Instant>) {
+        let Some(link) = self.service_links.get_mut(&id) else { return };
+        if let Some(before) = std::mem::replace(&mut link.until, until) {
+            self.timers.clear(before, Timer::ServiceLink(id));
+        }
+        if let Some(until) = until {
+            self.timers.set(until, Timer::ServiceLink(id));
+        }
+    }
+
+    /// Ends a link; nothing more is told of it.
+    pub fn close_service(&mut self, id: ServiceLinkId) {
+        self.set_service_deadline(id, None);
+        if let Some(conn) = self.service_links.remove(&id).and_then(|link| link.state.conn())
+            && self.conns.remove(&conn).is_some()
+        {
+            self.close(conn);
+        }
+    }
+
+    fn fail_service(&mut self, id: ServiceLinkId, why: ServiceFailure) {
+        self.close_service(id);
+        self.events.push_back(NodeEvent::ServiceFailed { link: id, why });
+    }
+
+    pub(super) fn service_due(&mut self, id: ServiceLinkId) {
+        if let Some(link) = self.service_links.get(&id) {
+            let waiting_for = link.state.waiting_for();
+            self.fail_service(id, ServiceFailure::TimedOut { waiting_for });
+        }
+    }
+
+    /// The master has answered `lookupService`.
+    pub(super) fn service_found(&mut self, id: ServiceLinkId, answer: Result<Value, CallError>) {
+        if !self.service_links.contains_key(&id) {
+            return;
+        }
+        match answer {
+            Err(error) => self.fail_service(id, ServiceFailure::MasterSilent { why: error.to_string() }),
+            Ok(answer) => match service_address(&answer) {
+                Ok(to) => self.connect_service(id, to),
+                Err(why) => self.fail_service(id, why),
+            },
+        }
+    }
+
+    fn connect_service(&mut self, id: ServiceLinkId, to: Endpoint) {
+        let Some(link) = self.service_links.get_mut(&id) else { return };
+        let conn = self.rpc.new_conn_id();
+        link.state = State::ExpectConnection { conn, to: to.clone() };
+        self.transmits.push_back(Transmit::Connect { conn, to });
+        self.conns.insert(conn, Conn::ServiceLink(id));
+    }
+
+    /// The connection stands: say who we are.
+    pub(super) fn service_connected(&mut self, id: ServiceLinkId) {
+        let Some(ServiceLink { wanted, state, .. }) = self.service_links.get_mut(&id) else { return };
+        let State::ExpectConnection { conn, to } = state else { return };
+        let (conn, to) = (*conn, to.clone());
+        let header = ConnectionHeader::new([
+            ("callerid", self.config.name.as_str()),
+            ("md5sum", &wanted.md5),
+            ("persistent", if wanted.persistent { "1" } else { "0" }),
+            ("service", &wanted.service),
+            ("type", &wanted.type_name),
+        ]);
+        *state = State::ExpectHeader { conn, to, reader: FrameReader::new(MAX_HEADER) };
+        self.send(conn, header.emit());
+    }
+
+    /// Bytes of a service's node before its header is whole.
+    pub(super) fn service_data(&mut self, id: ServiceLinkId, mut bytes: &[u8]) {
+        let Some(link) = self.service_links.get_mut(&id) else { return };
+        let State::ExpectHeader { conn, to, reader } = &mut link.state else { return };
+        let checked = match reader.take(&mut bytes, Vec::new) {
+            Ok(None) => return,
+            Ok(Some(header)) => check_provider(&link.wanted, &header),
+            Err(error) => Err(format!("connection header: {error}")),
+        };
+        let (conn, to) = (*conn, to.clone());
+        match checked {
+            Ok(header) => {
+                link.state = State::Linked { conn, to };
+                self.events.push_back(NodeEvent::ServiceLinked(ServiceLinked {
+                    link: id,
+                    conn,
+                    provider: header.get("callerid").unwrap_or_default().to_owned(),
+                    rest: bytes.to_vec(),
+                }));
+            }
+            Err(why) => self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why }),
+        }
+    }
+
+    /// The connection of a link has ended by itself.
+    pub(super) fn service_closed(&mut self, id: ServiceLinkId, why: Option<&str>) {
+        let Some(link) = self.service_links.get(&id) else { return };
+        let failure = match &link.state {
+            State::ExpectAddress => return,
+            State::ExpectConnection { to, .. } => {
+                let why = why.unwrap_or("the connection was closed").to_owned();
+                ServiceFailure::Unreachable { at: to.to_string(), why }
+            }
+            State::ExpectHeader { to, .. } | State::Linked { to, .. } => {
+                ServiceFailure::Lost { at: to.to_string(), why: why.map(str::to_owned) }
+            }
+        };
+        self.fail_service(id, failure);
+    }
+}
+
+/// The answer of a service's node to our header, if it is one that we can go on with.
+fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, String> {
+    let header = ConnectionHeader::parse(bytes).map_err(|error| error.to_string())?;
+    if let Some(why) = header.get("error") {
+        return Err(why.to_owned());
+    }
+    let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
+    if md5 != wanted.md5 && ![md5, &wanted.md5].contains(&"*") {
+        let has = header.get("type").unwrap_or("a type");
+        let WantedService { type_name, md5: wants, .. } = wanted;
+        return Err(format!("it has {has} with md5sum {md5}, but we want {type_name} with md5sum {wants}"));
+    }
+    Ok(header)
+}
+
+/// Host and port in the answer to `lookupService`.
+fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
+    let bad = |why: String| ServiceFailure::MasterSilent { why };
+    let no_answer = || bad(format!("not an answer to lookupService: {}", brief(answer)));
+    let [status, _, uri] = answer.as_array().ok_or_else(no_answer)? else { return Err(no_answer()) };
+    if status.as_int() != Some(1) {
+        return Err(ServiceFailure::NotProvided);
+    }
+    let uri = Uri::parse_scheme("rosrpc", uri.as_str().ok_or_else(no_answer)?);
+    uri.map(|uri| uri.endpoint).map_err(|error| bad(error.to_string()))
+}

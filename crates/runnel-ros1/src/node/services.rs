@@ -1,0 +1,102 @@
+//! Services that the node provides: the header of a client, and our answer. From then on requests and responses are
+//! the affair of whoever drives the node.
+
+use runnel_core::time::Instant;
+
+use super::config::ServiceSpec;
+use super::event::{NodeEvent, ServiceClientLink};
+use super::{Conn, Node, Role, TopicError};
+use crate::header::{ConnectionHeader, HeaderError};
+use crate::net::ConnId;
+use crate::xmlrpc::Value;
+
+impl Node {
+    /// Provides a service.
+    ///
+    /// # Errors
+    /// When the node provides one of that name already.
+    pub fn advertise_service(&mut self, now: Instant, spec: ServiceSpec) -> Result<(), TopicError> {
+        if self.services.contains_key(&spec.service) {
+            return Err(TopicError::ServiceExists { service: spec.service });
+        }
+        self.registrar.want(Role::Service, &spec.service);
+        self.services.insert(spec.service.clone(), spec);
+        self.ask_master(now);
+        Ok(())
+    }
+
+    /// Provides a service no longer. Its clients' connections stay until they have their answers: they are to be closed
+    /// by whoever drives the node.
+    pub fn unadvertise_service(&mut self, now: Instant, service: &str) {
+        if self.services.remove(service).is_some() {
+            self.registrar.forget(Role::Service, service);
+            self.ask_master(now);
+        }
+    }
+
+    /// The address by which clients reach our services.
+    pub(super) fn service_uri(&self) -> String {
+        let host = &self.config.host;
+        let port = self.config.tcpros_port;
+        if host.contains(':') {
+            format!("rosrpc://[{host}]:{port}")
+        } else {
+            format!("rosrpc://{host}:{port}")
+        }
+    }
+
+    /// What `registerService` is called with.
+    pub(super) fn service_registration(&self, service: &str) -> [Value; 4] {
+        let name = Value::from(self.config.name.as_str());
+        [name, service.into(), self.service_uri().into(), self.uri().into()]
+    }
+
+    /// The answer to the header of a client, or why there is none but that.
+    pub(super) fn check_service_client(&self, header: &ConnectionHeader) -> Result<Client, String> {
+        let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
+        let (service, md5, client) = (require("service")?, require("md5sum")?, require("callerid")?);
+        let Some(spec) = self.services.get(service) else {
+            return Err(format!("service [{service}] is not provided by node [{}]", self.config.name));
+        };
+        if self.linked_count >= self.config.limits.subscribers {
+            return Err(self.too_many_linked());
+        }
+        if md5 != spec.md5 && md5 != "*" {
+            return Err(format!(
+                "service [{service}]: client [{client}] wants {} with md5sum {md5}, but node [{}] has {} with md5sum {}",
+                header.get("type").unwrap_or("*"),
+                self.config.name,
+                spec.type_name,
+                spec.md5
+            ));
+        }
+        let persistent = header.get("persistent") == Some("1");
+        Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent })
+    }
+
+    pub(super) fn join_service_client(&mut self, conn: ConnId, client: Client, rest: &[u8]) {
+        let Client { service, name, persistent } = client;
+        let Some(spec) = self.services.get(&service) else { return };
+        let [request, response] = ["Request", "Response"].map(|part| format!("{}{part}", spec.type_name));
+        let reply = ConnectionHeader::new([
+            ("callerid", self.config.name.as_str()),
+            ("md5sum", &spec.md5),
+            ("request_type", &request),
+            ("response_type", &response),
+            ("service", &service),
+            ("type", &spec.type_name),
+        ]);
+        self.send(conn, reply.emit());
+        self.no_longer_incoming(conn);
+        self.conns.insert(conn, Conn::ServiceClient);
+        let link = ServiceClientLink { service, conn, client: name, persistent, rest: rest.to_vec() };
+        self.events.push_back(NodeEvent::ServiceClientJoined(link));
+    }
+}
+
+/// A client whose header is good.
+pub(super) struct Client {
+    service: String,
+    name: String,
+    persistent: bool,
+}

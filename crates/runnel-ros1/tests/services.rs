@@ -1,0 +1,279 @@
+//! Services: found through the master, called once or more often, and all that can go wrong on the way.
+
+use runnel_ros1::node::{NodeEvent, ServiceFailure, WantedService};
+use runnel_testkit::net::{App, CallFailure, FAIL, Net, SILENCE, Socket, millis, secs, text_service};
+
+const SERVICE: &str = "/echo";
+
+/// A master, a node that provides the service, and one that calls it.
+fn scene() -> (Net, App, App) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
+    net.provide(server, SERVICE);
+    net.run_for(secs(1));
+    (net, server, client)
+}
+
+fn wanted() -> WantedService {
+    let spec = text_service(SERVICE);
+    WantedService { service: spec.service, type_name: spec.type_name, md5: spec.md5, persistent: false }
+}
+
+fn failure(net: &mut Net, client: App, wanted: WantedService) -> ServiceFailure {
+    let link = net.call_service_as(client, wanted, "hello", secs(5));
+    net.run_for(secs(6));
+    match net.answers(client, link).as_slice() {
+        [Err(CallFailure::None(why))] => why.clone(),
+        other => panic!("one failure, not {other:?}"),
+    }
+}
+
+fn unharmed(net: &mut Net, client: App) {
+    let link = net.call_service(client, SERVICE, "still there?", secs(5));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), [Ok("still there?".to_owned())]);
+    net.run_for(secs(1));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_call_is_answered_and_leaves_nothing_behind() {
+    let (mut net, _, client) = scene();
+    let link = net.call_service(client, SERVICE, "hello", secs(5));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), [Ok("hello".to_owned())]);
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn a_service_that_fails_says_why() {
+    let (mut net, _, client) = scene();
+    let link = net.call_service(client, SERVICE, FAIL, secs(5));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), [Err(CallFailure::Failed("on purpose".to_owned()))]);
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn a_persistent_link_carries_many_calls() {
+    let (mut net, server, client) = scene();
+    let wanted = WantedService { persistent: true, ..wanted() };
+    let link = net.call_service_as(client, wanted, "1", secs(5));
+    net.run_for(secs(1));
+    net.with_node(client, |node, _| node.set_service_deadline(link, None));
+    for request in ["2", FAIL, "3"] {
+        net.call_again(client, link, request);
+        net.run_for(secs(20));
+    }
+    let failed = Err(CallFailure::Failed("on purpose".to_owned()));
+    let expected = [Ok("1".to_owned()), Ok("2".to_owned()), failed, Ok("3".to_owned())];
+    assert_eq!(net.answers(client, link), expected);
+    net.with_node(client, |node, _| node.close_service(link));
+    net.run_for(secs(1));
+    unharmed(&mut net, client);
+    assert_eq!(net.node_of(server).connection_count(), 1, "that to the master");
+}
+
+#[test]
+fn a_service_that_nobody_provides_is_told_at_once() {
+    let (mut net, _, client) = scene();
+    let wanted = WantedService { service: "/nothing".into(), ..wanted() };
+    assert_eq!(failure(&mut net, client, wanted), ServiceFailure::NotProvided);
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn another_type_is_refused_with_both_names_and_sums() {
+    let (mut net, server, client) = scene();
+    let wanted = WantedService { type_name: "test/Other".into(), md5: "8".repeat(32), ..wanted() };
+    let ServiceFailure::Refused { why, .. } = failure(&mut net, client, wanted) else { panic!("refused") };
+    let spec = text_service(SERVICE);
+    for part in [SERVICE, "/server", "/client", "test/Echo", "test/Other", &spec.md5, &"8".repeat(32)] {
+        assert!(why.contains(part), "{part} is not in: {why}");
+    }
+    let told =
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why: told } if told.contains(&why));
+    assert!(net.events(server).iter().any(told), "the server tells, too");
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn any_type_is_taken_by_either_side() {
+    let (mut net, _, client) = scene();
+    let link = net.call_service_as(client, WantedService { md5: "*".into(), ..wanted() }, "x", secs(5));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), [Ok("x".to_owned())]);
+}
+
+#[test]
+fn a_service_that_is_not_provided_any_more_is_refused_where_the_master_still_knows_it() {
+    let (mut net, server, client) = scene();
+    // The master is out of reach when the service goes, and hears of it later.
+    net.cut("hub");
+    net.with_node(server, |node, now| node.unadvertise_service(now, SERVICE));
+    net.run_for(millis(10));
+    net.mend("hub");
+    let link = net.call_service(client, SERVICE, "hello", secs(5));
+    net.run_for(secs(6));
+    let answers = net.answers(client, link);
+    let gone = |why: &ServiceFailure| match why {
+        ServiceFailure::NotProvided => true,
+        ServiceFailure::Refused { why, .. } => why.contains("not provided by node [/server]"),
+        _ => false,
+    };
+    assert!(matches!(answers.as_slice(), [Err(CallFailure::None(why))] if gone(why)), "{answers:?}");
+}
+
+#[test]
+fn a_server_that_dies_during_a_call_is_told() {
+    let (mut net, server, client) = scene();
+    let link = net.call_service(client, SERVICE, SILENCE, secs(60));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), []);
+    net.kill(server);
+    net.run_for(secs(1));
+    let answers = net.answers(client, link);
+    assert!(
+        matches!(answers.as_slice(), [Err(CallFailure::None(ServiceFailure::Lost { .. }))]),
+        "{answers:?}"
+    );
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_that_does_not_listen_any_more_is_unreachable() {
+    let (mut net, server, client) = scene();
+    net.kill(server);
+    let why = failure(&mut net, client, wanted());
+    assert!(matches!(why, ServiceFailure::Unreachable { .. } | ServiceFailure::NotProvided), "{why}");
+}
+
+#[test]
+fn what_takes_too_long_says_what_was_waited_for() {
+    let (mut net, server, client) = scene();
+    let link = net.call_service(client, SERVICE, SILENCE, secs(2));
+    net.run_for(millis(1900));
+    assert_eq!(net.answers(client, link), []);
+    net.run_for(millis(200));
+    let timed_out = |what| [Err(CallFailure::None(ServiceFailure::TimedOut { waiting_for: what }))];
+    assert_eq!(net.answers(client, link), timed_out("the answer"));
+    net.run_for(secs(1));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+    net.stall(server);
+    let link = net.call_service(client, SERVICE, "hello", secs(2));
+    net.run_for(secs(3));
+    assert_eq!(net.answers(client, link), timed_out("its node's connection header"));
+    net.resume(server);
+    net.run_for(secs(1));
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn a_master_that_is_away_is_named() {
+    let mut net = Net::new(1);
+    let client = net.node("/client", "b");
+    let why = failure(&mut net, client, wanted());
+    assert!(matches!(why, ServiceFailure::MasterSilent { .. }), "{why}");
+}
+
+#[test]
+fn services_are_registered_again_with_a_master_that_returns_and_unregistered_at_the_end() {
+    let mut net = Net::new(1);
+    let master = net.master("hub");
+    let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
+    net.provide(server, SERVICE);
+    net.run_for(secs(1));
+    net.kill(master);
+    net.run_for(secs(3));
+    net.master("hub");
+    net.run_for(secs(5));
+    unharmed(&mut net, client);
+    net.stop(server);
+    net.run_for(secs(2));
+    assert_eq!(failure(&mut net, client, wanted()), ServiceFailure::NotProvided);
+}
+
+/// A scripted client that connects to the server and sends this header and more.
+fn dial(net: &mut Net, server: App, fields: &[(&str, &str)]) -> Socket {
+    let peer = net.fake("peer", "c");
+    let socket = net.dial_node(peer, server, fields);
+    net.settle();
+    socket
+}
+
+#[test]
+fn a_probe_is_answered_with_the_type() {
+    let (mut net, server, client) = scene();
+    let probe = [("callerid", "/rosservice"), ("md5sum", "*"), ("probe", "1"), ("service", SERVICE)];
+    let socket = dial(&mut net, server, &probe);
+    let header = net.header_received(socket).expect("an answer");
+    let spec = text_service(SERVICE);
+    let expected = [
+        ("callerid", "/server"),
+        ("md5sum", spec.md5.as_str()),
+        ("request_type", "test/EchoRequest"),
+        ("response_type", "test/EchoResponse"),
+        ("service", SERVICE),
+        ("type", "test/Echo"),
+    ];
+    expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
+    net.hang_up(socket);
+    net.settle();
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn what_a_client_must_say_is_asked_for_by_name() {
+    let (mut net, server, client) = scene();
+    let spec = text_service(SERVICE);
+    let whole = [("callerid", "/peer"), ("md5sum", spec.md5.as_str()), ("service", SERVICE)];
+    for missing in ["callerid", "md5sum", "service"] {
+        let fields: Vec<_> =
+            whole.iter().map(|(key, value)| (*key, if *key == missing { "" } else { *value })).collect();
+        let socket = dial(&mut net, server, &fields);
+        let header = net.header_received(socket).expect("an answer");
+        assert!(header.get("error").is_some_and(|why| why.contains(missing)), "{header:?}");
+        assert!(net.is_over(socket));
+    }
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn a_request_may_come_with_the_header() {
+    let (mut net, server, client) = scene();
+    let peer = net.fake("peer", "c");
+    let socket = net.dial_tcpros(peer, server);
+    let spec = text_service(SERVICE);
+    let header = runnel_ros1::header::ConnectionHeader::new([
+        ("callerid", "/peer"),
+        ("md5sum", spec.md5.as_str()),
+        ("service", SERVICE),
+    ]);
+    let bytes = [header.emit(), 5u32.to_le_bytes().to_vec(), b"hello".to_vec()].concat();
+    net.write(socket, &bytes);
+    net.settle();
+    let received = net.received(socket);
+    assert!(received.ends_with(b"\x01\x05\0\0\0hello"), "{received:?}");
+    assert!(net.is_over(socket), "a client that does not ask for more calls gets one");
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn a_link_that_is_given_up_at_any_moment_leaves_nothing_behind() {
+    for wait in 0..40 {
+        let (mut net, _, client) = scene();
+        let link = net.call_service(client, SERVICE, "hello", secs(5));
+        net.run_for(millis(wait));
+        net.with_node(client, |node, _| node.close_service(link));
+        net.run_for(secs(1));
+        unharmed(&mut net, client);
+    }
+}
+
+#[test]
+fn a_service_of_a_name_that_the_node_provides_already_is_refused() {
+    let (mut net, server, _) = scene();
+    let again = net.with_node(server, |node, now| node.advertise_service(now, text_service(SERVICE)));
+    assert!(again.expect_err("refused").to_string().contains(SERVICE));
+}
