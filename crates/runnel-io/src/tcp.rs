@@ -124,6 +124,14 @@ impl Stream {
         Ok(sockopt::set_tcp_nodelay(&self.fd, true)?)
     }
 
+    /// Ends the connection in both directions. What was sent before still arrives, and the reactor tells of the end.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub fn shutdown(&self) -> io::Result<()> {
+        Ok(net::shutdown(&self.fd, net::Shutdown::Both)?)
+    }
+
     /// Has the kernel ask a silent peer whether it is there: one that lost its power is noticed within a minute,
     /// and no process is woken for it.
     ///

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use crate::service::ServiceError;
 use runnel_core::names::{ArgumentError, NameError};
 use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
@@ -45,6 +46,13 @@ pub enum Error {
         /// How long it is and may be.
         length: LengthBeyondLimit,
     },
+    /// A call of a service brought no response.
+    Service {
+        /// The service.
+        service: String,
+        /// Why.
+        why: ServiceError,
+    },
     /// A call to the master or to a node failed.
     Call(CallError),
     /// The context is shutting down.
@@ -69,6 +77,7 @@ impl fmt::Display for Error {
                     "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
                 )
             }
+            Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Call(error) => error.fmt(f),
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }

@@ -33,6 +33,7 @@ mod node;
 mod polling;
 mod publisher;
 mod rate;
+mod service;
 mod subscription;
 mod sync;
 mod timer;
@@ -57,5 +58,6 @@ pub use runnel_msgs::include_interfaces;
 /// The ROS 1 engines, for Runnel's own programs: no part of the API.
 #[doc(hidden)]
 pub use runnel_ros1 as ros1;
+pub use service::{Client, ServiceError, ServiceServer};
 pub use subscription::{RawMessage, Subscription};
 pub use timer::Timer;

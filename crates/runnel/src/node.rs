@@ -8,22 +8,27 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use runnel_core::Message;
+use runnel_core::message::Service;
 use runnel_core::names::{self, Remapping};
 use runnel_core::qos::{History, QoS};
 use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
 use runnel_io::{Listener, clock, host};
-use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicError, TopicSpec};
+use runnel_ros1::node::{
+    Limits, Node as Ros1Node, NodeConfig, Port, Role, ServiceSpec, TopicError, TopicSpec,
+};
 use runnel_ros1::tcpros::QueueBound;
 
 use crate::context::{Context, GLANCE};
 use crate::data::{
-    Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions, TopicInput,
+    Delivery, LinkInfo, Publication, PublicationOptions, ServiceCore, SubscriptionCore, SubscriptionOptions,
+    TopicInput,
 };
 use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
 use crate::publisher::{DynamicPublisher, Publisher};
+use crate::service::{Client, ServiceServer, answering};
 use crate::subscription::{RawMessage, Subscription};
 use crate::sync::lock;
 use crate::timer::Timer;
@@ -46,7 +51,7 @@ pub struct Node {
 
 pub(crate) struct NodeInner {
     pub(crate) context: Context,
-    key: Key,
+    pub(crate) key: Key,
     namespace: String,
     name: String,
     full_name: String,
@@ -262,6 +267,45 @@ impl Node {
         })
     }
 
+    /// Provides a service. `callback` makes the response of a request; what it fails with is told to the client. It runs
+    /// for one request at a time, on a thread that spins.
+    ///
+    /// Returns once the master knows, as [`Node::create_publisher`] does.
+    ///
+    /// # Errors
+    /// When the name is not valid, the node provides a service of that name, or the master refuses.
+    pub fn create_service<S: Service, E: fmt::Display>(
+        &self,
+        service: &str,
+        callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
+    ) -> Result<ServiceServer, Error> {
+        let service = self.resolve(service)?;
+        let ready = Arc::clone(&self.inner.context.shared.ready);
+        let callback = Box::new(answering::<S, E>(callback));
+        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), ready, callback);
+        self.inner.add_service(&core)?;
+        let server = ServiceServer::new(Arc::clone(&self.inner), core);
+        self.inner.wait_registered(Role::Service, &service)?;
+        Ok(server)
+    }
+
+    /// A client of a service; each call looks the service up and connects to it.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
+        Ok(Client::new(self, self.resolve(service)?, false))
+    }
+
+    /// A client of a service that keeps its connection from one call to the next: much faster, but it stays with the
+    /// node that provides the service now. When that ends, the call after the one that failed looks the service up again.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
+        Ok(Client::new(self, self.resolve(service)?, true))
+    }
+
     /// Calls `callback` every `period` while the context spins.
     pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
         let shared = &self.inner.context.shared;
@@ -378,7 +422,11 @@ impl Announced<'_> {
 }
 
 impl NodeInner {
-    fn driver(&self) -> MutexGuard<'_, Driver> {
+    pub(crate) fn full_name(&self) -> &str {
+        &self.full_name
+    }
+
+    pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
         self.context.shared.turning.driver()
     }
 
@@ -438,6 +486,30 @@ impl NodeInner {
         input.add(Arc::clone(core));
         driver.rejoin_locals(&topic);
         Ok(input)
+    }
+
+    fn add_service(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
+        let (service, type_name, md5) =
+            (core.service.clone(), core.type_name.to_owned(), core.md5.to_owned());
+        let spec = ServiceSpec { service: service.clone(), type_name, md5 };
+        let mut driver = self.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.begin(Role::Service, &service);
+        self.engine(&mut driver, |node, now| node.advertise_service(now, spec))??;
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.services.insert(service, Arc::clone(core));
+        Ok(())
+    }
+
+    /// A service of the user's is gone, and its clients' connections with it.
+    pub(crate) fn remove_service(&self, core: &Arc<ServiceCore>) {
+        let mut driver = self.driver();
+        // The node may be closed already, and then there is nothing to unregister.
+        let _ = self.engine(&mut driver, |node, now| node.unadvertise_service(now, &core.service));
+        if let Some(slot) = driver.node_slot(self.key) {
+            slot.services.remove(&core.service);
+        }
+        driver.end_clients(core);
     }
 
     /// Waits until the master has answered, or cannot.

@@ -3,10 +3,14 @@
 mod frames;
 mod publication;
 mod ready;
+mod service;
 mod subscription;
+mod unsent;
 
 pub(crate) use publication::{Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable};
+pub(crate) use service::{Asked, ClientLink, MOST_WAITING, ServiceCore};
 pub(crate) use subscription::{
     Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,
 };
+pub(crate) use unsent::Unsent;

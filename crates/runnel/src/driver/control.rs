@@ -11,9 +11,10 @@ use runnel_ros1::net::{ConnId, Endpoint, Transmit};
 use runnel_ros1::node::Port;
 
 use super::Driver;
-use super::socket::{Control, Socket, Unsent};
+use super::socket::{Control, Socket};
 use super::table::Key;
 use crate::console;
+use crate::data::Unsent;
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ mod engine;
 mod links;
 mod lookups;
 mod node;
+mod services;
 mod socket;
 mod table;
 mod throttle;
@@ -32,7 +33,8 @@ use runnel_ros1::node::Port;
 pub(crate) use engine::Engine;
 use lookups::Lookups;
 pub(crate) use node::NodeSlot;
-use socket::Socket;
+pub(crate) use services::{CallAnswer, Tell};
+use socket::{Called, Served, Socket};
 pub(crate) use table::Key;
 use table::Table;
 use throttle::Throttle;
@@ -222,6 +224,8 @@ impl Driver {
             Some(Socket::Control(_)) => self.control_readable(key),
             Some(Socket::Input(_)) => self.input_readable(key),
             Some(Socket::Output(_)) => self.output_readable(key),
+            Some(Socket::Served(_)) => self.served_readable(key),
+            Some(Socket::Called(_)) => self.called_readable(key),
             None => {}
         }
     }
@@ -230,6 +234,8 @@ impl Driver {
         match self.sockets.get(key) {
             Some(Socket::Control(_)) => self.control_writable(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
+            Some(Socket::Served(served)) => served.client.writable(),
+            Some(Socket::Called(_)) => self.flush_request(key),
             _ => {}
         }
     }
@@ -321,6 +327,11 @@ impl Driver {
                 output.publication.leave(output.conn);
                 self.forget_conn(output.engine, output.conn);
             }
+            Some(
+                Socket::Served(Served { engine, conn, .. }) | Socket::Called(Called { engine, conn, .. }),
+            ) => {
+                self.forget_conn(engine, conn);
+            }
             Some(Socket::Listener { .. }) | None => {}
         }
     }
@@ -338,6 +349,8 @@ impl Driver {
             Some(Socket::Control(control)) => (control.engine, control.conn),
             Some(Socket::Input(input)) => (input.engine, input.conn),
             Some(Socket::Output(output)) => (output.engine, output.conn),
+            Some(Socket::Served(served)) => (served.engine, served.conn),
+            Some(Socket::Called(called)) => (called.engine, called.conn),
             _ => return,
         };
         self.remove_socket(key);
@@ -358,5 +371,7 @@ fn engine_of(socket: &Socket) -> Key {
         Socket::Control(control) => control.engine,
         Socket::Input(input) => input.engine,
         Socket::Output(output) => output.engine,
+        Socket::Served(served) => served.engine,
+        Socket::Called(called) => called.engine,
     }
 }

@@ -5,21 +5,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use runnel_io::clock;
-use runnel_ros1::node::{NodeEvent, Role};
+use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId};
 use runnel_ros1::rpc::{CallError, CallId};
 use runnel_ros1::xmlrpc::Value;
 
 use super::engine::Notice;
+use super::services::Call;
 use super::table::Key;
 use super::{Driver, Engine};
 use crate::console;
-use crate::data::{Publication, SubscriptionCore, TopicInput};
+use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput};
 
 /// What the driver keeps for a node (and, for calls that belong to none, their answers).
 #[derive(Default)]
 pub(crate) struct NodeSlot {
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
+    pub(crate) services: HashMap<String, Arc<ServiceCore>>,
+    /// Links to services, by what the engine calls them.
+    pub(super) calls: HashMap<ServiceLinkId, Call>,
     /// Publishers of this process that each topic takes messages from.
     locals: HashMap<String, BTreeSet<String>>,
     /// Registrations that the master has answered, refused ones with the reason.
@@ -75,6 +79,9 @@ impl Driver {
             // The engine has asked for the connection to be closed, which removed the link.
             NodeEvent::LinkClosed { .. } => return,
             NodeEvent::Stopped { reason } => return self.stopped(key, reason),
+            NodeEvent::ServiceClientJoined(link) => return self.join_service_client(key, link),
+            NodeEvent::ServiceLinked(linked) => return self.join_service(key, linked),
+            NodeEvent::ServiceFailed { link, why } => return self.call_ended(key, link, Err(why)),
             _ => {}
         }
         let Some(slot) = self.engines.get_mut(key) else { return };
@@ -197,7 +204,7 @@ impl NodeSlot {
                 self.answered.insert((role, topic), None);
             }
             NodeEvent::RegistrationRefused { role, topic, why } => {
-                console::error!("[{name}] the master refuses topic {topic}: {why}");
+                console::error!("[{name}] the master refuses {topic}: {why}");
                 self.answered.insert((role, topic), Some(why));
             }
             NodeEvent::MasterUnreachable { why } => {

@@ -1,17 +1,15 @@
 //! The sockets of a driver and what each is for.
 
-use std::collections::VecDeque;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use runnel_io::{Listener, Stream};
 use runnel_ros1::net::ConnId;
-use runnel_ros1::node::Port;
-use runnel_ros1::tcpros::FrameReader;
+use runnel_ros1::node::{Port, ServiceLinkId};
+use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 
 use super::table::Key;
-use crate::data::{LinkInfo, Publication, TopicInput};
+use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent};
 
 /// One socket in the reactor.
 pub(super) enum Socket {
@@ -23,6 +21,10 @@ pub(super) enum Socket {
     Input(Input),
     /// Carries messages to a subscriber; the publication sends on it.
     Output(Output),
+    /// Carries a client's requests; the service answers on it.
+    Served(Served),
+    /// Carries our requests to a service, and its responses.
+    Called(Called),
 }
 
 /// A connection of an engine.
@@ -37,44 +39,6 @@ pub(super) struct Control {
     /// The reactor tells when the socket takes more.
     pub(super) watched: bool,
     pub(super) unsent: Unsent,
-}
-
-/// Bytes that the kernel has not taken yet.
-#[derive(Debug, Default)]
-pub(super) struct Unsent {
-    bytes: VecDeque<u8>,
-}
-
-impl Unsent {
-    pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-    }
-
-    /// All of them.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.bytes.into()
-    }
-
-    /// Sends what the socket takes.
-    pub(super) fn flush(&mut self, stream: &Stream) -> io::Result<()> {
-        while !self.bytes.is_empty() {
-            let sent = stream.send(self.bytes.as_slices().0)?;
-            if sent == 0 {
-                return Ok(());
-            }
-            self.bytes.drain(..sent);
-        }
-        self.bytes = VecDeque::new();
-        Ok(())
-    }
 }
 
 /// A link to a publisher.
@@ -93,4 +57,28 @@ pub(super) struct Output {
     pub(super) conn: ConnId,
     pub(super) stream: Arc<Stream>,
     pub(super) publication: Arc<Publication>,
+}
+
+/// A client of a service.
+pub(super) struct Served {
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
+    pub(super) stream: Arc<Stream>,
+    pub(super) reader: FrameReader,
+    pub(super) service: Arc<ServiceCore>,
+    pub(super) client: Arc<ClientLink>,
+    /// The client's node.
+    pub(super) name: String,
+}
+
+/// A link to a service.
+pub(super) struct Called {
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
+    pub(super) stream: Arc<Stream>,
+    pub(super) link: ServiceLinkId,
+    pub(super) reader: ResponseReader,
+    pub(super) unsent: Unsent,
+    /// The reactor tells when the socket takes more.
+    pub(super) watched: bool,
 }

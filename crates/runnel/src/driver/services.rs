@@ -1,0 +1,255 @@
+//! Connections of services, once both headers are good: those that we answer on, and those that we ask on.
+
+use std::sync::Arc;
+
+use runnel_core::time::Instant;
+use runnel_io::{Interest, Token, clock};
+use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceLinked, WantedService};
+use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
+
+use super::socket::{Called, Served, Socket};
+use super::table::Key;
+use super::{Driver, Engine};
+use crate::data::{ClientLink, MOST_WAITING, ReadyQueue, Runnable, ServiceCore};
+
+/// A link to a service and the call that is under way on it.
+pub(crate) struct Call {
+    /// The request, framed, until it is sent.
+    request: Vec<u8>,
+    /// Its socket, while the link stands.
+    socket: Option<Key>,
+    /// What the call came to, until it is taken.
+    answer: Option<CallAnswer>,
+    tell: Option<Tell>,
+}
+
+/// What a call came to.
+pub(crate) type CallAnswer = Result<Response, ServiceFailure>;
+
+/// What is to run when the answer is there, and where it is to wait for its turn.
+pub(crate) struct Tell {
+    pub(crate) ready: Arc<ReadyQueue>,
+    pub(crate) due: Arc<dyn Runnable>,
+}
+
+impl Driver {
+    /// The service of this name, if a node of this process provides it.
+    pub(crate) fn service_of_this_process(&self, service: &str) -> Option<Arc<ServiceCore>> {
+        self.engines.iter().find_map(|slot| slot.node.services.get(service)).map(Arc::clone)
+    }
+
+    /// A client of a service of ours has joined: from now on its bytes are requests.
+    pub(super) fn join_service_client(&mut self, engine: Key, link: ServiceClientLink) {
+        let Some(key) = self.key_of(engine, link.conn) else { return };
+        let service = self.node_slot(engine).and_then(|node| node.services.get(&link.service).cloned());
+        let Some(service) = service else { return self.ended(key, None) };
+        let reactor = Arc::clone(&self.reactor);
+        let Some(place) = self.sockets.get_mut(key) else { return };
+        let Socket::Control(control) = place else { return };
+        let (stream, unsent) = (Arc::clone(&control.stream), std::mem::take(&mut control.unsent));
+        let token = Token(key.to_bits());
+        let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent);
+        let (client, reader) = (Arc::new(client), FrameReader::new(MAX_MESSAGE));
+        let (conn, name) = (link.conn, link.client);
+        *place = Socket::Served(Served { engine, conn, stream, reader, service, client, name });
+        self.requests(key, &link.rest);
+    }
+
+    pub(super) fn served_readable(&mut self, key: Key) {
+        let mut scratch = self.take_scratch();
+        let received = match self.sockets.get(key) {
+            Some(Socket::Served(served)) => served.stream.recv(&mut scratch),
+            _ => Ok(None),
+        };
+        match received {
+            Ok(Some(0)) => self.ended(key, None),
+            Ok(Some(count)) => self.requests(key, &scratch[..count]),
+            Ok(None) => {}
+            Err(error) => self.ended(key, Some(&error.to_string())),
+        }
+        self.scratch = scratch;
+    }
+
+    /// Cuts requests from what came from a client.
+    fn requests(&mut self, key: Key, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let Some(Socket::Served(served)) = self.sockets.get_mut(key) else { return };
+            match served.reader.take(&mut bytes, Vec::new) {
+                Ok(None) => {}
+                Ok(Some(request)) => {
+                    if !served.service.push(request, &served.client) {
+                        let why = format!("sends more than {MOST_WAITING} requests ahead of their answers");
+                        return self.client_ended(key, &why);
+                    }
+                }
+                Err(error) => return self.client_ended(key, &error.to_string()),
+            }
+        }
+    }
+
+    /// A client did what is not accepted.
+    fn client_ended(&mut self, key: Key, why: &str) {
+        if let Some(Socket::Served(Served { engine, service, name, .. })) = self.sockets.get(key)
+            && let Some(slot) = self.engines.get_mut(*engine)
+        {
+            let service = &service.service;
+            slot.throttle.warn(clock::monotonic(), format_args!("service {service}: client [{name}]: {why}"));
+        }
+        self.ended(key, Some(why));
+    }
+
+    /// Ends the connections of a service that is provided no longer.
+    pub(crate) fn end_clients(&mut self, service: &Arc<ServiceCore>) {
+        for key in self.sockets.keys() {
+            if let Some(Socket::Served(served)) = self.sockets.get(key)
+                && Arc::ptr_eq(&served.service, service)
+            {
+                served.client.end();
+                self.ended(key, None);
+            }
+        }
+        service.end();
+    }
+
+    /// Begins a call on a new link; `None` if the node is gone. What it comes to is to be taken with
+    /// [`Driver::take_answer`], and the link to be ended with [`Driver::end_call`].
+    pub(crate) fn begin_call(
+        &mut self,
+        engine: Key,
+        wanted: WantedService,
+        request: Vec<u8>,
+        until: Option<Instant>,
+        tell: Option<Tell>,
+    ) -> Option<ServiceLinkId> {
+        let slot = self.engines.get_mut(engine)?;
+        let Engine::Node(node) = &mut slot.engine else { return None };
+        let link = node.open_service(clock::monotonic(), wanted, until);
+        slot.node.calls.insert(link, Call { request, socket: None, answer: None, tell });
+        self.pump(engine);
+        Some(link)
+    }
+
+    /// Begins another call on a link; false if it does not stand any more.
+    pub(crate) fn call_again(
+        &mut self,
+        engine: Key,
+        link: ServiceLinkId,
+        request: &[u8],
+        until: Option<Instant>,
+    ) -> bool {
+        let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&link));
+        let Some(Call { socket: Some(key), answer: None, .. }) = call else { return false };
+        let key = *key;
+        self.set_call_deadline(engine, link, until);
+        self.send_request(key, request);
+        true
+    }
+
+    fn set_call_deadline(&mut self, engine: Key, link: ServiceLinkId, until: Option<Instant>) {
+        self.with_engine(engine, |engine, _| {
+            if let Some(node) = engine.as_node() {
+                node.set_service_deadline(link, until);
+            }
+        });
+    }
+
+    /// What a call came to, once it has.
+    pub(crate) fn take_answer(&mut self, engine: Key, link: ServiceLinkId) -> Option<CallAnswer> {
+        self.node_slot(engine)?.calls.get_mut(&link)?.answer.take()
+    }
+
+    /// Ends a link.
+    pub(crate) fn end_call(&mut self, engine: Key, link: ServiceLinkId) {
+        if let Some(node) = self.node_slot(engine) {
+            node.calls.remove(&link);
+        }
+        self.with_engine(engine, |engine, _| {
+            if let Some(node) = engine.as_node() {
+                node.close_service(link);
+            }
+        });
+    }
+
+    /// A link to a service stands: the request goes out.
+    pub(super) fn join_service(&mut self, engine: Key, linked: ServiceLinked) {
+        let Some(key) = self.key_of(engine, linked.conn) else { return };
+        let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&linked.link));
+        let Some(call) = call else { return };
+        call.socket = Some(key);
+        let request = std::mem::take(&mut call.request);
+        let Some(place) = self.sockets.get_mut(key) else { return };
+        let Socket::Control(control) = place else { return };
+        *place = Socket::Called(Called {
+            engine,
+            conn: linked.conn,
+            stream: Arc::clone(&control.stream),
+            link: linked.link,
+            reader: ResponseReader::new(MAX_MESSAGE),
+            watched: control.watched,
+            unsent: std::mem::take(&mut control.unsent),
+        });
+        self.send_request(key, &request);
+        self.responses(key, &linked.rest);
+    }
+
+    fn send_request(&mut self, key: Key, request: &[u8]) {
+        if let Some(Socket::Called(called)) = self.sockets.get_mut(key) {
+            called.unsent.push(request);
+            self.flush_request(key);
+        }
+    }
+
+    pub(super) fn flush_request(&mut self, key: Key) {
+        let Some(Socket::Called(called)) = self.sockets.get_mut(key) else { return };
+        if let Err(error) = called.unsent.flush(&called.stream) {
+            return self.ended(key, Some(&error.to_string()));
+        }
+        let watch = !called.unsent.is_empty();
+        if called.watched != watch {
+            called.watched = watch;
+            let interest = if watch { Interest::Both } else { Interest::Read };
+            let _ = self.reactor.modify(&*called.stream, Token(key.to_bits()), interest);
+        }
+    }
+
+    pub(super) fn called_readable(&mut self, key: Key) {
+        let mut scratch = self.take_scratch();
+        let received = match self.sockets.get(key) {
+            Some(Socket::Called(called)) => called.stream.recv(&mut scratch),
+            _ => Ok(None),
+        };
+        match received {
+            Ok(Some(0)) => self.ended(key, None),
+            Ok(Some(count)) => self.responses(key, &scratch[..count]),
+            Ok(None) => {}
+            Err(error) => self.ended(key, Some(&error.to_string())),
+        }
+        self.scratch = scratch;
+    }
+
+    /// Cuts the response from what came from a service.
+    fn responses(&mut self, key: Key, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let Some(Socket::Called(called)) = self.sockets.get_mut(key) else { return };
+            let (engine, link) = (called.engine, called.link);
+            match called.reader.take(&mut bytes) {
+                Ok(None) => {}
+                Ok(Some(response)) => self.call_ended(engine, link, Ok(response)),
+                Err(error) => return self.ended(key, Some(&error.to_string())),
+            }
+        }
+    }
+
+    /// A call has come to something. An answer that nobody waits for is passed over.
+    pub(super) fn call_ended(&mut self, engine: Key, link: ServiceLinkId, answer: CallAnswer) {
+        let Some(call) = self.node_slot(engine).and_then(|node| node.calls.get_mut(&link)) else { return };
+        if answer.is_err() {
+            call.socket = None;
+        }
+        call.answer = Some(answer);
+        if let Some(Tell { ready, due }) = call.tell.take() {
+            ready.push(due);
+        }
+        self.set_call_deadline(engine, link, None);
+    }
+}

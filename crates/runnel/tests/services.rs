@@ -1,0 +1,287 @@
+//! Services over real sockets and within a process.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use common::{Graph, LONG, spin_until, wait_until};
+use runnel::core::message::Service;
+use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerRequest};
+use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::node::ServiceFailure;
+use runnel::ros1::rpc::Uri;
+use runnel::{Client, Context, Error, ServiceError, ServiceServer};
+
+fn ask(data: bool) -> SetBoolRequest {
+    SetBoolRequest { data }
+}
+
+/// What the service of [`Scene`] answers.
+fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
+    match request.data {
+        true => Ok(SetBoolResponse { success: true, message: "on".into() }),
+        false => Err("it must stay on".into()),
+    }
+}
+
+/// A service in a context that spins on a thread of its own, and a client's context that does not spin.
+struct Scene {
+    graph: Graph,
+    near: Context,
+    server: Option<ServiceServer>,
+    spinning: Option<JoinHandle<()>>,
+    far: Context,
+}
+
+impl Scene {
+    fn new(name: &str) -> Self {
+        let graph = Graph::new();
+        let (near, far) = (graph.context(), graph.context());
+        let node = near.create_node(name).unwrap();
+        let server = Some(node.create_service::<SetBool, _>("power", answer).unwrap());
+        let spinning = near.clone();
+        let spinning = Some(thread::spawn(move || spinning.spin().unwrap()));
+        Self { graph, near, server, spinning, far }
+    }
+
+    fn client(&self) -> Client<SetBool> {
+        self.far.create_node("client").unwrap().create_client("power").unwrap()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.near.shutdown();
+        self.spinning.take().map(JoinHandle::join);
+    }
+}
+
+fn why(error: Error) -> ServiceError {
+    match error {
+        Error::Service { service, why } if service == "/power" => why,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_call_is_answered_and_a_failure_is_told() {
+    let scene = Scene::new("server");
+    let client = scene.client();
+    assert!(client.wait_for_service(LONG).unwrap());
+    for _ in 0..3 {
+        assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+        let error = why(client.call_timeout(&ask(false), LONG).unwrap_err());
+        assert_eq!(error, ServiceError::Failed("it must stay on".into()));
+    }
+}
+
+#[test]
+fn a_persistent_client_uses_one_connection_and_looks_again_when_that_has_ended() {
+    let mut scene = Scene::new("server");
+    let node = scene.far.create_node("client").unwrap();
+    let client = node.create_persistent_client::<SetBool>("power").unwrap();
+    for _ in 0..50 {
+        assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+        assert!(client.call(&ask(false)).is_err());
+    }
+    drop(scene.server.take());
+    let error = why(client.call(&ask(true)).unwrap_err());
+    assert!(matches!(error, ServiceError::NoAnswer(_)), "{error}");
+    let other = scene.near.create_node("other").unwrap();
+    let _server = other.create_service::<SetBool, _>("power", answer).unwrap();
+    wait_until("the new service answers", || client.call(&ask(true)).is_ok());
+}
+
+#[test]
+fn a_service_of_this_process_is_called_on_this_thread() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("both").unwrap();
+    let here = thread::current().id();
+    let _server = node
+        .create_service::<SetBool, _>("power", move |request| {
+            assert_eq!(thread::current().id(), here);
+            answer(request)
+        })
+        .unwrap();
+    let client = node.create_client::<SetBool>("power").unwrap();
+    assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+    assert_eq!(why(client.call(&ask(false)).unwrap_err()), ServiceError::Failed("it must stay on".into()));
+    let other = node.create_client::<Trigger>("power").unwrap();
+    let error = why(other.call(&TriggerRequest::default()).unwrap_err()).to_string();
+    assert!(error.contains(SetBool::MD5) && error.contains(Trigger::MD5), "{error}");
+}
+
+#[test]
+fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
+    let scene = Scene::new("server");
+    let context = scene.graph.context();
+    let node = context.create_node("relay").unwrap();
+    let (onward, itself) =
+        (node.create_client::<SetBool>("power").unwrap(), node.create_client::<Trigger>("relay").unwrap());
+    let told = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&told);
+    let relay = node.create_service::<Trigger, _>("relay", move |_| {
+        let busy = itself.call_timeout(&TriggerRequest::default(), Duration::from_millis(50));
+        *into.lock().unwrap() = busy.err();
+        let SetBoolResponse { success, message } = onward.call(&ask(true))?;
+        Ok::<_, Error>(runnel::msgs::std_srvs::TriggerResponse { success, message })
+    });
+    let _relay = relay.unwrap();
+    let client = scene.far.create_node("client").unwrap().create_client::<Trigger>("relay").unwrap();
+    let spinning = context.clone();
+    let spinning = thread::spawn(move || spinning.spin().unwrap());
+    assert_eq!(client.call(&TriggerRequest::default()).unwrap().message, "on");
+    context.shutdown();
+    spinning.join().unwrap();
+    let told = told.lock().unwrap().take().unwrap();
+    assert!(matches!(&told, Error::Service { why: ServiceError::Busy, .. }), "{told}");
+}
+
+#[test]
+fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
+    let scene = Scene::new("server");
+    let client = scene.client();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    for data in [true, false] {
+        let into = Arc::clone(&heard);
+        let here = thread::current().id();
+        let note = move |result: Result<SetBoolResponse, Error>| {
+            assert_eq!(thread::current().id(), here);
+            into.lock().unwrap().push(result.map(|response| response.message).map_err(why));
+        };
+        client.call_async(&ask(data), Some(LONG), note).unwrap();
+    }
+    spin_until(&scene.far, "both calls answered", || heard.lock().unwrap().len() == 2);
+    let heard = heard.lock().unwrap();
+    assert!(heard.contains(&Ok("on".to_owned())), "{heard:?}");
+    assert!(heard.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{heard:?}");
+}
+
+#[test]
+fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("mute").unwrap();
+    // Nobody spins there.
+    let server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let timed_out = ServiceFailure::TimedOut { waiting_for: "the answer" };
+    let error = why(client.call_timeout(&ask(true), Duration::from_millis(100)).unwrap_err());
+    assert_eq!(error, ServiceError::NoAnswer(timed_out.clone()));
+    let (tell, told) = channel();
+    let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+    client.call_async(&ask(true), Some(Duration::from_millis(100)), note).unwrap();
+    let mut heard = None;
+    spin_until(&far, "the time-out told", || {
+        heard = told.try_recv().ok();
+        heard.is_some()
+    });
+    assert_eq!(heard.unwrap().unwrap_err(), ServiceError::NoAnswer(timed_out));
+    // One that ends during a call is told at once.
+    let calling = thread::spawn(move || client.call(&ask(true)).map_err(why));
+    near.sleep(Duration::from_millis(200)).unwrap();
+    drop(server);
+    let error = calling.join().unwrap().unwrap_err();
+    assert!(matches!(error, ServiceError::NoAnswer(ServiceFailure::Lost { .. })), "{error}");
+}
+
+#[test]
+fn a_service_that_nobody_provides_is_told_and_can_be_waited_for() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    assert_eq!(
+        why(client.call(&ask(true)).unwrap_err()),
+        ServiceError::NoAnswer(ServiceFailure::NotProvided)
+    );
+    assert!(!client.wait_for_service(Duration::from_millis(20)).unwrap());
+    let waiting = thread::spawn(move || client.wait_for_service(LONG).unwrap());
+    let node = near.create_node("late").unwrap();
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    assert!(waiting.join().unwrap());
+    assert!(node.create_service::<SetBool, _>("power", answer).is_err(), "once in a node");
+}
+
+#[test]
+fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("server").unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let _server = node
+        .create_service::<SetBool, _>("power", move |request| {
+            assert!(count.fetch_add(1, Ordering::SeqCst) > 0, "on purpose");
+            answer(request)
+        })
+        .unwrap();
+    let ended = Arc::new(AtomicBool::new(false));
+    let end = Arc::clone(&ended);
+    let spinning = thread::spawn(move || {
+        while !end.load(Ordering::SeqCst) {
+            let spin = || near.spin_once(Duration::from_millis(10)).unwrap();
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(spin));
+        }
+    });
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let error = why(client.call(&ask(true)).unwrap_err()).to_string();
+    assert!(error.contains("panicked"), "{error}");
+    assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+    ended.store(true, Ordering::SeqCst);
+    spinning.join().unwrap();
+}
+
+/// What stands behind a length.
+fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+    stream.read_exact(&mut frame).unwrap();
+    frame
+}
+
+/// Connects to the service as a client that is written by hand.
+fn dial(scene: &Scene) -> TcpStream {
+    let uri = scene.graph.ask("lookupService", &["/test".into(), "/power".into()]);
+    let uri = Uri::parse_scheme("rosrpc", uri.as_str().unwrap()).unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", uri.endpoint.port)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let header = ConnectionHeader::new([
+        ("callerid", "/by_hand"),
+        ("md5sum", SetBool::MD5),
+        ("persistent", "1"),
+        ("service", "/power"),
+    ]);
+    stream.write_all(&header.emit()).unwrap();
+    let header = ConnectionHeader::parse(&read_frame(&mut stream)).unwrap();
+    assert_eq!(header.get("type"), Some("std_srvs/SetBool"));
+    stream
+}
+
+#[test]
+fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
+    let scene = Scene::new("server");
+    let mut odd = dial(&scene);
+    odd.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
+    let mut failed = [1; 1];
+    odd.read_exact(&mut failed).unwrap();
+    assert_eq!(failed, [0]);
+    let text = String::from_utf8(read_frame(&mut odd)).unwrap();
+    assert!(text.contains("cannot be read"), "{text}");
+    odd.write_all(&[0xff; 4]).unwrap();
+    assert_eq!(odd.read(&mut [0; 1]).unwrap_or(0), 0, "a length beyond all limits");
+    let mut hasty = dial(&scene);
+    // So many that the service cannot have answered as many as would make it none too many.
+    let request = [1, 0, 0, 0, 1].repeat(100_000);
+    let _ = hasty.write_all(&request);
+    let mut rest = Vec::new();
+    let _ = hasty.read_to_end(&mut rest);
+    assert_eq!(scene.client().call(&ask(true)).unwrap().message, "on");
+}
