@@ -1,0 +1,99 @@
+//! Services of Runnel's and of the originals, called by each other and looked at with the original `rosservice`.
+
+use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready};
+use runnel_testkit::process::{Peer, within};
+
+const SERVICE: &str = "/power";
+
+/// Those that have services; `@foxglove/ros1` has none.
+const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
+
+fn server(graph: &Ros1Graph, origin: Origin) -> Peer {
+    ready(graph.node(origin, "server", &format!("{origin}_server"), &[SERVICE]))
+}
+
+/// Every kind of caller calls a service of this kind once and persistently, and hears of a failure.
+fn all_call(server_origin: Origin, master: Server) {
+    let master = Master::start(master);
+    let graph = master.graph();
+    let _server = server(graph, server_origin);
+    let mut calls = 0;
+    for origin in ORIGINS {
+        let mut caller = graph.node(origin, "caller", &format!("{origin}_caller"), &[SERVICE]);
+        let status = caller.wait_exit(within(PATIENCE)).unwrap();
+        let said = caller.lines();
+        assert!(status.success(), "{origin} calls {server_origin}: {said:#?}");
+        let told: Vec<&String> = said.iter().filter(|line| is_told(line)).collect();
+        let once: Vec<String> = (1..=3).map(|number| format!("answer call {}", calls + number)).collect();
+        let persistent: Vec<String> =
+            (5..=7).map(|number| format!("answer call {}", calls + number)).collect();
+        assert_eq!(told[..3], once.iter().collect::<Vec<_>>(), "{origin} calls {server_origin}: {said:#?}");
+        assert!(told[3].starts_with("failed"), "{origin} calls {server_origin}: {said:#?}");
+        // Neither roscpp's server nor its client has a text for a failure.
+        if server_origin != Origin::Roscpp && origin != Origin::Roscpp {
+            assert!(told[3].contains("it must stay on"), "{origin} calls {server_origin}: {said:#?}");
+        }
+        assert_eq!(
+            told[4..],
+            persistent.iter().collect::<Vec<_>>(),
+            "{origin} calls {server_origin}: {said:#?}"
+        );
+        calls += 7;
+    }
+}
+
+fn is_told(line: &str) -> bool {
+    line.starts_with("answer ") || line.starts_with("failed")
+}
+
+#[test]
+fn everybody_calls_a_runnel_service_at_the_original_master() {
+    all_call(Origin::Runnel, Server::Rosmaster);
+}
+
+#[test]
+fn everybody_calls_a_runnel_service_at_runnels_master() {
+    all_call(Origin::Runnel, Server::Runnel);
+}
+
+#[test]
+fn everybody_calls_a_rospy_service() {
+    all_call(Origin::Rospy, Server::Rosmaster);
+}
+
+#[test]
+fn everybody_calls_a_roscpp_service() {
+    all_call(Origin::Roscpp, Server::Runnel);
+}
+
+#[test]
+fn rosservice_shows_and_calls_a_runnel_service() {
+    for master in Server::BOTH {
+        let master = Master::start(master);
+        let graph = master.graph();
+        let _server = server(graph, Origin::Runnel);
+        let ask = |words: &[&str]| outcome(graph.tool("rosservice", words)).success();
+        assert!(ask(&["list"]).contains(&SERVICE.to_owned()));
+        assert_eq!(ask(&["type", SERVICE]), ["std_srvs/SetBool"]);
+        assert_eq!(ask(&["node", SERVICE]), ["/runnel_server"]);
+        assert_eq!(ask(&["find", "std_srvs/SetBool"]), [SERVICE]);
+        assert!(ask(&["uri", SERVICE])[0].starts_with("rosrpc://127.0.0.1:"));
+        let info = ask(&["info", SERVICE]);
+        assert!(info.contains(&"Args: data".to_owned()), "{info:#?}");
+        let answer = ask(&["call", SERVICE, "true"]);
+        assert_eq!(answer, ["success: True", "message: \"call 1\""]);
+        let failed = outcome(graph.tool("rosservice", &["call", SERVICE, "false"]));
+        assert_eq!(failed.code, Some(2));
+        assert!(failed.lines.iter().any(|line| line.contains("it must stay on")), "{:#?}", failed.lines);
+    }
+}
+
+#[test]
+fn a_runnel_service_that_ends_is_no_longer_listed() {
+    let master = Master::start(Server::Rosmaster);
+    let mut server = server(master.graph(), Origin::Runnel);
+    server.signal(runnel_testkit::process::Signal::INT).unwrap();
+    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    let listed = outcome(master.graph().tool("rosservice", &["list"])).success();
+    assert!(!listed.contains(&SERVICE.to_owned()), "{listed:#?}");
+}
