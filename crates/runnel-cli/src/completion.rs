@@ -36,6 +36,16 @@ pub fn nodes() -> ArgValueCompleter {
     live(|graph| Ok(owned(graph.system_state()?.nodes())))
 }
 
+/// Completes the names of services.
+pub fn services() -> ArgValueCompleter {
+    live(|graph| Ok(graph.system_state()?.services.into_keys().collect()))
+}
+
+/// Completes the names of service types.
+pub fn service_types() -> ArgValueCompleter {
+    types(&[Kind::Service])
+}
+
 /// Completes the names of message types.
 pub fn message_types() -> ArgValueCompleter {
     types(&[Kind::Message])

@@ -17,7 +17,13 @@ fn scene() -> (Net, App, App) {
 
 fn wanted() -> WantedService {
     let spec = text_service(SERVICE);
-    WantedService { service: spec.service, type_name: spec.type_name, md5: spec.md5, persistent: false }
+    WantedService {
+        service: spec.service,
+        type_name: spec.type_name,
+        md5: spec.md5,
+        persistent: false,
+        probe: false,
+    }
 }
 
 fn failure(net: &mut Net, client: App, wanted: WantedService) -> ServiceFailure {
@@ -220,6 +226,28 @@ fn a_probe_is_answered_with_the_type() {
     expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
     net.hang_up(socket);
     net.settle();
+    unharmed(&mut net, client);
+}
+
+#[test]
+fn a_probe_tells_of_a_service_without_calling_it() {
+    let (mut net, _, client) = scene();
+    let wanted = WantedService { type_name: "*".into(), md5: "*".into(), probe: true, ..wanted() };
+    let until = net.now() + secs(5);
+    let link = net.with_node(client, |node, now| node.open_service(now, wanted, Some(until)));
+    net.run_for(secs(1));
+    let linked = net.events(client).iter().find_map(|event| match event {
+        NodeEvent::ServiceLinked(linked) => Some(linked),
+        _ => None,
+    });
+    let linked = linked.expect("it stands");
+    let spec = text_service(SERVICE);
+    assert_eq!(
+        (linked.provider.as_str(), &linked.type_name, &linked.md5),
+        ("/server", &spec.type_name, &spec.md5)
+    );
+    net.with_node(client, |node, _| node.close_service(link));
+    net.run_for(secs(1));
     unharmed(&mut net, client);
 }
 

@@ -21,6 +21,8 @@
 //! `warn`, `info`) asks for less or more.
 #![forbid(unsafe_code)]
 
+mod caller;
+mod client;
 mod console;
 mod context;
 mod data;
@@ -40,7 +42,9 @@ mod timer;
 mod timers;
 mod turning;
 
+pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
+pub use driver::ServiceInfo;
 pub use error::Error;
 pub use executor::Executor;
 pub use node::Node;
@@ -58,6 +62,6 @@ pub use runnel_msgs::include_interfaces;
 /// The ROS 1 engines, for Runnel's own programs: no part of the API.
 #[doc(hidden)]
 pub use runnel_ros1 as ros1;
-pub use service::{Client, ServiceError, ServiceServer};
+pub use service::{ServiceError, ServiceServer};
 pub use subscription::{RawMessage, Subscription};
 pub use timer::Timer;

@@ -11,24 +11,26 @@ use runnel_core::Message;
 use runnel_core::message::Service;
 use runnel_core::names::{self, Remapping};
 use runnel_core::qos::{History, QoS};
-use runnel_core::schema::Schema;
+use runnel_core::schema::{Schema, ServiceSchema};
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
 use runnel_io::{Listener, clock, host};
 use runnel_ros1::node::{
-    Limits, Node as Ros1Node, NodeConfig, Port, Role, ServiceSpec, TopicError, TopicSpec,
+    Limits, Node as Ros1Node, NodeConfig, Port, Role, ServiceSpec, TopicError, TopicSpec, WantedService,
 };
 use runnel_ros1::tcpros::QueueBound;
 
+use crate::caller::Caller;
+use crate::client::{Client, DynamicClient};
 use crate::context::{Context, GLANCE};
 use crate::data::{
     Delivery, LinkInfo, Publication, PublicationOptions, ServiceCore, SubscriptionCore, SubscriptionOptions,
     TopicInput,
 };
-use crate::driver::{Driver, Engine, Key};
+use crate::driver::{Driver, Engine, Key, ServiceInfo};
 use crate::error::Error;
 use crate::publisher::{DynamicPublisher, Publisher};
-use crate::service::{Client, ServiceServer, answering};
+use crate::service::{ServiceServer, answering};
 use crate::subscription::{RawMessage, Subscription};
 use crate::sync::lock;
 use crate::timer::Timer;
@@ -304,6 +306,41 @@ impl Node {
     /// When the name is not valid.
     pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
         Ok(Client::new(self, self.resolve(service)?, true))
+    }
+
+    /// A client of a service whose type is known only while the program runs.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn create_dynamic_client(
+        &self,
+        service: &str,
+        schema: &Arc<ServiceSchema>,
+    ) -> Result<DynamicClient, Error> {
+        Ok(DynamicClient::new(self, self.resolve(service)?, schema))
+    }
+
+    /// Waits at most `timeout` until some node provides a service; false if none does.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the operating system refuses to wait.
+    pub fn wait_for_service(&self, service: &str, timeout: Duration) -> Result<bool, Error> {
+        self.untyped_caller(service)?.wait_until_ready(timeout)
+    }
+
+    /// Asks the node that provides a service for the service's type, without calling it.
+    ///
+    /// # Errors
+    /// [`Error::Service`] when nobody provides it, or its node does not answer within `timeout`.
+    pub fn service_info(&self, service: &str, timeout: Duration) -> Result<ServiceInfo, Error> {
+        self.untyped_caller(service)?.info(Some(clock::monotonic() + timeout))
+    }
+
+    fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
+        let (type_name, md5) = ("*".to_owned(), "*".to_owned());
+        let service = self.resolve(service)?;
+        let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
+        Ok(Caller::new(Arc::clone(&self.inner), wanted))
     }
 
     /// Calls `callback` every `period` while the context spins.

@@ -11,7 +11,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use common::{Graph, LONG, spin_until, wait_until};
+use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::message::Service;
+use runnel::core::schema::{Kind, Library, TypeName};
 use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerRequest};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::node::ServiceFailure;
@@ -236,6 +238,31 @@ fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
     assert_eq!(client.call(&ask(true)).unwrap().message, "on");
     ended.store(true, Ordering::SeqCst);
     spinning.join().unwrap();
+}
+
+#[test]
+fn a_service_can_be_asked_for_its_type_and_called_with_it() {
+    let scene = Scene::new("server");
+    let (mut library, name) = (Library::new(), TypeName::parse(SetBool::TYPE).unwrap());
+    let text = "bool data\n---\nbool success\nstring message";
+    library.add_text(Kind::Service, name.clone(), text, "SetBool.srv");
+    let schema = Arc::new(library.service(&name).unwrap());
+    // From another process and from within the same.
+    for context in [&scene.far, &scene.near] {
+        let node = context.create_node("asker").unwrap();
+        let info = node.service_info("power", LONG).unwrap();
+        let known = (info.node.as_str(), info.type_name.as_str(), info.md5.as_str());
+        assert_eq!(known, ("/server", SetBool::TYPE, SetBool::MD5));
+        let client = node.create_dynamic_client("power", &schema).unwrap();
+        let mut request = DynamicMessage::default_of(&schema.request).unwrap();
+        let error = why(client.call(&request, Some(LONG)).unwrap_err());
+        assert_eq!(error, ServiceError::Failed("it must stay on".into()));
+        request.set("data", true).unwrap();
+        let response = client.call(&request, Some(LONG)).unwrap();
+        assert_eq!(response.get("message"), Ok(ValueRef::String("on")));
+        let error = node.service_info("nothing", LONG).unwrap_err();
+        assert!(error.to_string().contains("/nothing"), "{error}");
+    }
 }
 
 /// What stands behind a length.

@@ -89,6 +89,47 @@ fn rosservice_shows_and_calls_a_runnel_service() {
 }
 
 #[test]
+fn the_command_shows_and_calls_services_as_rosservice_does() {
+    for origin in ORIGINS {
+        let master = Master::start(Server::Rosmaster);
+        let graph = master.graph();
+        let service = format!("/{origin}/power");
+        let _server = ready(graph.node(origin, "server", &format!("{origin}_server"), &[&service]));
+        for words in [
+            vec!["list", &service],
+            vec!["list", "-n", &service],
+            vec!["type", &service],
+            vec!["find", "std_srvs/SetBool"],
+            vec!["info", &service],
+        ] {
+            let ours = [&["service"], words.as_slice()].concat();
+            let said = outcome(graph.runnel("runnel", &ours)).success();
+            let expected = outcome(graph.tool("rosservice", &words)).success();
+            let expected: Vec<String> = expected.into_iter().filter(|line| !line.is_empty()).collect();
+            assert_eq!(said, expected, "{origin}: {words:?}");
+        }
+        let call = |data: &str| outcome(graph.runnel("runnel", &["service", "call", &service, data]));
+        assert_eq!(call("true").success(), ["success: True", "message: \"call 1\""], "{origin}");
+        assert_eq!(
+            outcome(graph.tool("rosservice", &["call", &service, "true"])).success(),
+            ["success: True", "message: \"call 2\""]
+        );
+        let failed = call("false");
+        assert_eq!(failed.code, Some(1), "{origin}: {:#?}", failed.lines);
+        assert!(
+            failed.lines[0].starts_with(&format!("error: service {service}: it failed")),
+            "{:#?}",
+            failed.lines
+        );
+        assert_eq!(call("3.5").code, Some(2), "{origin}: not a boolean");
+    }
+    let master = Master::start(Server::Rosmaster);
+    let nothing = outcome(master.graph().runnel("runnel", &["service", "call", "/nothing", "true"]));
+    assert_eq!(nothing.code, Some(1));
+    assert_eq!(nothing.lines, ["error: service /nothing: no node provides it"]);
+}
+
+#[test]
 fn a_runnel_service_that_ends_is_no_longer_listed() {
     let master = Master::start(Server::Rosmaster);
     let mut server = server(master.graph(), Origin::Runnel);

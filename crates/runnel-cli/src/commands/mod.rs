@@ -8,9 +8,11 @@ mod interface;
 mod line_trace;
 mod master;
 mod node;
+mod service;
 mod topic;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
@@ -57,6 +59,8 @@ pub enum Command {
     Topic(topic::Command),
     #[command(subcommand)]
     Node(node::Command),
+    #[command(subcommand)]
+    Service(service::Command),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
     Bench(bench::Args),
@@ -65,6 +69,12 @@ pub enum Command {
     LineTrace(line_trace::Args),
     #[command(hide = true)]
     BenchPeer(bench_peer::Args),
+}
+
+/// A time that is not negative.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "must be a number of seconds".to_owned())
 }
 
 /// The parser of the command line.
@@ -83,6 +93,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Master(args) => master::run(&args, session),
         Command::Topic(command) => topic::run(command, session),
         Command::Node(command) => node::run(command, session),
+        Command::Service(command) => service::run(command, session),
         Command::Interface(command) => interface::run(command, session),
         Command::Bench(args) => bench::run(&args, session),
         Command::BenchPeer(args) => bench_peer::run(&args),

@@ -115,6 +115,10 @@ pub struct ServiceLinked {
     pub conn: ConnId,
     /// The node that provides the service.
     pub provider: String,
+    /// Service type, as the provider says.
+    pub type_name: String,
+    /// MD5 sum of the type, as the provider says.
+    pub md5: String,
     /// Bytes that came behind the header.
     pub rest: Vec<u8>,
 }

@@ -29,6 +29,8 @@ pub struct WantedService {
     pub md5: String,
     /// The connection is to stay for more than one call.
     pub persistent: bool,
+    /// Nothing is to be called: what the provider says of itself is wanted.
+    pub probe: bool,
 }
 
 /// Why a service cannot be called, or an answer did not come.
@@ -205,13 +207,17 @@ impl Node {
         let Some(ServiceLink { wanted, state, .. }) = self.service_links.get_mut(&id) else { return };
         let State::ExpectConnection { conn, to } = state else { return };
         let (conn, to) = (*conn, to.clone());
-        let header = ConnectionHeader::new([
+        let mut fields = vec![
             ("callerid", self.config.name.as_str()),
             ("md5sum", &wanted.md5),
             ("persistent", if wanted.persistent { "1" } else { "0" }),
             ("service", &wanted.service),
             ("type", &wanted.type_name),
-        ]);
+        ];
+        if wanted.probe {
+            fields.push(("probe", "1"));
+        }
+        let header = ConnectionHeader::new(fields);
         *state = State::ExpectHeader { conn, to, reader: FrameReader::new(MAX_HEADER) };
         self.send(conn, header.emit());
     }
@@ -229,10 +235,13 @@ impl Node {
         match checked {
             Ok(header) => {
                 link.state = State::Linked { conn, to };
+                let text = |key| header.get(key).unwrap_or_default().to_owned();
                 self.events.push_back(NodeEvent::ServiceLinked(ServiceLinked {
                     link: id,
                     conn,
-                    provider: header.get("callerid").unwrap_or_default().to_owned(),
+                    provider: text("callerid"),
+                    type_name: text("type"),
+                    md5: text("md5sum"),
                     rest: bytes.to_vec(),
                 }));
             }

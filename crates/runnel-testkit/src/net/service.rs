@@ -158,7 +158,7 @@ impl Net {
         within: Duration,
     ) -> ServiceLinkId {
         let ServiceSpec { service, type_name, md5 } = text_service(service);
-        let wanted = WantedService { service, type_name, md5, persistent: false };
+        let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
         self.call_service_as(app, wanted, request, within)
     }
 

@@ -85,20 +85,16 @@ impl ServiceCore {
 
     /// Answers a call of this process on the calling thread. `None` if the callback is under way: on another thread, or
     /// further down on this thread's stack.
-    pub(crate) fn call(
-        &self,
-        request: &(dyn Any + Send + Sync),
-    ) -> Option<Result<Option<Box<dyn Any + Send>>, String>> {
+    pub(crate) fn call(&self, asked: Asked<'_>) -> Option<Result<(), String>> {
         let mut callback = match self.callback.try_lock() {
             Ok(callback) => callback,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let mut response = None;
-        let answered = callback(Asked::Local { request, response: &mut response });
+        let answered = callback(asked);
         drop(callback);
         self.schedule_if_left();
-        Some(answered.map(|()| response))
+        Some(answered)
     }
 
     /// The callback is under way: whoever runs it schedules what waits, unless that has just ended.

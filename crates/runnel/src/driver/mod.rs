@@ -33,6 +33,7 @@ use runnel_ros1::node::Port;
 pub(crate) use engine::Engine;
 use lookups::Lookups;
 pub(crate) use node::NodeSlot;
+pub use services::ServiceInfo;
 pub(crate) use services::{CallAnswer, Tell};
 use socket::{Called, Served, Socket};
 pub(crate) use table::Key;

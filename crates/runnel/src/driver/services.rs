@@ -14,13 +14,26 @@ use crate::data::{ClientLink, MOST_WAITING, ReadyQueue, Runnable, ServiceCore};
 
 /// A link to a service and the call that is under way on it.
 pub(crate) struct Call {
-    /// The request, framed, until it is sent.
-    request: Vec<u8>,
+    /// The request, framed, until it is sent; `None` to learn only who provides the service.
+    request: Option<Vec<u8>>,
+    /// What the provider said of itself.
+    info: Option<ServiceInfo>,
     /// Its socket, while the link stands.
     socket: Option<Key>,
     /// What the call came to, until it is taken.
     answer: Option<CallAnswer>,
     tell: Option<Tell>,
+}
+
+/// Who provides a service, and of which type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceInfo {
+    /// The node.
+    pub node: String,
+    /// Service type, such as `std_srvs/SetBool`; empty if the node does not tell.
+    pub type_name: String,
+    /// MD5 sum of the type.
+    pub md5: String,
 }
 
 /// What a call came to.
@@ -117,14 +130,14 @@ impl Driver {
         &mut self,
         engine: Key,
         wanted: WantedService,
-        request: Vec<u8>,
+        request: Option<Vec<u8>>,
         until: Option<Instant>,
         tell: Option<Tell>,
     ) -> Option<ServiceLinkId> {
         let slot = self.engines.get_mut(engine)?;
         let Engine::Node(node) = &mut slot.engine else { return None };
         let link = node.open_service(clock::monotonic(), wanted, until);
-        slot.node.calls.insert(link, Call { request, socket: None, answer: None, tell });
+        slot.node.calls.insert(link, Call { request, info: None, socket: None, answer: None, tell });
         self.pump(engine);
         Some(link)
     }
@@ -158,6 +171,11 @@ impl Driver {
         self.node_slot(engine)?.calls.get_mut(&link)?.answer.take()
     }
 
+    /// What the provider at the other end of a link said of itself.
+    pub(crate) fn service_info(&mut self, engine: Key, link: ServiceLinkId) -> Option<ServiceInfo> {
+        self.node_slot(engine)?.calls.get_mut(&link)?.info.clone()
+    }
+
     /// Ends a link.
     pub(crate) fn end_call(&mut self, engine: Key, link: ServiceLinkId) {
         if let Some(node) = self.node_slot(engine) {
@@ -176,7 +194,8 @@ impl Driver {
         let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&linked.link));
         let Some(call) = call else { return };
         call.socket = Some(key);
-        let request = std::mem::take(&mut call.request);
+        call.info = Some(ServiceInfo { node: linked.provider, type_name: linked.type_name, md5: linked.md5 });
+        let request = call.request.take();
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         *place = Socket::Called(Called {
@@ -188,7 +207,10 @@ impl Driver {
             watched: control.watched,
             unsent: std::mem::take(&mut control.unsent),
         });
-        self.send_request(key, &request);
+        match request {
+            Some(request) => self.send_request(key, &request),
+            None => self.call_ended(engine, linked.link, Ok(Ok(Vec::new()))),
+        }
         self.responses(key, &linked.rest);
     }
 

@@ -75,7 +75,7 @@ pub struct Args {
     wait: Option<usize>,
 
     /// Stay for so long after the last message [default: 3 with -1 but not with --wait, otherwise 0]
-    #[arg(short, long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = crate::commands::seconds, allow_negative_numbers = true)]
     keep_alive: Option<Duration>,
 
     /// Keep the last message for subscribers that come later; without -r, -n and -1 publish it only once
@@ -155,12 +155,6 @@ fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
     rate.ok_or_else(|| "must be a number greater than 0".to_owned())
-}
-
-/// A time that is not negative.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "must be a number of seconds".to_owned())
 }
 
 struct Job<'a> {

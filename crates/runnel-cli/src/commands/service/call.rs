@@ -1,0 +1,70 @@
+//! `runnel service call`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::Schema;
+use runnel::core::yaml;
+use runnel::io::clock;
+
+use super::probe;
+use crate::completion;
+use crate::error::CliError;
+use crate::session::Session;
+use crate::types::type_name;
+
+const EXAMPLES: &str = "\
+Examples:
+  runnel service call /motor_power true
+  runnel service call /set_mode '{mode: 2, reason: test}' --timeout 5";
+
+/// Call a service and print the response
+///
+/// VALUES is one YAML text, or one text for each field of the request. Fields that are left out get their defaults.
+/// Values that begin with a hyphen stand behind --. The type is asked of the node that provides the service.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    /// The service
+    #[arg(add = completion::services())]
+    service: String,
+
+    /// The request, in YAML
+    values: Vec<String>,
+
+    /// Wait until somebody provides the service, at most for --timeout
+    #[arg(short, long)]
+    wait: bool,
+
+    /// How long to wait at most [default: as long as it takes]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::commands::seconds, allow_negative_numbers = true)]
+    timeout: Option<Duration>,
+}
+
+/// How long to wait for a service if nothing else is said: as good as for ever.
+const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let service = session.resolve(&args.service)?;
+    let context = session.asking()?;
+    let node = session.node(&context, "service")?;
+    if args.wait {
+        node.wait_for_service(&service, args.timeout.unwrap_or(LONG))?;
+    }
+    let name = type_name(&probe(&node, &service)?.type_name)?;
+    let types = session.types()?;
+    let schema = Arc::new(types.library().service(&name).map_err(|error| types.unknown(error))?);
+    let request = request(&schema.request, &args.values)?;
+    let response = node.create_dynamic_client(&service, &schema)?.call(&request, args.timeout)?;
+    let text = || yaml::to_yaml(&response, &yaml::YamlOptions::default());
+    session.output.answer(text, || yaml::to_json(&response))
+}
+
+fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| {
+        let name = &schema.def.name;
+        CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show' of the service's type)"))
+    })
+}

@@ -1,0 +1,33 @@
+//! `runnel service find`
+
+use super::probe;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::lines;
+use crate::session::Session;
+use crate::types::type_name;
+
+/// List the services of a type
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The service type, such as std_srvs/SetBool or std_srvs/srv/SetBool
+    #[arg(value_name = "TYPE", add = completion::service_types())]
+    type_name: String,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let wanted = type_name(&args.type_name)?.to_string();
+    let context = session.asking()?;
+    let services = Graph::new(&context).system_state()?.services;
+    let node = session.node(&context, "service")?;
+    let mut found = Vec::new();
+    for service in services.into_keys() {
+        match probe(&node, &service) {
+            Ok(info) if info.type_name == wanted => found.push(service),
+            Ok(_) => {}
+            Err(error) => log::warn!("{error}"),
+        }
+    }
+    session.output.answer(|| lines(&found), || found.iter().map(String::as_str).collect())
+}

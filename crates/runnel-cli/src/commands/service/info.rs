@@ -1,0 +1,46 @@
+//! `runnel service info`
+
+use runnel::core::schema::ServiceSchema;
+use serde_json::json;
+
+use super::probe;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::session::Session;
+use crate::types::type_name;
+
+/// Show who provides a service, where, of which type and with which arguments
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The service
+    #[arg(add = completion::services())]
+    service: String,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let service = session.resolve(&args.service)?;
+    let context = session.asking()?;
+    let uri = Graph::new(&context).service_uri(&service)?;
+    let none = || CliError::Failed(format!("no service {service} (see 'runnel service list')"));
+    let uri = uri.ok_or_else(none)?;
+    let info = probe(&session.node(&context, "service")?, &service)?;
+    let schema =
+        type_name(&info.type_name).ok().and_then(|name| session.types().ok()?.library().service(&name).ok());
+    let arguments = schema.as_ref().map(arguments);
+    let text = || {
+        let known = arguments.as_ref().map_or("unknown".to_owned(), |names| names.join(" "));
+        format!("Node: {}\nURI: {uri}\nType: {}\nArgs: {known}\n", info.node, info.type_name)
+    };
+    session.output.answer(text, || {
+        json!({
+            "name": service, "node": info.node, "uri": uri, "type": info.type_name, "md5": info.md5,
+            "arguments": arguments,
+        })
+    })
+}
+
+/// The fields of a request.
+fn arguments(schema: &ServiceSchema) -> Vec<String> {
+    schema.request.def.fields.iter().map(|field| field.name.clone()).collect()
+}

@@ -1,0 +1,43 @@
+//! `runnel service`
+
+mod call;
+mod find;
+mod info;
+mod list;
+mod type_name;
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use runnel::{Node, ServiceInfo};
+
+use crate::error::CliError;
+use crate::session::Session;
+
+/// How long a node may take to say of which type its service is.
+const PROBE: Duration = Duration::from_secs(3);
+
+/// Look at services, and call them (rosservice, ros2 service)
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    List(list::Args),
+    Info(info::Args),
+    Type(type_name::Args),
+    Find(find::Args),
+    Call(call::Args),
+}
+
+pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
+    match command {
+        Command::List(args) => list::run(&args, session),
+        Command::Info(args) => info::run(&args, session),
+        Command::Type(args) => type_name::run(&args, session),
+        Command::Find(args) => find::run(&args, session),
+        Command::Call(args) => call::run(&args, session),
+    }
+}
+
+/// Who provides a service, and of which type.
+fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
+    Ok(node.service_info(service, PROBE)?)
+}

@@ -1,0 +1,23 @@
+//! `runnel service type`
+
+use serde_json::json;
+
+use super::probe;
+use crate::completion;
+use crate::error::CliError;
+use crate::session::Session;
+
+/// Print a service's type
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The service
+    #[arg(add = completion::services())]
+    service: String,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let service = session.resolve(&args.service)?;
+    let context = session.asking()?;
+    let type_name = probe(&session.node(&context, "service")?, &service)?.type_name;
+    session.output.answer(|| type_name.clone(), || json!(type_name))
+}

@@ -1,0 +1,262 @@
+//! What calls of services have in common, whatever their types.
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+use runnel_ros1::node::{ServiceFailure, ServiceLinkId, WantedService};
+use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, frame};
+use runnel_ros1::xmlrpc::Value;
+
+use crate::context::GLANCE;
+use crate::data::{Asked, Runnable, ServiceCore};
+use crate::driver::{CallAnswer, ServiceInfo, Tell};
+use crate::error::Error;
+use crate::node::NodeInner;
+use crate::service::ServiceError;
+use crate::sync::lock;
+
+/// How often a service that nobody provides yet is asked for.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How long the master may take to say who provides a service that is waited for.
+const MASTER: Duration = Duration::from_secs(1);
+
+/// One service as one node calls it.
+pub(crate) struct Caller {
+    node: Arc<NodeInner>,
+    wanted: WantedService,
+    /// The link of a persistent client, while no call is under way on it.
+    link: Mutex<Option<ServiceLinkId>>,
+}
+
+impl Caller {
+    pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService) -> Self {
+        Self { node, wanted, link: Mutex::default() }
+    }
+
+    pub(crate) fn service(&self) -> &str {
+        &self.wanted.service
+    }
+
+    /// An error about this service.
+    pub(crate) fn error(&self, why: ServiceError) -> Error {
+        Error::Service { service: self.service().to_owned(), why }
+    }
+
+    /// The service, if it is of this process.
+    ///
+    /// # Errors
+    /// When it is, and of another type.
+    pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
+        let Some(core) = self.node.driver().service_of_this_process(self.service()) else { return Ok(None) };
+        let WantedService { md5, type_name, .. } = &self.wanted;
+        if core.md5 == md5 {
+            return Ok(Some(core));
+        }
+        let (has, sum, at) = (core.type_name, core.md5, "this process".to_owned());
+        let why = format!("it has {has} with md5sum {sum}, but we want {type_name} with md5sum {md5}");
+        Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
+    }
+
+    /// Has a service of this process answer on this thread, once its callback is not under way.
+    pub(crate) fn call_local(
+        &self,
+        core: &ServiceCore,
+        mut asked: impl FnMut(&ServiceCore) -> Option<Result<(), String>>,
+        until: Option<Instant>,
+    ) -> Result<(), Error> {
+        let context = &self.node.context;
+        context.shared.turning.attend();
+        loop {
+            match asked(core) {
+                Some(answered) => return answered.map_err(|why| self.error(ServiceError::Failed(why))),
+                None if until.is_some_and(|until| clock::monotonic() >= until) => {
+                    return Err(self.error(ServiceError::Busy));
+                }
+                None if !context.ok() => return Err(Error::ShuttingDown),
+                None => {
+                    let glance = clock::monotonic() + GLANCE;
+                    context.shared.turning.turn_waiting(until.map_or(glance, |until| until.min(glance)))?;
+                }
+            }
+        }
+    }
+
+    /// Calls the service with the request that `write` appends, and gives the response's bytes.
+    pub(crate) fn call(
+        &self,
+        write: impl FnOnce(&mut Vec<u8>),
+        until: Option<Instant>,
+    ) -> Result<Vec<u8>, Error> {
+        let request = self.framed(write)?;
+        if let Some(core) = self.local()? {
+            let (request, mut response) = (&request[LENGTH..], Vec::new());
+            let ask = |core: &ServiceCore| core.call(Asked::Bytes { request, response: &mut response });
+            return self.call_local(&core, ask, until).map(|()| response);
+        }
+        let link = self.begin(request, until)?;
+        let answer = self.wait(link)?;
+        if self.wanted.persistent && answer.is_ok() {
+            self.keep(link);
+        } else {
+            self.node.driver().end_call(self.node.key, link);
+        }
+        self.response(answer)
+    }
+
+    /// Calls the service; `callback` gets the response's bytes from whoever spins.
+    pub(crate) fn call_async(
+        self: &Arc<Self>,
+        write: impl FnOnce(&mut Vec<u8>),
+        until: Option<Instant>,
+        callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let (request, node, caller) = (self.framed(write)?, &self.node, Arc::clone(self));
+        let callback: Callback = Box::new(move |answer| callback(caller.response(answer)));
+        let pending = Pending { node: Arc::downgrade(node), state: Mutex::new((None, Some(callback))) };
+        let pending = Arc::new(pending);
+        let ready = Arc::clone(&node.context.shared.ready);
+        let tell = Tell { ready, due: Arc::clone(&pending) as Arc<dyn Runnable> };
+        let wanted = WantedService { persistent: false, ..self.wanted.clone() };
+        // Held until the link is known, so that an answer which comes before finds it.
+        let mut state = lock(&pending.state);
+        state.0 = node.driver().begin_call(node.key, wanted, Some(request), until, Some(tell));
+        let begun = state.0.is_some();
+        drop(state);
+        node.context.shared.turning.attend();
+        if begun { Ok(()) } else { Err(Error::ShuttingDown) }
+    }
+
+    /// Asks who provides the service, and of which type.
+    pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
+        let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
+        let begun = self.node.driver().begin_call(self.node.key, wanted, None, until, None);
+        let link = begun.ok_or(Error::ShuttingDown)?;
+        let answer = self.wait(link)?;
+        let mut driver = self.node.driver();
+        let info = driver.service_info(self.node.key, link);
+        driver.end_call(self.node.key, link);
+        drop(driver);
+        self.response(answer)?;
+        info.ok_or(Error::ShuttingDown)
+    }
+
+    /// Whether the master knows of a node that provides the service.
+    pub(crate) fn is_ready(&self) -> Result<bool, Error> {
+        if self.node.driver().service_of_this_process(self.service()).is_some() {
+            return Ok(true);
+        }
+        let context = &self.node.context;
+        let params = [self.node.full_name().into(), self.service().into()];
+        let status = |answer: &Value| answer.as_array()?.first()?.as_int();
+        match context.call(&context.shared.settings.master, "lookupService", &params, MASTER) {
+            Ok(answer) => Ok(status(&answer) == Some(1)),
+            Err(Error::Call(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until that is so.
+    pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
+        let (context, until) = (&self.node.context, clock::monotonic() + timeout);
+        loop {
+            if self.is_ready()? {
+                return Ok(true);
+            }
+            let left = until.since(clock::monotonic());
+            if left.is_zero() || !context.ok() {
+                return Ok(false);
+            }
+            context.sleep(left.min(ASK_AGAIN))?;
+        }
+    }
+
+    /// Begins a call: on the link that a persistent client has, if it stands, and otherwise on a new one.
+    fn begin(&self, request: Vec<u8>, until: Option<Instant>) -> Result<ServiceLinkId, Error> {
+        let had = lock(&self.link).take();
+        let mut driver = self.node.driver();
+        if let Some(link) = had {
+            if driver.call_again(self.node.key, link, &request, until) {
+                return Ok(link);
+            }
+            driver.end_call(self.node.key, link);
+        }
+        let begun = driver.begin_call(self.node.key, self.wanted.clone(), Some(request), until, None);
+        begun.ok_or(Error::ShuttingDown)
+    }
+
+    /// Waits for what a call comes to. The link stays.
+    fn wait(&self, link: ServiceLinkId) -> Result<CallAnswer, Error> {
+        let (node, mut answer) = (&self.node, None);
+        loop {
+            let waited = node.context.shared.wait(Duration::from_secs(1), |driver| {
+                answer = driver.take_answer(node.key, link);
+                answer.is_some()
+            });
+            if let Some(answer) = answer.take() {
+                return Ok(answer);
+            }
+            if waited.is_err() || !node.context.ok() {
+                node.driver().end_call(node.key, link);
+                waited?;
+                return Err(Error::ShuttingDown);
+            }
+        }
+    }
+
+    /// Keeps a link for the next call; one that another thread has made meanwhile is ended.
+    fn keep(&self, link: ServiceLinkId) {
+        let other = lock(&self.link).replace(link);
+        if let Some(other) = other {
+            self.node.driver().end_call(self.node.key, other);
+        }
+    }
+
+    fn framed(&self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        frame(&mut bytes, write);
+        match LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE) {
+            Ok(()) => Ok(bytes),
+            Err(length) => Err(self.error(ServiceError::TooLong(length))),
+        }
+    }
+
+    fn response(&self, answer: CallAnswer) -> Result<Vec<u8>, Error> {
+        let response = answer.map_err(|why| self.error(ServiceError::NoAnswer(why)))?;
+        response.map_err(|why| self.error(ServiceError::Failed(why)))
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if let Some(link) = lock(&self.link).take() {
+            self.node.driver().end_call(self.node.key, link);
+        }
+    }
+}
+
+type Callback = Box<dyn FnOnce(CallAnswer) + Send>;
+
+/// A call whose answer a callback waits for.
+struct Pending {
+    /// The node holds this, so that this does not hold the node.
+    node: Weak<NodeInner>,
+    state: Mutex<(Option<ServiceLinkId>, Option<Callback>)>,
+}
+
+impl Runnable for Pending {
+    fn run(&self) {
+        let (link, callback) = std::mem::take(&mut *lock(&self.state));
+        let (Some(link), Some(callback)) = (link, callback) else { return };
+        let Some(node) = self.node.upgrade() else { return };
+        let mut driver = node.driver();
+        let answer = driver.take_answer(node.key, link);
+        driver.end_call(node.key, link);
+        drop(driver);
+        if let Some(answer) = answer {
+            callback(answer);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Clients of services.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::dynamic::{DynamicError, DynamicMessage};
+use runnel_core::message::Service;
+use runnel_core::schema::ServiceSchema;
+use runnel_core::time::Instant;
+use runnel_core::wire::{self, Wire};
+use runnel_io::clock;
+use runnel_ros1::node::WantedService;
+
+use crate::caller::Caller;
+use crate::data::{Asked, ServiceCore};
+use crate::error::Error;
+use crate::node::Node;
+use crate::service::ServiceError;
+
+/// Calls a service, from any thread. Cloning gives another handle.
+pub struct Client<S> {
+    caller: Arc<Caller>,
+    service: PhantomData<fn(S)>,
+}
+
+impl<S> Clone for Client<S> {
+    fn clone(&self) -> Self {
+        Self { caller: Arc::clone(&self.caller), service: PhantomData }
+    }
+}
+
+impl<S> fmt::Debug for Client<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("service", &self.caller.service()).finish_non_exhaustive()
+    }
+}
+
+impl<S: Service> Client<S> {
+    pub(crate) fn new(node: &Node, service: String, persistent: bool) -> Self {
+        let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
+        let wanted = WantedService { service, type_name, md5, persistent, probe: false };
+        Self { caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted)), service: PhantomData }
+    }
+
+    /// The service's absolute name.
+    pub fn service(&self) -> &str {
+        self.caller.service()
+    }
+
+    /// Calls the service and waits for the response as long as it takes. Other callbacks do not run meanwhile on this
+    /// thread. A service of this process is called on this thread, by reference.
+    ///
+    /// # Errors
+    /// [`Error::Service`] when there is no response, with the reason; [`Error::ShuttingDown`] when the context ends.
+    pub fn call(&self, request: &S::Request) -> Result<S::Response, Error> {
+        self.call_until(request, None)
+    }
+
+    /// As [`Client::call`], and waits at most `timeout`.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn call_timeout(&self, request: &S::Request, timeout: Duration) -> Result<S::Response, Error> {
+        self.call_until(request, Some(clock::monotonic() + timeout))
+    }
+
+    fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
+        let Some(core) = self.caller.local()? else {
+            let bytes = self.caller.call(|out| request.write(out), until)?;
+            return read::<S>(&self.caller, &bytes);
+        };
+        let mut response = None;
+        let ask = |core: &ServiceCore| core.call(Asked::Local { request, response: &mut response });
+        self.caller.call_local(&core, ask, until)?;
+        let response = response.and_then(|response| response.downcast().ok());
+        response.map(|response| *response).ok_or(Error::ShuttingDown)
+    }
+
+    /// Calls the service and returns at once. `callback` gets the response, or the reason why there is none, from
+    /// whoever spins; without a `timeout` after as long as it takes.
+    ///
+    /// # Errors
+    /// When the request is too long, or the context ends.
+    pub fn call_async(
+        &self,
+        request: &S::Request,
+        timeout: Option<Duration>,
+        callback: impl FnOnce(Result<S::Response, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let until = timeout.map(|timeout| clock::monotonic() + timeout);
+        let caller = Arc::clone(&self.caller);
+        let callback = move |bytes: Result<Vec<u8>, Error>| {
+            callback(bytes.and_then(|bytes| read::<S>(&caller, &bytes)));
+        };
+        self.caller.call_async(|out| request.write(out), until, callback)
+    }
+
+    /// Waits at most `timeout` until some node provides the service; false if none does.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn wait_for_service(&self, timeout: Duration) -> Result<bool, Error> {
+        self.caller.wait_until_ready(timeout)
+    }
+
+    /// Whether the master knows of a node that provides the service. A master that does not answer knows of none.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn service_is_ready(&self) -> Result<bool, Error> {
+        self.caller.is_ready()
+    }
+}
+
+fn read<S: Service>(caller: &Caller, bytes: &[u8]) -> Result<S::Response, Error> {
+    wire::decode(bytes).map_err(|error| caller.error(ServiceError::Malformed(error)))
+}
+
+/// Calls a service of a type that is known only while the program runs.
+pub struct DynamicClient {
+    caller: Caller,
+    schema: Arc<ServiceSchema>,
+}
+
+impl DynamicClient {
+    pub(crate) fn new(node: &Node, service: String, schema: &Arc<ServiceSchema>) -> Self {
+        let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
+        let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
+        Self { caller: Caller::new(Arc::clone(&node.inner), wanted), schema: Arc::clone(schema) }
+    }
+
+    /// The service's absolute name.
+    pub fn service(&self) -> &str {
+        self.caller.service()
+    }
+
+    /// Calls the service with a request of its type; without a `timeout` waits as long as it takes.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn call(&self, request: &DynamicMessage, timeout: Option<Duration>) -> Result<DynamicMessage, Error> {
+        let until = timeout.map(|timeout| clock::monotonic() + timeout);
+        let bytes = self.caller.call(|out| request.encode(out), until)?;
+        let malformed = |error: DynamicError| self.caller.error(ServiceError::Unreadable(error.to_string()));
+        DynamicMessage::decode(&self.schema.response, &bytes).map_err(malformed)
+    }
+}
+
+impl fmt::Debug for DynamicClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicClient").field("service", &self.caller.service()).finish_non_exhaustive()
+    }
+}
