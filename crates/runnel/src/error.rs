@@ -46,6 +46,15 @@ pub enum Error {
         /// How long it is and may be.
         length: LengthBeyondLimit,
     },
+    /// A parameter is of another kind than it was asked for.
+    Parameter {
+        /// Its name.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What was wanted.
+        wanted: &'static str,
+    },
     /// A call of a service brought no response.
     Service {
         /// The service.
@@ -76,6 +85,9 @@ impl fmt::Display for Error {
                     f,
                     "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
                 )
+            }
+            Self::Parameter { name, is, wanted } => {
+                write!(f, "parameter {name} is of kind {is}, which is no {wanted}")
             }
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Call(error) => error.fmt(f),

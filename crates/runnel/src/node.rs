@@ -29,6 +29,7 @@ use crate::data::{
 };
 use crate::driver::{Driver, Engine, Key, ServiceInfo};
 use crate::error::Error;
+use crate::params::{ParamValue, WatchCore};
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::service::{ServiceServer, answering};
 use crate::subscription::{RawMessage, Subscription};
@@ -111,9 +112,9 @@ impl Node {
         };
         let publishers = Mutex::default();
         let name = name.to_owned();
-        Ok(Self {
-            inner: Arc::new(NodeInner { context, key, namespace, name, full_name, remapping, publishers }),
-        })
+        let inner = NodeInner { context, key, namespace, name, full_name, remapping, publishers };
+        inner.set_given_params()?;
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The node's name with its namespace, such as `/robot/camera`.
@@ -426,6 +427,18 @@ fn limits() -> Limits {
     Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
 }
 
+/// The value that an argument `_name:=value` gives a parameter, as roscpp reads it.
+fn given_value(text: &str) -> ParamValue {
+    if let Ok(number) = text.parse::<i32>() {
+        return number.into();
+    }
+    match (text.parse::<f64>(), text.parse::<bool>()) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(truth)) => truth.into(),
+        _ => text.into(),
+    }
+}
+
 /// What may wait, at either end of a topic.
 fn queue_bound(qos: QoS) -> QueueBound {
     let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
@@ -547,6 +560,49 @@ impl NodeInner {
             slot.services.remove(&core.service);
         }
         driver.end_clients(core);
+    }
+
+    /// Has the arguments' parameters of this node set, and returns when the master has them.
+    fn set_given_params(&self) -> Result<(), Error> {
+        let given: Vec<(String, String)> = {
+            let params = self.context.shared.arguments.params_of(&self.name);
+            params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        };
+        for (name, value) in given {
+            let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
+            let value = given_value(&value);
+            self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
+            self.wait_registered(Role::Parameter, &key)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_watch(&self, core: &Arc<WatchCore>) -> Result<(), Error> {
+        let mut driver = self.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        let first = !slot.watches.iter().any(|other| other.key == core.key);
+        slot.watches.push(Arc::clone(core));
+        if first {
+            slot.begin(Role::ParameterWatch, &core.key);
+            self.engine(&mut driver, |node, now| node.watch_parameter(now, &core.key))?;
+        } else {
+            // The master tells each key once: this callback has missed it.
+            let known = slot.watched.get(&core.key).cloned();
+            known.into_iter().for_each(|value| core.changed(&core.key, value.as_ref()));
+        }
+        drop(driver);
+        self.wait_registered(Role::ParameterWatch, &core.key)
+    }
+
+    pub(crate) fn remove_watch(&self, core: &Arc<WatchCore>) {
+        let mut driver = self.driver();
+        let Some(slot) = driver.node_slot(self.key) else { return };
+        slot.watches.retain(|other| !Arc::ptr_eq(other, core));
+        if !slot.watches.iter().any(|other| other.key == core.key) {
+            slot.watched.remove(&core.key);
+            // The node may be closed already, and then there is nothing to unsubscribe from.
+            let _ = self.engine(&mut driver, |node, now| node.unwatch_parameter(now, &core.key));
+        }
     }
 
     /// Waits until the master has answered, or cannot.

@@ -141,12 +141,11 @@ impl Arguments {
 
     /// What was asked for by arguments that no part of Runnel follows yet, for a warning.
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
-        let params = self.params.iter().map(|(name, value)| format!("parameter {name}:={value}"));
         let files = self.params_files.iter().map(|file| format!("--params-file {file}"));
         let level = self.log_level.iter().map(|level| format!("--log-level {level}"));
         let enclave = self.enclave.iter().map(|enclave| format!("--enclave {enclave}"));
         let log = self.log_file.iter().map(|file| format!("__log:={file}"));
-        params.chain(files).chain(level).chain(enclave).chain(log)
+        files.chain(level).chain(enclave).chain(log)
     }
 
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
@@ -361,14 +360,7 @@ mod tests {
     #[test]
     fn what_is_not_followed_yet_is_named() {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug -e /e";
-        let expected = [
-            "parameter rate:=5",
-            "parameter n:x:=1",
-            "--params-file f",
-            "--log-level debug",
-            "--enclave /e",
-            "__log:=/l",
-        ];
+        let expected = ["--params-file f", "--log-level debug", "--enclave /e", "__log:=/l"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }

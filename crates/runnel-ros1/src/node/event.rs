@@ -53,6 +53,10 @@ pub enum Role {
     Subscriber,
     /// It provides the service.
     Service,
+    /// It has the parameter set.
+    Parameter,
+    /// It wants to hear of the parameter's changes.
+    ParameterWatch,
 }
 
 /// A link to a publisher that stands: its header was good.
@@ -192,10 +196,10 @@ pub enum NodeEvent {
     },
     /// A parameter that the node subscribed to has changed.
     ParameterChanged {
-        /// Its name.
+        /// Its name, or that of a parameter below it.
         key: String,
-        /// Its value.
-        value: Value,
+        /// Its value; `None` if it has none.
+        value: Option<Value>,
     },
     /// The node has been told to stop, by a newer one of its name or by a user.
     Stopped {

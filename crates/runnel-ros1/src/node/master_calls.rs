@@ -39,6 +39,12 @@ impl Node {
                 let params = self.service_registration(&topic);
                 return self.call_master(now, "registerService", &params, Purpose::Register(role, topic));
             }
+            Role::Parameter | Role::ParameterWatch => {
+                if let Some((method, params)) = self.parameter_registration(role, &topic) {
+                    self.call_master(now, method, &params, Purpose::Register(role, topic));
+                }
+                return;
+            }
         };
         let Some(spec) = spec else { return };
         let params = [
@@ -79,8 +85,12 @@ impl Node {
                     return;
                 }
                 self.events.push_back(NodeEvent::Registered { role, topic: topic.to_owned() });
-                if role == Role::Subscriber {
-                    self.publishers_answered(now, topic, &strings(&value).unwrap_or_default());
+                match role {
+                    Role::Subscriber => {
+                        self.publishers_answered(now, topic, &strings(&value).unwrap_or_default());
+                    }
+                    Role::ParameterWatch => self.parameter_told(topic, &value),
+                    _ => {}
                 }
             }
             Err(Failure::Refused(why)) => {
@@ -140,10 +150,14 @@ impl Node {
         self.calls.insert(call, Purpose::Close);
     }
 
-    /// Name, topic or service, and the address that was registered.
+    /// Our name, and what was registered with its address, in the method's order.
     fn unregistration_params(&self, role: Role, topic: &str) -> [Value; 3] {
-        let address = if role == Role::Service { self.service_uri() } else { self.uri() };
-        [self.config.name.as_str().into(), topic.into(), address.into()]
+        let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
+        match role {
+            Role::Service => [name, topic.into(), self.service_uri().into()],
+            Role::ParameterWatch => [name, uri, topic.into()],
+            _ => [name, topic.into(), uri],
+        }
     }
 
     fn unregistration(&self, role: Role, topic: &str) -> Value {
@@ -189,5 +203,7 @@ fn unregister_method(role: Role) -> &'static str {
         Role::Publisher => "unregisterPublisher",
         Role::Subscriber => "unregisterSubscriber",
         Role::Service => "unregisterService",
+        // One that is set stays, and is never unregistered.
+        Role::ParameterWatch | Role::Parameter => "unsubscribeParam",
     }
 }

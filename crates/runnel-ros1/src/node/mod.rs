@@ -14,6 +14,7 @@ mod event;
 mod incoming;
 mod master_calls;
 mod outgoing;
+mod params;
 mod registrar;
 mod service_links;
 mod services;
@@ -60,6 +61,8 @@ pub struct Node {
     publications: LiteMap<String, TopicSpec>,
     subscriptions: LiteMap<String, Subscription>,
     services: LiteMap<String, ServiceSpec>,
+    /// Those that are set for this node.
+    parameters: LiteMap<String, Value>,
     service_links: LiteMap<ServiceLinkId, ServiceLink>,
     last_service_link: u64,
     /// URIs of the nodes of this process, ourselves included.
@@ -120,6 +123,7 @@ impl Node {
             publications: LiteMap::new(),
             subscriptions: LiteMap::new(),
             services: LiteMap::new(),
+            parameters: LiteMap::new(),
             service_links: LiteMap::new(),
             last_service_link: 0,
             conns: LiteMap::new(),

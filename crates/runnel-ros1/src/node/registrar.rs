@@ -146,6 +146,8 @@ impl Registrar {
         let ours = self.standing != Standing::Over;
         self.standing = Standing::Over;
         let entries = std::mem::take(&mut self.entries).into_iter();
+        // A parameter stays when the node that had it set ends.
+        let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
         let known = entries.filter(|(_, entry)| !matches!(entry.told, Told::Nothing | Told::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
     }
@@ -266,7 +268,9 @@ impl Registrar {
     fn tell_anew(&mut self, now: Instant, knows_us: bool) {
         self.additive_until = now + ADDITIVE;
         self.entries.retain(|_, entry| entry.wanted || knows_us);
-        self.entries.iter_mut().for_each(|(_, entry)| entry.told = Told::Otherwise);
+        // A master that knows us has kept parameters, and what others have made of them since.
+        let anew = self.entries.iter_mut().filter(|((role, _), _)| !knows_us || *role != Role::Parameter);
+        anew.for_each(|(_, entry)| entry.told = Told::Otherwise);
     }
 }
 

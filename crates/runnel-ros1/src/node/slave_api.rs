@@ -69,7 +69,7 @@ impl Node {
 
     fn param_update(&mut self, key: &Value, value: &Value) -> Value {
         let Some(key) = key.as_str() else { return bad_arguments("paramUpdate") };
-        self.events.push_back(NodeEvent::ParameterChanged { key: key.to_owned(), value: value.clone() });
+        self.parameter_told(key, value);
         reply(SUCCESS, "", 0)
     }
 

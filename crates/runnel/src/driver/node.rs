@@ -15,6 +15,7 @@ use super::table::Key;
 use super::{Driver, Engine};
 use crate::console;
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput};
+use crate::params::{ParamValue, WatchCore};
 
 /// What the driver keeps for a node (and, for calls that belong to none, their answers).
 #[derive(Default)]
@@ -22,6 +23,9 @@ pub(crate) struct NodeSlot {
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     pub(crate) services: HashMap<String, Arc<ServiceCore>>,
+    pub(crate) watches: Vec<Arc<WatchCore>>,
+    /// The value of each key that is watched, as the master told it last.
+    pub(crate) watched: HashMap<String, Option<ParamValue>>,
     /// Links to services, by what the engine calls them.
     pub(super) calls: HashMap<ServiceLinkId, Call>,
     /// Publishers of this process that each topic takes messages from.
@@ -79,6 +83,7 @@ impl Driver {
             // The engine has asked for the connection to be closed, which removed the link.
             NodeEvent::LinkClosed { .. } => return,
             NodeEvent::Stopped { reason } => return self.stopped(key, reason),
+            NodeEvent::ParameterChanged { key: name, value } => return self.param_changed(key, &name, value),
             NodeEvent::ServiceClientJoined(link) => return self.join_service_client(key, link),
             NodeEvent::ServiceLinked(linked) => return self.join_service(key, linked),
             NodeEvent::ServiceFailed { link, why } => return self.call_ended(key, link, Err(why)),
@@ -90,6 +95,16 @@ impl Driver {
             slot.throttle.warn(clock::monotonic(), format_args!("[{}] {why}", node.name()));
         } else {
             slot.node.note(node.name(), event);
+        }
+    }
+
+    fn param_changed(&mut self, key: Key, name: &str, value: Option<ParamValue>) {
+        let Some(node) = self.node_slot(key) else { return };
+        for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
+            watch.changed(name, value.as_ref());
+        }
+        if node.watches.iter().any(|watch| watch.key == name) {
+            node.watched.insert(name.to_owned(), value);
         }
     }
 

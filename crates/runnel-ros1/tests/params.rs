@@ -1,0 +1,104 @@
+//! Parameters that are set for a node, and those whose changes it hears of.
+
+use runnel_ros1::node::NodeEvent;
+use runnel_ros1::xmlrpc::Value;
+use runnel_testkit::net::{App, MASTER_PORT, Net, secs};
+
+fn scene() -> (Net, App, App, App) {
+    let mut net = Net::new(1);
+    let master = net.master("hub");
+    let node = net.node("/node", "a");
+    let other = net.fake("other", "b");
+    (net, master, node, other)
+}
+
+/// Calls the master; gives the value of its answer.
+fn ask(net: &mut Net, other: App, method: &str, params: &[Value]) -> Value {
+    let params = [&[Value::from("/other")], params].concat();
+    let answer = net.call(other, &format!("http://hub:{MASTER_PORT}/"), method, &params).expect("an answer");
+    answer.as_array().expect("three elements")[2].clone()
+}
+
+fn set(net: &mut Net, other: App, key: &str, value: impl Into<Value>) {
+    ask(net, other, "setParam", &[key.into(), value.into()]);
+    net.run_for(secs(1));
+}
+
+/// What the node was told since it was asked last.
+fn told(net: &Net, node: App, seen: &mut usize) -> Vec<(String, Option<Value>)> {
+    let changes = net.events(node).iter().filter_map(|event| match event {
+        NodeEvent::ParameterChanged { key, value } => Some((key.clone(), value.clone())),
+        _ => None,
+    });
+    let all: Vec<_> = changes.collect();
+    all[std::mem::replace(seen, all.len())..].to_vec()
+}
+
+#[test]
+fn a_parameter_is_set_stays_and_is_set_again_with_a_new_master() {
+    let (mut net, master, node, other) = scene();
+    net.with_node(node, |node, now| node.set_parameter(now, "/node/rate", Value::from(5)));
+    net.run_for(secs(1));
+    assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(5));
+    net.kill(master);
+    net.run_for(secs(2));
+    net.master("hub");
+    net.run_for(secs(5));
+    assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(5));
+    net.stop(node);
+    net.run_for(secs(2));
+    assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(5));
+}
+
+#[test]
+fn what_others_made_of_a_parameter_stays_when_the_master_was_only_out_of_reach() {
+    let (mut net, _, node, other) = scene();
+    net.with_node(node, |node, now| node.set_parameter(now, "/node/rate", Value::from(5)));
+    net.advertise(node, "/chatter");
+    net.run_for(secs(1));
+    set(&mut net, other, "/node/rate", 7);
+    net.cut("a");
+    net.run_for(secs(30));
+    net.mend("a");
+    net.run_for(secs(30));
+    assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(7));
+}
+
+#[test]
+fn changes_are_told_with_the_present_value_first() {
+    let (mut net, _, node, other) = scene();
+    let mut seen = 0;
+    set(&mut net, other, "/robot/name", "adam");
+    net.with_node(node, |node, now| node.watch_parameter(now, "/robot/name"));
+    net.run_for(secs(1));
+    let adam = ("/robot/name".to_owned(), Some(Value::from("adam")));
+    assert_eq!(told(&net, node, &mut seen), [adam]);
+    set(&mut net, other, "/robot/name", "eve");
+    let eve = ("/robot/name".to_owned(), Some(Value::from("eve")));
+    assert_eq!(told(&net, node, &mut seen), [eve]);
+    ask(&mut net, other, "deleteParam", &["/robot/name".into()]);
+    net.run_for(secs(1));
+    assert_eq!(told(&net, node, &mut seen), [("/robot/name".to_owned(), None)]);
+    net.with_node(node, |node, now| node.unwatch_parameter(now, "/robot/name"));
+    net.run_for(secs(1));
+    set(&mut net, other, "/robot/name", "cain");
+    assert_eq!(told(&net, node, &mut seen), []);
+}
+
+#[test]
+fn a_parameter_without_a_value_is_told_so_and_those_below_by_their_own_names() {
+    let (mut net, master, node, other) = scene();
+    let mut seen = 0;
+    net.with_node(node, |node, now| node.watch_parameter(now, "/robot"));
+    net.run_for(secs(1));
+    assert_eq!(told(&net, node, &mut seen), [("/robot".to_owned(), None)]);
+    set(&mut net, other, "/robot/speed", 0.5);
+    assert_eq!(told(&net, node, &mut seen), [("/robot/speed".to_owned(), Some(Value::Double(0.5)))]);
+    net.kill(master);
+    net.run_for(secs(2));
+    net.master("hub");
+    net.run_for(secs(5));
+    assert_eq!(told(&net, node, &mut seen), [("/robot".to_owned(), None)], "the new master knows of none");
+    set(&mut net, other, "/robot/speed", 1.5);
+    assert_eq!(told(&net, node, &mut seen), [("/robot/speed".to_owned(), Some(Value::Double(1.5)))]);
+}

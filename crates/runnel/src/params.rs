@@ -1,0 +1,272 @@
+//! Parameters of the master's parameter server.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::time::Duration;
+
+use runnel_ros1::xmlrpc::Value;
+
+use crate::data::{ReadyQueue, Runnable};
+use crate::error::Error;
+use crate::node::{Node, NodeInner};
+use crate::sync::lock;
+
+/// The value of a parameter.
+pub type ParamValue = Value;
+
+/// How long the master may take over an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Changes that wait for a callback at most: the oldest are dropped for newer ones.
+const WAITING: usize = 1000;
+
+/// A type that a parameter can be read as.
+pub trait FromParam: Sized {
+    /// The value as this type; `None` if it is of another kind.
+    fn from_param(value: &ParamValue) -> Option<Self>;
+}
+
+impl FromParam for ParamValue {
+    fn from_param(value: &ParamValue) -> Option<Self> {
+        Some(value.clone())
+    }
+}
+
+impl FromParam for bool {
+    fn from_param(value: &ParamValue) -> Option<Self> {
+        match value {
+            Value::Bool(truth) => Some(*truth),
+            _ => None,
+        }
+    }
+}
+
+impl FromParam for i32 {
+    fn from_param(value: &ParamValue) -> Option<Self> {
+        value.as_int()
+    }
+}
+
+/// An integer is read as a number, too: `1` was meant to be `1.0`.
+impl FromParam for f64 {
+    fn from_param(value: &ParamValue) -> Option<Self> {
+        match value {
+            Value::Double(number) => Some(*number),
+            Value::Int(number) => Some((*number).into()),
+            _ => None,
+        }
+    }
+}
+
+impl FromParam for String {
+    fn from_param(value: &ParamValue) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl<T: FromParam> FromParam for Vec<T> {
+    fn from_param(value: &ParamValue) -> Option<Self> {
+        value.as_array()?.iter().map(T::from_param).collect()
+    }
+}
+
+impl Node {
+    /// The value of a parameter; `None` if it has none. `~name` is below the node's own name.
+    ///
+    /// # Errors
+    /// When the name is not valid, the master does not answer, or the value is of another kind ([`Error::Parameter`]).
+    pub fn get_param<T: FromParam>(&self, name: &str) -> Result<Option<T>, Error> {
+        let key = self.resolve(name)?;
+        match self.ask_master("getParam", &[key.as_str().into()])? {
+            (true, value) => match T::from_param(&value) {
+                Some(value) => Ok(Some(value)),
+                None => {
+                    Err(Error::Parameter { name: key, is: value.kind(), wanted: std::any::type_name::<T>() })
+                }
+            },
+            (false, _) => Ok(None),
+        }
+    }
+
+    /// The value of a parameter, or `default` if it has none.
+    ///
+    /// # Errors
+    /// As [`Node::get_param`].
+    pub fn param<T: FromParam>(&self, name: &str, default: T) -> Result<T, Error> {
+        Ok(self.get_param(name)?.unwrap_or(default))
+    }
+
+    /// Sets a parameter, or all below a name with a [`ParamValue::Struct`].
+    ///
+    /// # Errors
+    /// When the name is not valid, or the master refuses or does not answer.
+    pub fn set_param(&self, name: &str, value: impl Into<ParamValue>) -> Result<(), Error> {
+        let key = self.resolve(name)?;
+        self.tell_master("setParam", &[key.into(), value.into()])
+    }
+
+    /// Whether a parameter, or one below it, has a value.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the master does not answer.
+    pub fn has_param(&self, name: &str) -> Result<bool, Error> {
+        let (_, value) = self.ask_master("hasParam", &[self.resolve(name)?.into()])?;
+        Ok(value == Value::Bool(true))
+    }
+
+    /// Removes a parameter and all below it; false if there was none.
+    ///
+    /// # Errors
+    /// As [`Node::has_param`].
+    pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
+        Ok(self.ask_master("deleteParam", &[self.resolve(name)?.into()])?.0)
+    }
+
+    /// The full name of the nearest parameter of this name: in the node's own namespace, then in those around it.
+    ///
+    /// # Errors
+    /// When the master does not answer.
+    pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
+        let (found, value) = self.ask_master("searchParam", &[name.into()])?;
+        Ok(value.as_str().filter(|_| found).map(str::to_owned))
+    }
+
+    /// The names of all parameters.
+    ///
+    /// # Errors
+    /// When the master does not answer.
+    pub fn param_names(&self) -> Result<Vec<String>, Error> {
+        let (_, value) = self.ask_master("getParamNames", &[])?;
+        let names = value.as_array().unwrap_or_default().iter();
+        Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
+    }
+
+    /// Calls `callback` with the present value of a parameter, and with each later one, from whoever spins: with the
+    /// name, which may be that of a parameter below the one that is watched, and its value, `None` if it has none.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the master refuses.
+    pub fn watch_param(
+        &self,
+        name: &str,
+        callback: impl FnMut(&str, Option<&ParamValue>) + Send + 'static,
+    ) -> Result<ParamWatch, Error> {
+        let key = self.resolve(name)?;
+        let ready = Arc::clone(&self.inner.context.shared.ready);
+        let core = WatchCore::new(key, ready, Box::new(callback));
+        self.inner.add_watch(&core)?;
+        Ok(ParamWatch { node: Arc::clone(&self.inner), core })
+    }
+
+    /// The status and value of an answer; true if the master grants what was asked.
+    fn ask_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
+        self.call_granted(method, params).map(|(granted, _, value)| (granted, value))
+    }
+
+    fn tell_master(&self, method: &str, params: &[Value]) -> Result<(), Error> {
+        match self.call_granted(method, params)? {
+            (true, ..) => Ok(()),
+            (false, why, _) => Err(Error::Refused(why)),
+        }
+    }
+
+    fn call_granted(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
+        let params = [&[Value::from(self.full_name())], params].concat();
+        let answer = self.context().call_master(method, &params, PATIENCE)?;
+        match answer.as_array() {
+            Some([Value::Int(status), why, value]) => {
+                Ok((*status == 1, why.as_str().unwrap_or_default().to_owned(), value.clone()))
+            }
+            _ => Err(Error::Refused(format!("its answer to {method} is none: {answer:?}"))),
+        }
+    }
+}
+
+/// A parameter that is watched, until this is dropped.
+#[must_use = "a watch ends when it is dropped"]
+pub struct ParamWatch {
+    node: Arc<NodeInner>,
+    core: Arc<WatchCore>,
+}
+
+impl ParamWatch {
+    /// The parameter's absolute name.
+    pub fn name(&self) -> &str {
+        &self.core.key
+    }
+}
+
+impl fmt::Debug for ParamWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParamWatch").field("name", &self.core.key).finish_non_exhaustive()
+    }
+}
+
+impl Drop for ParamWatch {
+    fn drop(&mut self) {
+        self.node.remove_watch(&self.core);
+    }
+}
+
+type Callback = Box<dyn FnMut(&str, Option<&ParamValue>) + Send>;
+
+/// A change of a parameter.
+type Change = (String, Option<ParamValue>);
+
+/// A callback that hears of changes.
+pub(crate) struct WatchCore {
+    pub(crate) key: String,
+    waiting: Mutex<VecDeque<Change>>,
+    callback: Mutex<Callback>,
+    ready: Arc<ReadyQueue>,
+    myself: Weak<WatchCore>,
+}
+
+impl WatchCore {
+    fn new(key: String, ready: Arc<ReadyQueue>, callback: Callback) -> Arc<Self> {
+        Arc::new_cyclic(|myself| Self {
+            key,
+            waiting: Mutex::default(),
+            callback: Mutex::new(callback),
+            ready,
+            myself: myself.clone(),
+        })
+    }
+
+    /// Whether a parameter is the one that is watched, or below it.
+    pub(crate) fn concerns(&self, key: &str) -> bool {
+        let below = key.strip_prefix(&self.key);
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.key == "/")
+    }
+
+    /// A parameter has changed.
+    pub(crate) fn changed(&self, key: &str, value: Option<&ParamValue>) {
+        let mut waiting = lock(&self.waiting);
+        if waiting.len() == WAITING {
+            waiting.pop_front();
+        }
+        waiting.push_back((key.to_owned(), value.cloned()));
+        drop(waiting);
+        if let Some(myself) = self.myself.upgrade() {
+            self.ready.push(myself);
+        }
+    }
+}
+
+impl Runnable for WatchCore {
+    fn run(&self) {
+        while !lock(&self.waiting).is_empty() {
+            let mut callback = match self.callback.try_lock() {
+                Ok(callback) => callback,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                // It runs on another thread, or further down on this thread's stack, and looks again when it is done.
+                Err(TryLockError::WouldBlock) => return,
+            };
+            let change = lock(&self.waiting).pop_front();
+            if let Some((key, value)) = change {
+                callback(&key, value.as_ref());
+            }
+        }
+    }
+}
