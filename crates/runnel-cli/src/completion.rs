@@ -41,6 +41,11 @@ pub fn services() -> ArgValueCompleter {
     live(|graph| Ok(graph.system_state()?.services.into_keys().collect()))
 }
 
+/// Completes the names of parameters.
+pub fn parameters() -> ArgValueCompleter {
+    live(|graph| Ok(graph.param_names()?.into_iter().collect()))
+}
+
 /// Completes the names of service types.
 pub fn service_types() -> ArgValueCompleter {
     types(&[Kind::Service])

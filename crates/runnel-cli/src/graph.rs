@@ -98,6 +98,38 @@ impl<'a> Graph<'a> {
         Ok(value.as_str().filter(|_| status == SUCCESS).map(str::to_owned))
     }
 
+    /// The names of all parameters, in order.
+    pub fn param_names(&self) -> Result<Vec<String>, CliError> {
+        let names = self.ask("getParamNames", &[])?;
+        let names: Option<Vec<String>> = names.as_array().and_then(|names| names.iter().map(text).collect());
+        let mut names = names.ok_or_else(|| self.malformed("getParamNames"))?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// The value of a parameter, if it has one.
+    pub fn param(&self, name: &str) -> Result<Option<Value>, CliError> {
+        let (status, _, value) = self.call_as(CALLER, "getParam", &[name])?;
+        Ok(Some(value).filter(|_| status == SUCCESS))
+    }
+
+    /// Sets a parameter.
+    pub fn set_param(&self, name: &str, value: Value) -> Result<(), CliError> {
+        self.change("setParam", &[CALLER.into(), name.into(), value])
+    }
+
+    /// Removes a parameter that has a value.
+    pub fn delete_param(&self, name: &str) -> Result<(), CliError> {
+        self.change("deleteParam", &[CALLER.into(), name.into()])
+    }
+
+    fn change(&self, method: &str, params: &[Value]) -> Result<(), CliError> {
+        match self.call_values(method, params)? {
+            (SUCCESS, ..) => Ok(()),
+            (_, text, _) => Err(CliError::Failed(text)),
+        }
+    }
+
     /// Removes a registration in the name of a node: `method` is `unregisterPublisher` or the like.
     pub fn unregister(&self, node: &str, method: &str, name: &str, uri: &str) -> Result<(), CliError> {
         self.call_as(node, method, &[name, uri]).map(drop)
@@ -139,8 +171,11 @@ impl<'a> Graph<'a> {
     }
 
     fn call_as(&self, caller: &str, method: &str, params: &[&str]) -> Result<(i32, String, Value), CliError> {
-        let params = with_caller(caller, params);
-        let answer = self.context.call_master(method, &params, self.deadline);
+        self.call_values(method, &with_caller(caller, params))
+    }
+
+    fn call_values(&self, method: &str, params: &[Value]) -> Result<(i32, String, Value), CliError> {
+        let answer = self.context.call_master(method, params, self.deadline);
         let answer = answer.map_err(|error| self.no_answer(error))?;
         parts(answer).ok_or_else(|| self.malformed(method))
     }

@@ -8,6 +8,7 @@ mod interface;
 mod line_trace;
 mod master;
 mod node;
+mod param;
 mod service;
 mod topic;
 
@@ -61,6 +62,8 @@ pub enum Command {
     Node(node::Command),
     #[command(subcommand)]
     Service(service::Command),
+    #[command(subcommand)]
+    Param(param::Command),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
     Bench(bench::Args),
@@ -94,6 +97,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Topic(command) => topic::run(command, session),
         Command::Node(command) => node::run(command, session),
         Command::Service(command) => service::run(command, session),
+        Command::Param(command) => param::run(command, session),
         Command::Interface(command) => interface::run(command, session),
         Command::Bench(args) => bench::run(&args, session),
         Command::BenchPeer(args) => bench_peer::run(&args),

@@ -1,0 +1,25 @@
+//! `runnel param get`
+
+use super::yaml;
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::session::Session;
+
+/// Print a parameter, or all below a name, in YAML
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The parameter
+    #[arg(add = completion::parameters())]
+    name: String,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let name = session.resolve(&args.name)?;
+    let context = session.asking()?;
+    let value = Graph::new(&context).param(&name)?;
+    let unknown = || CliError::Failed(format!("parameter {name} is not set (see 'runnel param list')"));
+    let value = value.ok_or_else(unknown)?;
+    let text = yaml::to_text(&value)?;
+    session.output.answer(|| text, || yaml::to_json(&value))
+}

@@ -1,0 +1,27 @@
+//! `runnel param list`
+
+use serde_json::Value as Json;
+
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::{Graph, is_within};
+use crate::output::lines;
+use crate::session::Session;
+
+/// List parameters
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only this parameter, and those below it
+    #[arg(add = completion::parameters())]
+    namespace: Option<String>,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let context = session.asking()?;
+    let mut names = Graph::new(&context).param_names()?;
+    if let Some(namespace) = &args.namespace {
+        let namespace = session.resolve(namespace)?;
+        names.retain(|name| is_within(name, &namespace));
+    }
+    session.output.answer(|| lines(&names), || names.iter().map(String::as_str).collect::<Json>())
+}
