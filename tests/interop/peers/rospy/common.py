@@ -1,6 +1,7 @@
 """What talker.py and listener.py share: the options of the command line, the messages, and their canonical bytes."""
 import argparse
 import io
+import os
 import threading
 import zlib
 
@@ -83,4 +84,5 @@ def describe(message):
 
 
 def say(line):
-    print(line, flush=True)
+    """Prints a line in one piece: callbacks on other threads print, too."""
+    os.write(1, (line + "\n").encode())
