@@ -56,7 +56,7 @@ pub fn table(topic: &str, rows: &[Row]) -> String {
 }
 
 fn push_published(text: &mut String) {
-    text.push_str("published (2024 thesis, other computers):\n");
+    text.push_str("published in a 2024 thesis on mROS 2, other computers:\n");
     for Published { label, average } in PUBLISHED {
         push_line(text, label, &[figure(average), dash(), dash(), dash(), dash(), dash()]);
     }

@@ -1,7 +1,7 @@
 //! The control node: the simulated robot in real time, with the person who presses its switches.
 
 use super::records::Records;
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, SWITCHES, lock};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, SWITCHES, lock};
 use crate::geometry::Pose;
 use crate::latency::{Direction, Log, TopicId};
 use crate::operator::Operator;
@@ -14,7 +14,9 @@ use runnel::msgs::geometry_msgs::Twist;
 use runnel::msgs::nav_msgs::Odometry;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::{Header, Int16};
-use runnel::{Context, Error, Node, Publisher, Subscription, Time, Timer};
+use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
+use runnel::{Context, Error, Node, Publisher, ServiceServer, Subscription, Time, Timer};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,11 +29,12 @@ const ODOM_EVERY: u32 = 5;
 
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
 ///
-/// The person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power with the
-/// first `/cmd_vel`.
+/// The person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power by the service
+/// `/motor_power`.
 pub struct ControlNode {
     control: Arc<Mutex<Control>>,
     _subscriptions: [Subscription; 3],
+    _motor_power: ServiceServer,
     _timer: Timer,
 }
 
@@ -49,9 +52,13 @@ impl ControlNode {
             subscribe(&node, LEDS, &control, Control::handle_leds)?,
             subscribe(&node, BUZZER, &control, Control::handle_buzzer)?,
         ];
+        let powered = Arc::clone(&control);
+        let motor_power = node.create_service::<SetBool, Infallible>(MOTOR_POWER, move |request| {
+            Ok(lock(&powered).handle_motor_power(clock::monotonic(), request.data))
+        })?;
         let ticking = Arc::clone(&control);
         let timer = node.create_timer(TICK, move || lock(&ticking).tick());
-        Ok(Self { control, _subscriptions: subscriptions, _timer: timer })
+        Ok(Self { control, _subscriptions: subscriptions, _motor_power: motor_power, _timer: timer })
     }
 
     /// When the messages of `/light_sensors` and, from the first that drives, `/cmd_vel` passed.
@@ -172,8 +179,13 @@ impl Control {
             self.records.received(self.cmd_vel_received, now, message);
         }
         self.advance_to(now);
-        self.robot.set_motor_power(true);
         self.robot.set_velocity(velocity);
+    }
+
+    fn handle_motor_power(&mut self, now: Instant, on: bool) -> SetBoolResponse {
+        self.advance_to(now);
+        self.robot.set_motor_power(on);
+        SetBoolResponse { success: true, message: if on { "ON" } else { "OFF" }.into() }
     }
 
     fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::Leds) {

@@ -5,6 +5,7 @@
 //!     ▲  └──── /odom (where it really is) ────┼──► watcher
 //!     └────── /cmd_vel, /leds, /buzzer ───────┘
 //! ```
+//! The tracer also calls the service `/motor_power` of control.
 //!
 //! Control and tracer record when each message of `/light_sensors` and `/cmd_vel` passed, from which whoever has
 //! both logs can tell the latency (see [`crate::latency`]).
@@ -31,6 +32,8 @@ pub const CMD_VEL: &str = "/cmd_vel";
 pub const LEDS: &str = "/leds";
 /// Frequency of the buzzer in hertz, `std_msgs/Int16`, when it changes.
 pub const BUZZER: &str = "/buzzer";
+/// Switches the motors on or off, a service of `std_srvs/SetBool`.
+pub const MOTOR_POWER: &str = "/motor_power";
 /// Where the robot is on the floor, `nav_msgs/Odometry`, 20 times a second: the truth, not an estimate.
 pub const ODOM: &str = "/odom";
 

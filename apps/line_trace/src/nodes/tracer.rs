@@ -1,7 +1,7 @@
 //! The tracer node: the logic that traces the line, driven by what it hears.
 
 use super::records::Records;
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, SWITCHES, lock};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, SWITCHES, lock};
 use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{Leds, Velocity};
 use crate::tracer::{Command, Tracer};
@@ -10,12 +10,17 @@ use runnel::io::clock;
 use runnel::msgs::geometry_msgs::Twist;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::Int16;
-use runnel::{Context, Error, Node, Publisher, QoS, Subscription, Timer};
+use runnel::msgs::std_srvs::{SetBool, SetBoolRequest};
+use runnel::{Client, Context, Error, Node, Publisher, QoS, Subscription, Timer};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A robot that has heard nothing for this long is told again, so that one whose sensors fell silent is stopped.
 const REPEAT: Duration = Duration::from_millis(100);
+
+/// How long the robot may take to switch its motors.
+const POWER: Duration = Duration::from_secs(1);
 
 /// The tracer as a node. It lives while the context spins.
 pub struct TracerNode {
@@ -60,6 +65,10 @@ struct Tracing {
     leds: Option<Leds>,
     buzzer: i16,
     commanded: Instant,
+    /// Whether the motors have been asked to have power.
+    motor_power: bool,
+    /// Set when that failed, so that they are asked again.
+    not_powered: Arc<AtomicBool>,
     /// A command that drives has been given.
     driven: bool,
     outputs: Outputs,
@@ -72,6 +81,7 @@ struct Outputs {
     cmd_vel: Publisher<Twist>,
     leds: Publisher<raspimouse_msgs::Leds>,
     buzzer: Publisher<Int16>,
+    motor_power: Client<SetBool>,
 }
 
 impl Tracing {
@@ -80,6 +90,7 @@ impl Tracing {
             cmd_vel: node.create_publisher(CMD_VEL, DEPTH)?,
             leds: node.create_publisher(LEDS, QoS::keep_last(DEPTH).transient_local())?,
             buzzer: node.create_publisher(BUZZER, DEPTH)?,
+            motor_power: node.create_client(MOTOR_POWER)?,
         };
         let mut records = Records::new();
         let now = clock::monotonic();
@@ -89,6 +100,8 @@ impl Tracing {
             leds: None,
             buzzer: 0,
             commanded: now,
+            motor_power: false,
+            not_powered: Arc::default(),
             driven: false,
             outputs,
             sensors_received: records.topic(LIGHT_SENSORS, Direction::Received),
@@ -134,6 +147,7 @@ impl Tracing {
             self.records.sent(self.cmd_vel_sent, &twist);
         }
         self.outputs.cmd_vel.publish(twist)?;
+        self.switch_motors(command.motor_power)?;
         if self.leds.replace(command.leds) != Some(command.leds) {
             self.outputs.leds.publish(raspimouse_msgs::Leds::from(command.leds))?;
         }
@@ -141,5 +155,20 @@ impl Tracing {
             self.outputs.buzzer.publish(Int16 { data: command.buzzer })?;
         }
         Ok(())
+    }
+
+    /// Asks for power, or for none, when that changes and when it has failed.
+    fn switch_motors(&mut self, on: bool) -> Result<(), Error> {
+        let failed = self.not_powered.swap(false, Ordering::Relaxed);
+        if std::mem::replace(&mut self.motor_power, on) == on && !failed {
+            return Ok(());
+        }
+        let not_powered = Arc::clone(&self.not_powered);
+        self.outputs.motor_power.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
+            if let Err(error) = result {
+                log::error!("the motors cannot be switched: {error}");
+                not_powered.store(true, Ordering::Relaxed);
+            }
+        })
     }
 }
