@@ -129,6 +129,14 @@ impl Reactor {
         Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
 
+    /// Waits for a descriptor no longer. Needed only where it is not closed at once: closing does the same.
+    ///
+    /// # Errors
+    /// When the descriptor is not registered.
+    pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, fd)?)
+    }
+
     /// Waits until something is ready, the waker wakes or `timeout` is over; `None` waits for ever.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ const SIGNALS: [i32; 2] = [libc::SIGINT, libc::SIGTERM];
 /// How many [`Interrupts`] there are.
 static CATCHING: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets `flag` and wakes the reactor when SIGINT or SIGTERM arrives, until dropped. The second time, and when nobody
+/// Sets `flag` and wakes the reactor when SIGINT or SIGTERM arrives, until dropped. The second one, and when nobody
 /// catches it any more, a signal ends the process as if it had never been caught.
 #[derive(Debug)]
 pub struct Interrupts {
@@ -27,8 +27,9 @@ impl Interrupts {
         end_where_nobody_catches()?;
         CATCHING.fetch_add(1, Ordering::SeqCst);
         let mut caught = Self { ids: Vec::new() };
+        let first = Arc::new(AtomicBool::new(true));
         for signal in SIGNALS {
-            let (flag, waker, first) = (Arc::clone(flag), waker.clone(), AtomicBool::new(true));
+            let (flag, waker, first) = (Arc::clone(flag), waker.clone(), Arc::clone(&first));
             let action = move || {
                 flag.store(true, Ordering::SeqCst);
                 waker.wake();

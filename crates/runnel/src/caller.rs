@@ -9,8 +9,7 @@ use runnel_ros1::node::{ServiceFailure, ServiceLinkId, WantedService};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, frame};
 use runnel_ros1::xmlrpc::Value;
 
-use crate::context::GLANCE;
-use crate::data::{Asked, Runnable, ServiceCore};
+use crate::data::{Asked, Runnable, Runner, ServiceCore};
 use crate::driver::{CallAnswer, ServiceInfo, Tell};
 use crate::error::Error;
 use crate::node::NodeInner;
@@ -19,6 +18,9 @@ use crate::sync::lock;
 
 /// How often a service that nobody provides yet is asked for.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How often a callback that another thread runs is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// How long the master may take to say who provides a service that is waited for.
 const MASTER: Duration = Duration::from_secs(1);
@@ -42,7 +44,7 @@ impl Caller {
 
     /// An error about this service.
     pub(crate) fn error(&self, why: ServiceError) -> Error {
-        Error::Service { service: self.service().to_owned(), why }
+        error(self.service(), why)
     }
 
     /// The service, if it is of this process.
@@ -64,21 +66,22 @@ impl Caller {
     pub(crate) fn call_local(
         &self,
         core: &ServiceCore,
-        mut asked: impl FnMut(&ServiceCore) -> Option<Result<(), String>>,
+        mut asked: impl FnMut(&ServiceCore) -> Result<Result<(), String>, Runner>,
         until: Option<Instant>,
     ) -> Result<(), Error> {
         let context = &self.node.context;
         context.shared.turning.attend();
         loop {
             match asked(core) {
-                Some(answered) => return answered.map_err(|why| self.error(ServiceError::Failed(why))),
-                None if until.is_some_and(|until| clock::monotonic() >= until) => {
+                Ok(answered) => return answered.map_err(|why| self.error(ServiceError::Failed(why))),
+                Err(Runner::ThisThread) => return Err(self.error(ServiceError::Busy)),
+                Err(Runner::AnotherThread) if until.is_some_and(|until| clock::monotonic() >= until) => {
                     return Err(self.error(ServiceError::Busy));
                 }
-                None if !context.ok() => return Err(Error::ShuttingDown),
-                None => {
-                    let glance = clock::monotonic() + GLANCE;
-                    context.shared.turning.turn_waiting(until.map_or(glance, |until| until.min(glance)))?;
+                Err(Runner::AnotherThread) if !context.ok() => return Err(Error::ShuttingDown),
+                Err(Runner::AnotherThread) => {
+                    let again = clock::monotonic() + LOOK_AGAIN;
+                    context.shared.turning.turn_waiting(until.map_or(again, |until| until.min(again)))?;
                 }
             }
         }
@@ -103,18 +106,19 @@ impl Caller {
         } else {
             self.node.driver().end_call(self.node.key, link);
         }
-        self.response(answer)
+        response(self.service(), answer)
     }
 
     /// Calls the service; `callback` gets the response's bytes from whoever spins.
     pub(crate) fn call_async(
-        self: &Arc<Self>,
+        &self,
         write: impl FnOnce(&mut Vec<u8>),
         until: Option<Instant>,
         callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        let (request, node, caller) = (self.framed(write)?, &self.node, Arc::clone(self));
-        let callback: Callback = Box::new(move |answer| callback(caller.response(answer)));
+        // The name alone: what waits for the answer must not keep the node alive.
+        let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
+        let callback: Callback = Box::new(move |answer| callback(response(&service, answer)));
         let pending = Pending { node: Arc::downgrade(node), state: Mutex::new((None, Some(callback))) };
         let pending = Arc::new(pending);
         let ready = Arc::clone(&node.context.shared.ready);
@@ -139,11 +143,11 @@ impl Caller {
         let info = driver.service_info(self.node.key, link);
         driver.end_call(self.node.key, link);
         drop(driver);
-        self.response(answer)?;
+        response(self.service(), answer)?;
         info.ok_or(Error::ShuttingDown)
     }
 
-    /// Whether the master knows of a node that provides the service.
+    /// Whether the master knows of a node that provides the service, and that node answers.
     pub(crate) fn is_ready(&self) -> Result<bool, Error> {
         if self.node.driver().service_of_this_process(self.service()).is_some() {
             return Ok(true);
@@ -152,8 +156,14 @@ impl Caller {
         let params = [self.node.full_name().into(), self.service().into()];
         let status = |answer: &Value| answer.as_array()?.first()?.as_int();
         match context.call(&context.shared.settings.master, "lookupService", &params, MASTER) {
-            Ok(answer) => Ok(status(&answer) == Some(1)),
-            Err(Error::Call(_)) => Ok(false),
+            Ok(answer) if status(&answer) == Some(1) => {}
+            Ok(_) | Err(Error::Call(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        // One that was killed stays registered.
+        match self.info(Some(clock::monotonic() + MASTER)) {
+            Ok(_) => Ok(true),
+            Err(Error::Service { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -222,11 +232,16 @@ impl Caller {
             Err(length) => Err(self.error(ServiceError::TooLong(length))),
         }
     }
+}
 
-    fn response(&self, answer: CallAnswer) -> Result<Vec<u8>, Error> {
-        let response = answer.map_err(|why| self.error(ServiceError::NoAnswer(why)))?;
-        response.map_err(|why| self.error(ServiceError::Failed(why)))
-    }
+/// An error about a service.
+pub(crate) fn error(service: &str, why: ServiceError) -> Error {
+    Error::Service { service: service.to_owned(), why }
+}
+
+fn response(service: &str, answer: CallAnswer) -> Result<Vec<u8>, Error> {
+    let response = answer.map_err(|why| error(service, ServiceError::NoAnswer(why)))?;
+    response.map_err(|why| error(service, ServiceError::Failed(why)))
 }
 
 impl Drop for Caller {

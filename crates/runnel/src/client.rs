@@ -1,5 +1,6 @@
 //! Clients of services.
 
+use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use runnel_core::wire::{self, Wire};
 use runnel_io::clock;
 use runnel_ros1::node::WantedService;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, error};
 use crate::data::{Asked, ServiceCore};
 use crate::error::Error;
 use crate::node::Node;
@@ -58,7 +59,8 @@ impl<S: Service> Client<S> {
         self.call_until(request, None)
     }
 
-    /// As [`Client::call`], and waits at most `timeout`.
+    /// As [`Client::call`], and waits at most `timeout` for another process. The callback of a service of this process runs
+    /// as long as it runs.
     ///
     /// # Errors
     /// As [`Client::call`].
@@ -67,9 +69,11 @@ impl<S: Service> Client<S> {
     }
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
-        let Some(core) = self.caller.local()? else {
+        let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
+        // Types that were generated twice are one on the wire, and two by reference.
+        let Some(core) = self.caller.local()?.filter(|core| core.types == types) else {
             let bytes = self.caller.call(|out| request.write(out), until)?;
-            return read::<S>(&self.caller, &bytes);
+            return read::<S>(self.service(), &bytes);
         };
         let mut response = None;
         let ask = |core: &ServiceCore| core.call(Asked::Local { request, response: &mut response });
@@ -79,7 +83,8 @@ impl<S: Service> Client<S> {
     }
 
     /// Calls the service and returns at once. `callback` gets the response, or the reason why there is none, from
-    /// whoever spins; without a `timeout` after as long as it takes.
+    /// whoever spins; without a `timeout` after as long as it takes. It goes through sockets on a connection of its own,
+    /// whatever the client. Nothing is called back once the node is gone.
     ///
     /// # Errors
     /// When the request is too long, or the context ends.
@@ -90,9 +95,9 @@ impl<S: Service> Client<S> {
         callback: impl FnOnce(Result<S::Response, Error>) + Send + 'static,
     ) -> Result<(), Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
-        let caller = Arc::clone(&self.caller);
+        let service = self.service().to_owned();
         let callback = move |bytes: Result<Vec<u8>, Error>| {
-            callback(bytes.and_then(|bytes| read::<S>(&caller, &bytes)));
+            callback(bytes.and_then(|bytes| read::<S>(&service, &bytes)));
         };
         self.caller.call_async(|out| request.write(out), until, callback)
     }
@@ -105,7 +110,7 @@ impl<S: Service> Client<S> {
         self.caller.wait_until_ready(timeout)
     }
 
-    /// Whether the master knows of a node that provides the service. A master that does not answer knows of none.
+    /// Whether some node provides the service and answers.
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -114,8 +119,8 @@ impl<S: Service> Client<S> {
     }
 }
 
-fn read<S: Service>(caller: &Caller, bytes: &[u8]) -> Result<S::Response, Error> {
-    wire::decode(bytes).map_err(|error| caller.error(ServiceError::Malformed(error)))
+fn read<S: Service>(service: &str, bytes: &[u8]) -> Result<S::Response, Error> {
+    wire::decode(bytes).map_err(|why| error(service, ServiceError::Malformed(why)))
 }
 
 /// Calls a service of a type that is known only while the program runs.

@@ -285,7 +285,8 @@ impl Node {
         let service = self.resolve(service)?;
         let ready = Arc::clone(&self.inner.context.shared.ready);
         let callback = Box::new(answering::<S, E>(callback));
-        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), ready, callback);
+        let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
+        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), types, ready, callback);
         self.inner.add_service(&core)?;
         let server = ServiceServer::new(Arc::clone(&self.inner), core);
         self.inner.wait_registered(Role::Service, &service)?;
@@ -432,9 +433,10 @@ fn given_value(text: &str) -> ParamValue {
     if let Ok(number) = text.parse::<i32>() {
         return number.into();
     }
-    match (text.parse::<f64>(), text.parse::<bool>()) {
-        (Ok(number), _) => number.into(),
-        (_, Ok(truth)) => truth.into(),
+    match (text, text.parse::<f64>()) {
+        (_, Ok(number)) => number.into(),
+        ("true" | "True" | "TRUE", _) => true.into(),
+        ("false" | "False" | "FALSE", _) => false.into(),
         _ => text.into(),
     }
 }
@@ -564,10 +566,10 @@ impl NodeInner {
 
     /// Has the arguments' parameters of this node set, and returns when the master has them.
     fn set_given_params(&self) -> Result<(), Error> {
-        let given: Vec<(String, String)> = {
-            let params = self.context.shared.arguments.params_of(&self.name);
-            params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-        };
+        // Of two of one name the last counts.
+        let params = self.context.shared.arguments.params_of(&self.name);
+        let given: HashMap<String, String> =
+            params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         for (name, value) in given {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = given_value(&value);
@@ -577,7 +579,8 @@ impl NodeInner {
         Ok(())
     }
 
-    pub(crate) fn add_watch(&self, core: &Arc<WatchCore>) -> Result<(), Error> {
+    /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
+    pub(crate) fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
         let mut driver = self.driver();
         let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
         let first = !slot.watches.iter().any(|other| other.key == core.key);
@@ -585,13 +588,8 @@ impl NodeInner {
         if first {
             slot.begin(Role::ParameterWatch, &core.key);
             self.engine(&mut driver, |node, now| node.watch_parameter(now, &core.key))?;
-        } else {
-            // The master tells each key once: this callback has missed it.
-            let known = slot.watched.get(&core.key).cloned();
-            known.into_iter().for_each(|value| core.changed(&core.key, value.as_ref()));
         }
-        drop(driver);
-        self.wait_registered(Role::ParameterWatch, &core.key)
+        Ok(first)
     }
 
     pub(crate) fn remove_watch(&self, core: &Arc<WatchCore>) {
@@ -599,14 +597,13 @@ impl NodeInner {
         let Some(slot) = driver.node_slot(self.key) else { return };
         slot.watches.retain(|other| !Arc::ptr_eq(other, core));
         if !slot.watches.iter().any(|other| other.key == core.key) {
-            slot.watched.remove(&core.key);
             // The node may be closed already, and then there is nothing to unsubscribe from.
             let _ = self.engine(&mut driver, |node, now| node.unwatch_parameter(now, &core.key));
         }
     }
 
     /// Waits until the master has answered, or cannot.
-    fn wait_registered(&self, role: Role, topic: &str) -> Result<(), Error> {
+    pub(crate) fn wait_registered(&self, role: Role, topic: &str) -> Result<(), Error> {
         let (key, wanted) = (self.key, (role, topic.to_owned()));
         let mut registered = Ok(());
         self.context.shared.wait(REGISTRATION, |driver| {
@@ -658,6 +655,7 @@ impl Drop for NodeInner {
         self.driver().close_node(key);
         let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.closed);
         let _ = shared.wait_out(Duration::from_secs(1), closed);
-        self.driver().remove_engine(key);
+        let removed = self.driver().remove_engine(key);
+        drop(removed);
     }
 }

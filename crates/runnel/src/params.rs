@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
+use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
 use crate::data::{ReadyQueue, Runnable};
@@ -155,8 +156,15 @@ impl Node {
         let key = self.resolve(name)?;
         let ready = Arc::clone(&self.inner.context.shared.ready);
         let core = WatchCore::new(key, ready, Box::new(callback));
-        self.inner.add_watch(&core)?;
-        Ok(ParamWatch { node: Arc::clone(&self.inner), core })
+        let watch = ParamWatch { node: Arc::clone(&self.inner), core };
+        if self.inner.add_watch(&watch.core)? {
+            self.inner.wait_registered(Role::ParameterWatch, &watch.core.key)?;
+        } else {
+            // The master tells each key once.
+            let value = self.get_param::<ParamValue>(&watch.core.key)?;
+            watch.core.changed(&watch.core.key, value.as_ref());
+        }
+        Ok(watch)
     }
 
     /// The status and value of an answer; true if the master grants what was asked.
@@ -206,6 +214,8 @@ impl fmt::Debug for ParamWatch {
 impl Drop for ParamWatch {
     fn drop(&mut self) {
         self.node.remove_watch(&self.core);
+        // What waits is for nobody.
+        lock(&self.core.state).waiting.clear();
     }
 }
 
@@ -217,17 +227,24 @@ type Change = (String, Option<ParamValue>);
 /// A callback that hears of changes.
 pub(crate) struct WatchCore {
     pub(crate) key: String,
-    waiting: Mutex<VecDeque<Change>>,
+    state: Mutex<WatchState>,
     callback: Mutex<Callback>,
     ready: Arc<ReadyQueue>,
     myself: Weak<WatchCore>,
+}
+
+#[derive(Default)]
+struct WatchState {
+    waiting: VecDeque<Change>,
+    /// It stands in the ready queue.
+    scheduled: bool,
 }
 
 impl WatchCore {
     fn new(key: String, ready: Arc<ReadyQueue>, callback: Callback) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             key,
-            waiting: Mutex::default(),
+            state: Mutex::default(),
             callback: Mutex::new(callback),
             ready,
             myself: myself.clone(),
@@ -242,13 +259,14 @@ impl WatchCore {
 
     /// A parameter has changed.
     pub(crate) fn changed(&self, key: &str, value: Option<&ParamValue>) {
-        let mut waiting = lock(&self.waiting);
-        if waiting.len() == WAITING {
-            waiting.pop_front();
+        let mut state = lock(&self.state);
+        if state.waiting.len() == WAITING {
+            state.waiting.pop_front();
         }
-        waiting.push_back((key.to_owned(), value.cloned()));
-        drop(waiting);
-        if let Some(myself) = self.myself.upgrade() {
+        state.waiting.push_back((key.to_owned(), value.cloned()));
+        let schedule = !std::mem::replace(&mut state.scheduled, true);
+        drop(state);
+        if let Some(myself) = self.myself.upgrade().filter(|_| schedule) {
             self.ready.push(myself);
         }
     }
@@ -256,14 +274,15 @@ impl WatchCore {
 
 impl Runnable for WatchCore {
     fn run(&self) {
-        while !lock(&self.waiting).is_empty() {
+        lock(&self.state).scheduled = false;
+        while !lock(&self.state).waiting.is_empty() {
             let mut callback = match self.callback.try_lock() {
                 Ok(callback) => callback,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 // It runs on another thread, or further down on this thread's stack, and looks again when it is done.
                 Err(TryLockError::WouldBlock) => return,
             };
-            let change = lock(&self.waiting).pop_front();
+            let change = lock(&self.state).waiting.pop_front();
             if let Some((key, value)) = change {
                 callback(&key, value.as_ref());
             }

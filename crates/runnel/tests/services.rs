@@ -18,7 +18,8 @@ use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, 
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::node::ServiceFailure;
 use runnel::ros1::rpc::Uri;
-use runnel::{Client, Context, Error, ServiceError, ServiceServer};
+use runnel::{Client, Context, Error, Executor, ServiceError, ServiceServer};
+use rustix::time::{ClockId, clock_gettime};
 
 fn ask(data: bool) -> SetBoolRequest {
     SetBoolRequest { data }
@@ -164,6 +165,88 @@ fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
     let heard = heard.lock().unwrap();
     assert!(heard.contains(&Ok("on".to_owned())), "{heard:?}");
     assert!(heard.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{heard:?}");
+}
+
+#[test]
+fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
+    let scene = Scene::new("server");
+    let client = scene.client();
+    let spinning = scene.far.clone();
+    let spinning = thread::spawn(move || spinning.spin().unwrap());
+    for _ in 0..300 {
+        assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+    }
+    scene.far.shutdown();
+    spinning.join().unwrap();
+    let context = scene.graph.context();
+    let client = context.create_node("late").unwrap().create_client::<SetBool>("power").unwrap();
+    for _ in 0..20 {
+        let (tell, told) = channel();
+        let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+        client.call_async(&ask(true), Some(LONG), note).unwrap();
+        // Long enough for the answer and the end of the connection to be there at once.
+        thread::sleep(Duration::from_millis(5));
+        let mut heard = None;
+        while heard.is_none() {
+            context.spin_some().unwrap();
+            heard = told.try_recv().ok();
+        }
+        assert_eq!(heard.unwrap().unwrap().message, "on");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_while_its_request_waits_costs_no_cpu() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("busy").unwrap();
+    // Nobody spins there: the request waits.
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    assert!(client.call_timeout(&ask(true), Duration::from_millis(50)).is_err());
+    let spent = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+    let before = spent();
+    near.sleep(Duration::from_millis(500)).unwrap();
+    let spent = spent() - before;
+    assert!(spent < Duration::from_millis(250), "{spent:?} of 500 ms of sleep");
+}
+
+#[test]
+fn a_call_under_way_does_not_keep_a_node_alive() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let server = near.create_node("mute").unwrap();
+    let _server = server.create_service::<SetBool, _>("power", answer).unwrap();
+    let held = Arc::new(());
+    let holding = Arc::clone(&held);
+    let node = far.create_node("client").unwrap();
+    let client = node.create_client::<SetBool>("power").unwrap();
+    client.call_async(&ask(true), None, move |_| drop(holding)).unwrap();
+    drop((client, node));
+    assert_eq!(Arc::strong_count(&held), 1, "the callback is gone with the node");
+}
+
+#[test]
+fn two_threads_serve_one_service_in_turn() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("server").unwrap();
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let spinning = near.clone();
+    let spinning = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let own = node.create_client::<SetBool>("power").unwrap();
+    thread::scope(|scope| {
+        for client in [&client, &client, &own] {
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    assert_eq!(client.call_timeout(&ask(true), LONG).unwrap().message, "on");
+                }
+            });
+        }
+    });
+    near.shutdown();
+    spinning.join().unwrap();
 }
 
 #[test]

@@ -139,7 +139,7 @@ pub enum NodeEvent {
     },
     /// The master will not have it.
     RegistrationRefused {
-        /// Publisher or subscriber.
+        /// Which.
         role: Role,
         /// The topic.
         topic: String,

@@ -181,7 +181,7 @@ enum Failure {
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Fault { .. } => Self::Refused(error.to_string()),
+            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(error.to_string()),
             _ => Self::Silent(error.to_string()),
         }
     }

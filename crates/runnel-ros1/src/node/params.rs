@@ -13,6 +13,8 @@ impl Node {
         self.registrar.want(Role::Parameter, key);
         self.parameters.insert(key.to_owned(), value);
         self.ask_master(now);
+        // A value that cannot be written is refused at once.
+        self.serve_rpc(now);
     }
 
     /// Has changes of a parameter, and of those below it, told as [`NodeEvent::ParameterChanged`], its present value
@@ -40,7 +42,7 @@ impl Node {
     /// A parameter has a value, or none: then the master tells an empty struct.
     pub(super) fn parameter_told(&mut self, key: &str, value: &Value) {
         // What the original tells has a slash at its end.
-        let key = key.trim_end_matches('/').to_owned();
+        let key = if key == "/" { key } else { key.trim_end_matches('/') }.to_owned();
         let value =
             Some(value.clone()).filter(|value| !matches!(value, Value::Struct(map) if map.is_empty()));
         self.events.push_back(NodeEvent::ParameterChanged { key, value });

@@ -25,8 +25,7 @@ impl Node {
         Ok(())
     }
 
-    /// Provides a service no longer. Its clients' connections stay until they have their answers: they are to be closed
-    /// by whoever drives the node.
+    /// Provides a service no longer. Its clients' connections are to be closed by whoever drives the node.
     pub fn unadvertise_service(&mut self, now: Instant, service: &str) {
         if self.services.remove(service).is_some() {
             self.registrar.forget(Role::Service, service);
@@ -70,7 +69,7 @@ impl Node {
                 spec.md5
             ));
         }
-        let persistent = header.get("persistent") == Some("1");
+        let persistent = matches!(header.get("persistent"), Some("1" | "true"));
         Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent })
     }
 

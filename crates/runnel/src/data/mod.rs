@@ -9,7 +9,7 @@ mod unsent;
 
 pub(crate) use publication::{Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable};
-pub(crate) use service::{Asked, ClientLink, MOST_WAITING, ServiceCore};
+pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
 pub(crate) use subscription::{
     Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,
 };

@@ -36,7 +36,7 @@ struct State {
 }
 
 /// A number that no other running thread has, and which is not 0.
-fn mark() -> usize {
+pub(super) fn mark() -> usize {
     thread_local!(static PLACE: u8 = const { 0 });
     PLACE.with(|place| std::ptr::from_ref(place).addr())
 }

@@ -1,19 +1,27 @@
 //! The side of services that answers: requests stand in line for the user's callback, and the thread that runs it sends
 //! the response.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::time::Duration;
 
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response;
 
-use super::ready::{ReadyQueue, Runnable};
+use super::ready::{ReadyQueue, Runnable, mark};
 use super::unsent::Unsent;
 use crate::sync::lock;
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
 pub(crate) const MOST_WAITING: usize = 100;
+
+/// Bytes of those, unless it is one.
+const MOST_BYTES: usize = 64 << 20;
+
+/// How long a client may take none of what it is answered before its connection ends.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// One call on its way to the user's callback.
 pub(crate) enum Asked<'a> {
@@ -33,6 +41,10 @@ pub(crate) struct ServiceCore {
     pub(crate) md5: &'static str,
     requests: Mutex<Requests>,
     callback: Mutex<Callback>,
+    /// The mark of the thread that runs the callback, or 0.
+    runner: AtomicUsize,
+    /// The types of request and response, for calls of this process.
+    pub(crate) types: [TypeId; 2],
     ready: Arc<ReadyQueue>,
     myself: Weak<ServiceCore>,
 }
@@ -48,6 +60,7 @@ impl ServiceCore {
     pub(crate) fn new(
         service: String,
         (type_name, md5): (&'static str, &'static str),
+        types: [TypeId; 2],
         ready: Arc<ReadyQueue>,
         callback: Callback,
     ) -> Arc<Self> {
@@ -57,14 +70,16 @@ impl ServiceCore {
             md5,
             requests: Mutex::default(),
             callback: Mutex::new(callback),
+            runner: AtomicUsize::new(0),
+            types,
             ready,
             myself: myself.clone(),
         })
     }
 
-    /// Takes a request; false if its client has too many waiting.
+    /// Takes a request; false if its client sends more than is accepted.
     pub(crate) fn push(&self, request: Vec<u8>, client: &Arc<ClientLink>) -> bool {
-        if !client.one_more() {
+        if !client.one_more(request.len()) {
             return false;
         }
         let mut requests = lock(&self.requests);
@@ -83,22 +98,31 @@ impl ServiceCore {
         unanswered.iter().for_each(|(_, client)| client.end());
     }
 
-    /// Answers a call of this process on the calling thread. `None` if the callback is under way: on another thread, or
-    /// further down on this thread's stack.
-    pub(crate) fn call(&self, asked: Asked<'_>) -> Option<Result<(), String>> {
-        let mut callback = match self.callback.try_lock() {
-            Ok(callback) => callback,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        let answered = callback(asked);
-        drop(callback);
-        self.schedule_if_left();
-        Some(answered)
+    /// Answers a call of this process on the calling thread.
+    ///
+    /// # Errors
+    /// Who runs the callback now.
+    pub(crate) fn call(&self, asked: Asked<'_>) -> Result<Result<(), String>, Runner> {
+        let mut running = self.begin(false)?;
+        Ok(running.run(asked))
     }
 
-    /// The callback is under way: whoever runs it schedules what waits, unless that has just ended.
-    fn leave_to_caller(&self) {
+    /// The callback, unless it is under way.
+    fn begin(&self, scheduled: bool) -> Result<Running<'_>, Runner> {
+        let callback = match self.callback.try_lock() {
+            Ok(callback) => callback,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) if self.runner.load(Ordering::Relaxed) == mark() => {
+                return Err(Runner::ThisThread);
+            }
+            Err(TryLockError::WouldBlock) => return Err(Runner::AnotherThread),
+        };
+        self.runner.store(mark(), Ordering::Relaxed);
+        Ok(Running { core: self, callback: Some(callback), scheduled })
+    }
+
+    /// The callback is under way: whoever runs it looks at the line afterwards, unless that has just been.
+    fn leave_to_runner(&self) {
         lock(&self.requests).scheduled = false;
         if !matches!(self.callback.try_lock(), Err(TryLockError::WouldBlock)) {
             self.schedule_if_left();
@@ -123,25 +147,59 @@ impl ServiceCore {
 
 impl Runnable for ServiceCore {
     fn run(&self) {
-        let mut callback = match self.callback.try_lock() {
-            Ok(callback) => callback,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // A call of this process is being answered: its end looks at the line.
-            Err(TryLockError::WouldBlock) => return self.leave_to_caller(),
-        };
+        let Ok(mut running) = self.begin(true) else { return self.leave_to_runner() };
         let next = lock(&self.requests).waiting.pop_front();
-        let _again = Again(self);
         let Some((request, client)) = next else { return };
-        let mut answered = Answered { client: &client, result: Err("the callback panicked".to_owned()) };
+        let result = Err("the callback panicked".to_owned());
+        let mut answered = Answered { client: &client, asked: request.len(), result };
         let mut body = Vec::new();
-        let done = callback(Asked::Bytes { request: &request, response: &mut body });
+        let done = running.run(Asked::Bytes { request: &request, response: &mut body });
         answered.result = done.map(|()| body);
+    }
+}
+
+/// Who runs a callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runner {
+    /// The thread that asks, further up on its stack.
+    ThisThread,
+    AnotherThread,
+}
+
+/// The callback under way. When it ends, also by a panic, the line is looked at.
+struct Running<'a> {
+    core: &'a ServiceCore,
+    callback: Option<MutexGuard<'a, Callback>>,
+    /// By the ready queue, which then has the service no longer.
+    scheduled: bool,
+}
+
+impl Running<'_> {
+    fn run(&mut self, asked: Asked<'_>) -> Result<(), String> {
+        match &mut self.callback {
+            Some(callback) => callback(asked),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.core.runner.store(0, Ordering::Relaxed);
+        // Before the line is looked at: whoever found the callback under way relies on that.
+        self.callback = None;
+        if self.scheduled {
+            lock(&self.core.requests).scheduled = false;
+        }
+        self.core.schedule_if_left();
     }
 }
 
 /// Sends the answer when a callback ends, also by a panic.
 struct Answered<'a> {
     client: &'a ClientLink,
+    /// Bytes of the request.
+    asked: usize,
     result: Result<Vec<u8>, String>,
 }
 
@@ -152,22 +210,7 @@ impl Drop for Answered<'_> {
             Ok(body) => response(&mut bytes, true, |out| out.extend_from_slice(body)),
             Err(why) => response(&mut bytes, false, |out| out.extend_from_slice(why.as_bytes())),
         }
-        self.client.answer(&bytes);
-    }
-}
-
-/// Stands in line again if more waits.
-struct Again<'a>(&'a ServiceCore);
-
-impl Drop for Again<'_> {
-    fn drop(&mut self) {
-        let mut requests = lock(&self.0.requests);
-        requests.scheduled = !requests.waiting.is_empty();
-        let again = requests.scheduled;
-        drop(requests);
-        if again {
-            self.0.schedule();
-        }
+        self.client.answer(self.asked, &bytes);
     }
 }
 
@@ -183,8 +226,9 @@ pub(crate) struct ClientLink {
 #[derive(Default)]
 struct Answers {
     unsent: Unsent,
-    /// Requests that have no answer yet.
+    /// Requests that have no answer yet, and their bytes.
     waiting: usize,
+    bytes: usize,
     /// The reactor tells when the socket takes more.
     watched: bool,
     /// No request is expected any more.
@@ -201,15 +245,21 @@ impl ClientLink {
         unsent: Unsent,
     ) -> Self {
         let watched = !unsent.is_empty();
-        let state = Mutex::new(Answers { unsent, waiting: 0, watched, over: false });
+        let state = Mutex::new(Answers { unsent, watched, ..Answers::default() });
         Self { reactor, token, stream, persistent, state }
     }
 
-    /// One more request has come; false if too many wait.
-    fn one_more(&self) -> bool {
+    /// One more request has come; false if it is one too many. A client that is not persistent has one.
+    fn one_more(&self, bytes: usize) -> bool {
         let mut state = lock(&self.state);
+        let most = if self.persistent { MOST_WAITING } else { 1 };
+        let first = state.waiting == 0 && !state.over;
+        if !first && (state.waiting >= most || state.over || state.bytes + bytes > MOST_BYTES) {
+            return false;
+        }
         state.waiting += 1;
-        state.waiting <= MOST_WAITING
+        state.bytes += bytes;
+        true
     }
 
     /// Ends the connection: its socket may be held by requests that wait.
@@ -217,9 +267,10 @@ impl ClientLink {
         let _ = self.stream.shutdown();
     }
 
-    fn answer(&self, bytes: &[u8]) {
+    fn answer(&self, asked: usize, bytes: &[u8]) {
         let mut state = lock(&self.state);
         state.waiting -= 1;
+        state.bytes -= asked;
         state.over = !self.persistent;
         state.unsent.push(bytes);
         self.flush(&mut state);
@@ -239,7 +290,11 @@ impl ClientLink {
             self.end();
         } else if state.watched != rests {
             state.watched = rests;
-            let interest = if rests { Interest::Both } else { Interest::Read };
+            if rests {
+                let _ = self.stream.set_send_deadline(LINGER);
+            }
+            // Who does not read what it is answered is not asked for more.
+            let interest = if rests { Interest::Write } else { Interest::Read };
             let _ = self.reactor.modify(&*self.stream, self.token, interest);
         }
     }

@@ -67,7 +67,7 @@ pub(crate) struct Driver {
 }
 
 /// An engine and what the driver keeps for it.
-struct Slot {
+pub(crate) struct Slot {
     engine: Engine,
     conns: HashMap<ConnId, Key>,
     deadline: Option<Instant>,
@@ -114,7 +114,7 @@ impl Driver {
         for (listener, port) in listeners {
             let socket = self.sockets.insert_with(|_| Socket::Listener { listener, engine: key, port });
             if let Err(error) = self.watch(socket, Interest::Read) {
-                self.remove_engine(key);
+                drop(self.remove_engine(key));
                 return Err(error);
             }
         }
@@ -122,8 +122,10 @@ impl Driver {
         Ok(key)
     }
 
-    /// Removes an engine and closes all its sockets. Another process may have its address next.
-    pub(crate) fn remove_engine(&mut self, key: Key) {
+    /// Removes an engine and closes all its sockets. Another process may have its address next. What is given back holds
+    /// callbacks of the user's, whose end must not happen under the driver's lock.
+    #[must_use]
+    pub(crate) fn remove_engine(&mut self, key: Key) -> Option<Slot> {
         self.leave_locals(key);
         for socket in self.sockets.keys() {
             if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == key) {
@@ -131,8 +133,9 @@ impl Driver {
             }
         }
         self.lookups.forget_engine(key);
-        self.engines.remove(key);
+        let removed = self.engines.remove(key);
         self.share_locals();
+        removed
     }
 
     /// Works on an engine, then does what it asks for; at once, unless engines are being served already.
@@ -328,11 +331,12 @@ impl Driver {
                 output.publication.leave(output.conn);
                 self.forget_conn(output.engine, output.conn);
             }
-            Some(
-                Socket::Served(Served { engine, conn, .. }) | Socket::Called(Called { engine, conn, .. }),
-            ) => {
+            Some(Socket::Served(Served { engine, conn, stream, .. })) => {
+                // Requests that wait hold the socket open, whose end would be told again and again.
+                let _ = self.reactor.remove(&*stream);
                 self.forget_conn(engine, conn);
             }
+            Some(Socket::Called(Called { engine, conn, .. })) => self.forget_conn(engine, conn),
             Some(Socket::Listener { .. }) | None => {}
         }
     }

@@ -24,8 +24,6 @@ pub(crate) struct NodeSlot {
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     pub(crate) services: HashMap<String, Arc<ServiceCore>>,
     pub(crate) watches: Vec<Arc<WatchCore>>,
-    /// The value of each key that is watched, as the master told it last.
-    pub(crate) watched: HashMap<String, Option<ParamValue>>,
     /// Links to services, by what the engine calls them.
     pub(super) calls: HashMap<ServiceLinkId, Call>,
     /// Publishers of this process that each topic takes messages from.
@@ -102,9 +100,6 @@ impl Driver {
         let Some(node) = self.node_slot(key) else { return };
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
             watch.changed(name, value.as_ref());
-        }
-        if node.watches.iter().any(|watch| watch.key == name) {
-            node.watched.insert(name.to_owned(), value);
         }
     }
 

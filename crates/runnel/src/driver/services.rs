@@ -10,7 +10,7 @@ use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
 use super::socket::{Called, Served, Socket};
 use super::table::Key;
 use super::{Driver, Engine};
-use crate::data::{ClientLink, MOST_WAITING, ReadyQueue, Runnable, ServiceCore};
+use crate::data::{ClientLink, ReadyQueue, Runnable, ServiceCore};
 
 /// A link to a service and the call that is under way on it.
 pub(crate) struct Call {
@@ -48,7 +48,8 @@ pub(crate) struct Tell {
 impl Driver {
     /// The service of this name, if a node of this process provides it.
     pub(crate) fn service_of_this_process(&self, service: &str) -> Option<Arc<ServiceCore>> {
-        self.engines.iter().find_map(|slot| slot.node.services.get(service)).map(Arc::clone)
+        let mut running = self.engines.iter().filter(|slot| slot.node.stopped.is_none());
+        running.find_map(|slot| slot.node.services.get(service)).map(Arc::clone)
     }
 
     /// A client of a service of ours has joined: from now on its bytes are requests.
@@ -91,8 +92,7 @@ impl Driver {
                 Ok(None) => {}
                 Ok(Some(request)) => {
                     if !served.service.push(request, &served.client) {
-                        let why = format!("sends more than {MOST_WAITING} requests ahead of their answers");
-                        return self.client_ended(key, &why);
+                        return self.client_ended(key, "sends too many requests ahead of their answers");
                     }
                 }
                 Err(error) => return self.client_ended(key, &error.to_string()),
@@ -267,6 +267,10 @@ impl Driver {
         let Some(call) = self.node_slot(engine).and_then(|node| node.calls.get_mut(&link)) else { return };
         if answer.is_err() {
             call.socket = None;
+        }
+        // A service closes behind its answer, which is no reason to forget that.
+        if call.answer.is_some() {
+            return;
         }
         call.answer = Some(answer);
         if let Some(Tell { ready, due }) = call.tell.take() {

@@ -12,7 +12,7 @@ Examples:
   runnel param set /robot '{speed: 0.5, name: adam}'
   runnel param set /robot/offset -- -1";
 
-/// Set a parameter, or with a YAML mapping all below a name
+/// Set a parameter, or with a YAML mapping several below a name
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -29,5 +29,12 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let name = session.resolve(&args.name)?;
     let value = yaml::from_text(&args.value)?;
     let context = session.asking()?;
-    Graph::new(&context).set_param(&name, value)
+    let graph = Graph::new(&context);
+    match yaml::leaves(&name, value.clone()) {
+        // As rosparam does: what else there is below the name stays.
+        Ok(leaves) if !leaves.is_empty() => {
+            leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value))
+        }
+        _ => graph.set_param(&name, value),
+    }
 }
