@@ -1,9 +1,9 @@
-//! A stream of messages: however it is cut, and whichever way it is received, the same messages come of it.
+//! A stream of messages, or of a service's responses: however it is cut, and whichever way it is received, the same messages come of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use runnel_fuzz::pieces;
-use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit};
+use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, Response, ResponseReader};
 
 const LIMIT: usize = 100_000;
 
@@ -45,11 +45,24 @@ fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, LengthBeyondLimit> {
     Ok(frames)
 }
 
+/// The stream as the responses of a service.
+fn respond<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Response>, LengthBeyondLimit> {
+    let mut reader = ResponseReader::new(LIMIT);
+    let mut responses = Vec::new();
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            responses.extend(reader.take(&mut piece)?);
+        }
+    }
+    Ok(responses)
+}
+
 fuzz_target!(|data: &[u8]| {
     let stream = data.get(1..).unwrap_or_default();
     let whole = take([stream]);
     assert_eq!(take(pieces(data)), whole);
     assert_eq!(receive(stream), whole);
+    assert_eq!(respond(pieces(data)), respond([stream]));
     if let Ok(frames) = whole {
         let length: usize = frames.iter().map(|frame| 4 + frame.len()).sum();
         assert!(length <= stream.len());
