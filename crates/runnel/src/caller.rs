@@ -1,6 +1,7 @@
 //! What calls of services have in common, whatever their types.
 
 use std::sync::{Arc, Mutex, Weak};
+use std::thread;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
@@ -122,7 +123,7 @@ impl Caller {
         let pending = Pending { node: Arc::downgrade(node), state: Mutex::new((None, Some(callback))) };
         let pending = Arc::new(pending);
         let ready = Arc::clone(&node.context.shared.ready);
-        let tell = Tell { ready, due: Arc::clone(&pending) as Arc<dyn Runnable> };
+        let tell = Tell::Callback { ready, due: Arc::clone(&pending) as Arc<dyn Runnable> };
         let wanted = WantedService { persistent: false, ..self.wanted.clone() };
         // Held until the link is known, so that an answer which comes before finds it.
         let mut state = lock(&pending.state);
@@ -136,7 +137,7 @@ impl Caller {
     /// Asks who provides the service, and of which type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
         let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
-        let begun = self.node.driver().begin_call(self.node.key, wanted, None, until, None);
+        let begun = self.node.driver().begin_call(self.node.key, wanted, None, until, Some(me()));
         let link = begun.ok_or(Error::ShuttingDown)?;
         let answer = self.wait(link)?;
         let mut driver = self.node.driver();
@@ -188,12 +189,12 @@ impl Caller {
         let had = lock(&self.link).take();
         let mut driver = self.node.driver();
         if let Some(link) = had {
-            if driver.call_again(self.node.key, link, &request, until) {
+            if driver.call_again(self.node.key, link, &request, until, me()) {
                 return Ok(link);
             }
             driver.end_call(self.node.key, link);
         }
-        let begun = driver.begin_call(self.node.key, self.wanted.clone(), Some(request), until, None);
+        let begun = driver.begin_call(self.node.key, self.wanted.clone(), Some(request), until, Some(me()));
         begun.ok_or(Error::ShuttingDown)
     }
 
@@ -232,6 +233,11 @@ impl Caller {
             Err(length) => Err(self.error(ServiceError::TooLong(length))),
         }
     }
+}
+
+/// This thread, which waits for the answer.
+fn me() -> Tell {
+    Tell::Thread(thread::current())
 }
 
 /// An error about a service.

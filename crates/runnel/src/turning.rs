@@ -169,7 +169,8 @@ impl Turning {
     pub(crate) fn turn_waiting(&self, until: Instant) -> io::Result<()> {
         self.give_way();
         if self.waits(Waiting::Spinner) || self.waits(Waiting::Other) {
-            thread::sleep(until.since(clock::monotonic()).min(SLICE));
+            // What is waited for may unpark the thread.
+            thread::park_timeout(until.since(clock::monotonic()).min(SLICE));
             return Ok(());
         }
         self.turn_as(Waiting::Other, self.driver(), Some(until)).map(drop)

@@ -1,6 +1,7 @@
 //! Connections of services, once both headers are good: those that we answer on, and those that we ask on.
 
 use std::sync::Arc;
+use std::thread::Thread;
 
 use runnel_core::time::Instant;
 use runnel_io::{Interest, Token, clock};
@@ -39,10 +40,21 @@ pub struct ServiceInfo {
 /// What a call came to.
 pub(crate) type CallAnswer = Result<Response, ServiceFailure>;
 
-/// What is to run when the answer is there, and where it is to wait for its turn.
-pub(crate) struct Tell {
-    pub(crate) ready: Arc<ReadyQueue>,
-    pub(crate) due: Arc<dyn Runnable>,
+/// Who is told when the answer is there.
+pub(crate) enum Tell {
+    /// A callback, which waits for its turn.
+    Callback { ready: Arc<ReadyQueue>, due: Arc<dyn Runnable> },
+    /// A thread that waits for it.
+    Thread(Thread),
+}
+
+impl Tell {
+    fn tell(self) {
+        match self {
+            Self::Callback { ready, due } => ready.push(due),
+            Self::Thread(thread) => thread.unpark(),
+        }
+    }
 }
 
 impl Driver {
@@ -149,10 +161,12 @@ impl Driver {
         link: ServiceLinkId,
         request: &[u8],
         until: Option<Instant>,
+        waits: Tell,
     ) -> bool {
         let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&link));
-        let Some(Call { socket: Some(key), answer: None, .. }) = call else { return false };
+        let Some(Call { socket: Some(key), answer: None, tell, .. }) = call else { return false };
         let key = *key;
+        *tell = Some(waits);
         self.set_call_deadline(engine, link, until);
         self.send_request(key, request);
         true
@@ -273,8 +287,8 @@ impl Driver {
             return;
         }
         call.answer = Some(answer);
-        if let Some(Tell { ready, due }) = call.tell.take() {
-            ready.push(due);
+        if let Some(tell) = call.tell.take() {
+            tell.tell();
         }
         self.set_call_deadline(engine, link, None);
     }
