@@ -88,17 +88,19 @@ impl Caller {
         }
     }
 
-    /// Calls the service with the request that `write` appends, and gives the response's bytes.
+    /// Calls the service, that of this process if there is one, with the request that `write` appends, and gives the
+    /// response's bytes.
     pub(crate) fn call(
         &self,
+        local: Option<&ServiceCore>,
         write: impl FnOnce(&mut Vec<u8>),
         until: Option<Instant>,
     ) -> Result<Vec<u8>, Error> {
         let request = self.framed(write)?;
-        if let Some(core) = self.local()? {
+        if let Some(core) = local {
             let (request, mut response) = (&request[LENGTH..], Vec::new());
             let ask = |core: &ServiceCore| core.call(Asked::Bytes { request, response: &mut response });
-            return self.call_local(&core, ask, until).map(|()| response);
+            return self.call_local(core, ask, until).map(|()| response);
         }
         let link = self.begin(request, until)?;
         let answer = self.wait(link)?;

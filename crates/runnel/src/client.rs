@@ -16,9 +16,64 @@ use runnel_ros1::node::WantedService;
 
 use crate::caller::{Caller, error};
 use crate::data::{Asked, ServiceCore};
+use crate::driver::ServiceInfo;
 use crate::error::Error;
 use crate::node::Node;
 use crate::service::ServiceError;
+
+impl Node {
+    /// A client of a service; each call looks the service up and connects to it.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
+        Ok(Client::new(self, self.resolve(service)?, false))
+    }
+
+    /// A client of a service that keeps its connection from one call to the next: much faster, but it stays with the
+    /// node that provides the service now. When that ends, the call after the one that failed looks the service up again.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
+        Ok(Client::new(self, self.resolve(service)?, true))
+    }
+
+    /// A client of a service whose type is known only while the program runs.
+    ///
+    /// # Errors
+    /// When the name is not valid.
+    pub fn create_dynamic_client(
+        &self,
+        service: &str,
+        schema: &Arc<ServiceSchema>,
+    ) -> Result<DynamicClient, Error> {
+        Ok(DynamicClient::new(self, self.resolve(service)?, schema))
+    }
+
+    /// Waits at most `timeout` until some node provides a service; false if none does.
+    ///
+    /// # Errors
+    /// When the name is not valid, or the operating system refuses to wait.
+    pub fn wait_for_service(&self, service: &str, timeout: Duration) -> Result<bool, Error> {
+        self.untyped_caller(service)?.wait_until_ready(timeout)
+    }
+
+    /// Asks the node that provides a service for the service's type, without calling it.
+    ///
+    /// # Errors
+    /// [`Error::Service`] when nobody provides it, or its node does not answer within `timeout`.
+    pub fn service_info(&self, service: &str, timeout: Duration) -> Result<ServiceInfo, Error> {
+        self.untyped_caller(service)?.info(Some(clock::monotonic() + timeout))
+    }
+
+    fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
+        let (type_name, md5) = ("*".to_owned(), "*".to_owned());
+        let service = self.resolve(service)?;
+        let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
+        Ok(Caller::new(Arc::clone(&self.inner), wanted))
+    }
+}
 
 /// Calls a service, from any thread. Cloning gives another handle.
 pub struct Client<S> {
@@ -39,7 +94,7 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: Service> Client<S> {
-    pub(crate) fn new(node: &Node, service: String, persistent: bool) -> Self {
+    fn new(node: &Node, service: String, persistent: bool) -> Self {
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
         let wanted = WantedService { service, type_name, md5, persistent, probe: false };
         Self { caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted)), service: PhantomData }
@@ -70,14 +125,15 @@ impl<S: Service> Client<S> {
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
+        let local = self.caller.local()?;
         // Types that were generated twice are one on the wire, and two by reference.
-        let Some(core) = self.caller.local()?.filter(|core| core.types == types) else {
-            let bytes = self.caller.call(|out| request.write(out), until)?;
+        let Some(core) = local.as_deref().filter(|core| core.types == types) else {
+            let bytes = self.caller.call(local.as_deref(), |out| request.write(out), until)?;
             return read::<S>(self.service(), &bytes);
         };
         let mut response = None;
         let ask = |core: &ServiceCore| core.call(Asked::Local { request, response: &mut response });
-        self.caller.call_local(&core, ask, until)?;
+        self.caller.call_local(core, ask, until)?;
         let response = response.and_then(|response| response.downcast().ok());
         response.map(|response| *response).ok_or(Error::ShuttingDown)
     }
@@ -130,7 +186,7 @@ pub struct DynamicClient {
 }
 
 impl DynamicClient {
-    pub(crate) fn new(node: &Node, service: String, schema: &Arc<ServiceSchema>) -> Self {
+    fn new(node: &Node, service: String, schema: &Arc<ServiceSchema>) -> Self {
         let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
         let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
         Self { caller: Caller::new(Arc::clone(&node.inner), wanted), schema: Arc::clone(schema) }
@@ -147,7 +203,7 @@ impl DynamicClient {
     /// As [`Client::call`].
     pub fn call(&self, request: &DynamicMessage, timeout: Option<Duration>) -> Result<DynamicMessage, Error> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
-        let bytes = self.caller.call(|out| request.encode(out), until)?;
+        let bytes = self.caller.call(self.caller.local()?.as_deref(), |out| request.encode(out), until)?;
         let malformed = |error: DynamicError| self.caller.error(ServiceError::Unreadable(error.to_string()));
         DynamicMessage::decode(&self.schema.response, &bytes).map_err(malformed)
     }

@@ -8,30 +8,22 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use runnel_core::Message;
-use runnel_core::message::Service;
 use runnel_core::names::{self, Remapping};
 use runnel_core::qos::{History, QoS};
-use runnel_core::schema::{Schema, ServiceSchema};
+use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
 use runnel_io::{Listener, clock, host};
-use runnel_ros1::node::{
-    Limits, Node as Ros1Node, NodeConfig, Port, Role, ServiceSpec, TopicError, TopicSpec, WantedService,
-};
+use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicError, TopicSpec};
 use runnel_ros1::tcpros::QueueBound;
 
-use crate::caller::Caller;
-use crate::client::{Client, DynamicClient};
 use crate::context::{Context, GLANCE};
 use crate::data::{
-    Delivery, LinkInfo, Publication, PublicationOptions, ServiceCore, SubscriptionCore, SubscriptionOptions,
-    TopicInput,
+    Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions, TopicInput,
 };
-use crate::driver::{Driver, Engine, Key, ServiceInfo};
+use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
-use crate::params::{ParamValue, WatchCore};
 use crate::publisher::{DynamicPublisher, Publisher};
-use crate::service::{ServiceServer, answering};
 use crate::subscription::{RawMessage, Subscription};
 use crate::sync::lock;
 use crate::timer::Timer;
@@ -55,8 +47,8 @@ pub struct Node {
 pub(crate) struct NodeInner {
     pub(crate) context: Context,
     pub(crate) key: Key,
-    namespace: String,
-    name: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
     full_name: String,
     remapping: Remapping,
     /// Locked before the driver wherever both are, and held from looking for an end until it is made or removed.
@@ -270,81 +262,6 @@ impl Node {
         })
     }
 
-    /// Provides a service. `callback` makes the response of a request; what it fails with is told to the client. It runs
-    /// for one request at a time, on a thread that spins.
-    ///
-    /// Returns once the master knows, as [`Node::create_publisher`] does.
-    ///
-    /// # Errors
-    /// When the name is not valid, the node provides a service of that name, or the master refuses.
-    pub fn create_service<S: Service, E: fmt::Display>(
-        &self,
-        service: &str,
-        callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
-    ) -> Result<ServiceServer, Error> {
-        let service = self.resolve(service)?;
-        let ready = Arc::clone(&self.inner.context.shared.ready);
-        let callback = Box::new(answering::<S, E>(callback));
-        let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), types, ready, callback);
-        self.inner.add_service(&core)?;
-        let server = ServiceServer::new(Arc::clone(&self.inner), core);
-        self.inner.wait_registered(Role::Service, &service)?;
-        Ok(server)
-    }
-
-    /// A client of a service; each call looks the service up and connects to it.
-    ///
-    /// # Errors
-    /// When the name is not valid.
-    pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
-        Ok(Client::new(self, self.resolve(service)?, false))
-    }
-
-    /// A client of a service that keeps its connection from one call to the next: much faster, but it stays with the
-    /// node that provides the service now. When that ends, the call after the one that failed looks the service up again.
-    ///
-    /// # Errors
-    /// When the name is not valid.
-    pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
-        Ok(Client::new(self, self.resolve(service)?, true))
-    }
-
-    /// A client of a service whose type is known only while the program runs.
-    ///
-    /// # Errors
-    /// When the name is not valid.
-    pub fn create_dynamic_client(
-        &self,
-        service: &str,
-        schema: &Arc<ServiceSchema>,
-    ) -> Result<DynamicClient, Error> {
-        Ok(DynamicClient::new(self, self.resolve(service)?, schema))
-    }
-
-    /// Waits at most `timeout` until some node provides a service; false if none does.
-    ///
-    /// # Errors
-    /// When the name is not valid, or the operating system refuses to wait.
-    pub fn wait_for_service(&self, service: &str, timeout: Duration) -> Result<bool, Error> {
-        self.untyped_caller(service)?.wait_until_ready(timeout)
-    }
-
-    /// Asks the node that provides a service for the service's type, without calling it.
-    ///
-    /// # Errors
-    /// [`Error::Service`] when nobody provides it, or its node does not answer within `timeout`.
-    pub fn service_info(&self, service: &str, timeout: Duration) -> Result<ServiceInfo, Error> {
-        self.untyped_caller(service)?.info(Some(clock::monotonic() + timeout))
-    }
-
-    fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
-        let (type_name, md5) = ("*".to_owned(), "*".to_owned());
-        let service = self.resolve(service)?;
-        let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
-        Ok(Caller::new(Arc::clone(&self.inner), wanted))
-    }
-
     /// Calls `callback` every `period` while the context spins.
     pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
         let shared = &self.inner.context.shared;
@@ -428,19 +345,6 @@ fn limits() -> Limits {
     Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
 }
 
-/// The value that an argument `_name:=value` gives a parameter, as roscpp reads it.
-fn given_value(text: &str) -> ParamValue {
-    if let Ok(number) = text.parse::<i32>() {
-        return number.into();
-    }
-    match (text, text.parse::<f64>()) {
-        (_, Ok(number)) => number.into(),
-        ("true" | "True" | "TRUE", _) => true.into(),
-        ("false" | "False" | "FALSE", _) => false.into(),
-        _ => text.into(),
-    }
-}
-
 /// What may wait, at either end of a topic.
 fn queue_bound(qos: QoS) -> QueueBound {
     let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
@@ -483,7 +387,7 @@ impl NodeInner {
     }
 
     /// Works on the node's engine.
-    fn engine<T>(
+    pub(crate) fn engine<T>(
         &self,
         driver: &mut Driver,
         work: impl FnOnce(&mut Ros1Node, runnel_core::time::Instant) -> T,
@@ -538,68 +442,6 @@ impl NodeInner {
         input.add(Arc::clone(core));
         driver.rejoin_locals(&topic);
         Ok(input)
-    }
-
-    fn add_service(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
-        let (service, type_name, md5) =
-            (core.service.clone(), core.type_name.to_owned(), core.md5.to_owned());
-        let spec = ServiceSpec { service: service.clone(), type_name, md5 };
-        let mut driver = self.driver();
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        slot.begin(Role::Service, &service);
-        self.engine(&mut driver, |node, now| node.advertise_service(now, spec))??;
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        slot.services.insert(service, Arc::clone(core));
-        Ok(())
-    }
-
-    /// A service of the user's is gone, and its clients' connections with it.
-    pub(crate) fn remove_service(&self, core: &Arc<ServiceCore>) {
-        let mut driver = self.driver();
-        // The node may be closed already, and then there is nothing to unregister.
-        let _ = self.engine(&mut driver, |node, now| node.unadvertise_service(now, &core.service));
-        if let Some(slot) = driver.node_slot(self.key) {
-            slot.services.remove(&core.service);
-        }
-        driver.end_clients(core);
-    }
-
-    /// Has the arguments' parameters of this node set, and returns when the master has them.
-    fn set_given_params(&self) -> Result<(), Error> {
-        // Of two of one name the last counts.
-        let params = self.context.shared.arguments.params_of(&self.name);
-        let given: HashMap<String, String> =
-            params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        for (name, value) in given {
-            let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
-            let value = given_value(&value);
-            self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
-            self.wait_registered(Role::Parameter, &key)?;
-        }
-        Ok(())
-    }
-
-    /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
-    pub(crate) fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
-        let mut driver = self.driver();
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        let first = !slot.watches.iter().any(|other| other.key == core.key);
-        slot.watches.push(Arc::clone(core));
-        if first {
-            slot.begin(Role::ParameterWatch, &core.key);
-            self.engine(&mut driver, |node, now| node.watch_parameter(now, &core.key))?;
-        }
-        Ok(first)
-    }
-
-    pub(crate) fn remove_watch(&self, core: &Arc<WatchCore>) {
-        let mut driver = self.driver();
-        let Some(slot) = driver.node_slot(self.key) else { return };
-        slot.watches.retain(|other| !Arc::ptr_eq(other, core));
-        if !slot.watches.iter().any(|other| other.key == core.key) {
-            // The node may be closed already, and then there is nothing to unsubscribe from.
-            let _ = self.engine(&mut driver, |node, now| node.unwatch_parameter(now, &core.key));
-        }
     }
 
     /// Waits until the master has answered, or cannot.

@@ -1,10 +1,11 @@
 //! Parameters of the master's parameter server.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
+use runnel_core::names;
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
@@ -188,6 +189,59 @@ impl Node {
             }
             _ => Err(Error::Refused(format!("its answer to {method} is none: {answer:?}"))),
         }
+    }
+}
+
+impl NodeInner {
+    /// Has the arguments' parameters of this node set, and returns when the master has them.
+    pub(crate) fn set_given_params(&self) -> Result<(), Error> {
+        // Of two of one name the last counts.
+        let params = self.context.shared.arguments.params_of(&self.name);
+        let given: HashMap<String, String> =
+            params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        for (name, value) in given {
+            let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
+            let value = given_value(&value);
+            self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
+            self.wait_registered(Role::Parameter, &key)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
+    fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
+        let mut driver = self.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        let first = !slot.watches.iter().any(|other| other.key == core.key);
+        slot.watches.push(Arc::clone(core));
+        if first {
+            slot.begin(Role::ParameterWatch, &core.key);
+            self.engine(&mut driver, |node, now| node.watch_parameter(now, &core.key))?;
+        }
+        Ok(first)
+    }
+
+    fn remove_watch(&self, core: &Arc<WatchCore>) {
+        let mut driver = self.driver();
+        let Some(slot) = driver.node_slot(self.key) else { return };
+        slot.watches.retain(|other| !Arc::ptr_eq(other, core));
+        if !slot.watches.iter().any(|other| other.key == core.key) {
+            // The node may be closed already, and then there is nothing to unsubscribe from.
+            let _ = self.engine(&mut driver, |node, now| node.unwatch_parameter(now, &core.key));
+        }
+    }
+}
+
+/// The value that an argument `_name:=value` gives a parameter, as roscpp reads it.
+fn given_value(text: &str) -> ParamValue {
+    if let Ok(number) = text.parse::<i32>() {
+        return number.into();
+    }
+    match (text, text.parse::<f64>()) {
+        (_, Ok(number)) => number.into(),
+        ("true" | "True" | "TRUE", _) => true.into(),
+        ("false" | "False" | "FALSE", _) => false.into(),
+        _ => text.into(),
     }
 }
 

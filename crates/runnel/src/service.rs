@@ -1,15 +1,17 @@
 //! Services that a node provides, and why calls of services fail.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
 use runnel_core::message::Service;
 use runnel_core::wire::{DecodeError, Wire, decode_into};
-use runnel_ros1::node::ServiceFailure;
+use runnel_ros1::node::{Role, ServiceFailure, ServiceSpec};
 use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE};
 
 use crate::data::{Asked, ServiceCore};
-use crate::node::NodeInner;
+use crate::error::Error;
+use crate::node::{Node, NodeInner};
 
 /// Why a call brought no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +55,6 @@ pub struct ServiceServer {
 }
 
 impl ServiceServer {
-    pub(crate) fn new(node: Arc<NodeInner>, core: Arc<ServiceCore>) -> Self {
-        Self { node, core }
-    }
-
     /// The service's absolute name.
     pub fn service(&self) -> &str {
         &self.core.service
@@ -75,8 +73,59 @@ impl fmt::Debug for ServiceServer {
     }
 }
 
+impl Node {
+    /// Provides a service. `callback` makes the response of a request; what it fails with is told to the client. It runs
+    /// for one request at a time, on a thread that spins.
+    ///
+    /// Returns once the master knows, as [`Node::create_publisher`] does.
+    ///
+    /// # Errors
+    /// When the name is not valid, the node provides a service of that name, or the master refuses.
+    pub fn create_service<S: Service, E: fmt::Display>(
+        &self,
+        service: &str,
+        callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
+    ) -> Result<ServiceServer, Error> {
+        let service = self.resolve(service)?;
+        let ready = Arc::clone(&self.inner.context.shared.ready);
+        let callback = Box::new(answering::<S, E>(callback));
+        let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
+        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), types, ready, callback);
+        self.inner.add_service(&core)?;
+        let server = ServiceServer { node: Arc::clone(&self.inner), core };
+        self.inner.wait_registered(Role::Service, &service)?;
+        Ok(server)
+    }
+}
+
+impl NodeInner {
+    fn add_service(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
+        let (service, type_name, md5) =
+            (core.service.clone(), core.type_name.to_owned(), core.md5.to_owned());
+        let spec = ServiceSpec { service: service.clone(), type_name, md5 };
+        let mut driver = self.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.begin(Role::Service, &service);
+        self.engine(&mut driver, |node, now| node.advertise_service(now, spec))??;
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.services.insert(service, Arc::clone(core));
+        Ok(())
+    }
+
+    /// A service of the user's is gone, and its clients' connections with it.
+    fn remove_service(&self, core: &Arc<ServiceCore>) {
+        let mut driver = self.driver();
+        // The node may be closed already, and then there is nothing to unregister.
+        let _ = self.engine(&mut driver, |node, now| node.unadvertise_service(now, &core.service));
+        if let Some(slot) = driver.node_slot(self.key) {
+            slot.services.remove(&core.service);
+        }
+        driver.end_clients(core);
+    }
+}
+
 /// What becomes of a request: the user's callback between the bytes of its request and those of its response.
-pub(crate) fn answering<S: Service, E: fmt::Display>(
+fn answering<S: Service, E: fmt::Display>(
     mut callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
 ) -> impl FnMut(Asked<'_>) -> Result<(), String> + Send + 'static {
     let mut owned = S::Request::default();

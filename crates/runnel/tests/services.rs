@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,7 @@ use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, 
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::node::ServiceFailure;
 use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
 use runnel::{Client, Context, Error, Executor, ServiceError, ServiceServer};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -178,21 +179,28 @@ fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
     }
     scene.far.shutdown();
     spinning.join().unwrap();
-    let context = scene.graph.context();
-    let client = context.create_node("late").unwrap().create_client::<SetBool>("power").unwrap();
-    for _ in 0..20 {
-        let (tell, told) = channel();
-        let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
-        client.call_async(&ask(true), Some(LONG), note).unwrap();
-        // Long enough for the answer and the end of the connection to be there at once.
-        thread::sleep(Duration::from_millis(5));
-        let mut heard = None;
-        while heard.is_none() {
-            context.spin_some().unwrap();
-            heard = told.try_recv().ok();
-        }
-        assert_eq!(heard.unwrap().unwrap().message, "on");
-    }
+}
+
+#[test]
+fn an_answer_and_the_end_of_its_connection_may_come_at_once() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let scripted = Scripted::new(&graph);
+    let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let (tell, told) = channel();
+    let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+    client.call_async(&ask(true), Some(LONG), note).unwrap();
+    let serving = thread::spawn(move || scripted.accept_request());
+    spin_until(&context, "the request has come", || serving.is_finished());
+    let mut stream = serving.join().unwrap();
+    stream.write_all(&[1, 7, 0, 0, 0, 1, 2, 0, 0, 0, b'o', b'n']).unwrap();
+    drop(stream);
+    let mut heard = None;
+    spin_until(&context, "the answer heard", || {
+        heard = told.try_recv().ok();
+        heard.is_some()
+    });
+    assert_eq!(heard.unwrap().unwrap().message, "on");
 }
 
 #[test]
@@ -255,7 +263,7 @@ fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("mute").unwrap();
     // Nobody spins there.
-    let server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let timed_out = ServiceFailure::TimedOut { waiting_for: "the answer" };
     let error = why(client.call_timeout(&ask(true), Duration::from_millis(100)).unwrap_err());
@@ -269,12 +277,32 @@ fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
         heard.is_some()
     });
     assert_eq!(heard.unwrap().unwrap_err(), ServiceError::NoAnswer(timed_out));
-    // One that ends during a call is told at once.
+}
+
+#[test]
+fn a_service_that_is_dropped_while_its_callback_runs_is_told_to_the_client() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("server").unwrap();
+    let (begin, begun) = channel();
+    let (go, wait) = channel();
+    let callback = move |request: &SetBoolRequest| {
+        begin.send(()).unwrap();
+        wait.recv().unwrap();
+        answer(request)
+    };
+    let server = node.create_service::<SetBool, _>("power", callback).unwrap();
+    let spinning = near.clone();
+    let spinning = thread::spawn(move || spinning.spin().unwrap());
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let calling = thread::spawn(move || client.call(&ask(true)).map_err(why));
-    near.sleep(Duration::from_millis(200)).unwrap();
+    begun.recv().unwrap();
     drop(server);
     let error = calling.join().unwrap().unwrap_err();
     assert!(matches!(error, ServiceError::NoAnswer(ServiceFailure::Lost { .. })), "{error}");
+    go.send(()).unwrap();
+    near.shutdown();
+    spinning.join().unwrap();
 }
 
 #[test]
@@ -355,6 +383,30 @@ fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
     let mut frame = vec![0; u32::from_le_bytes(length) as usize];
     stream.read_exact(&mut frame).unwrap();
     frame
+}
+
+/// A service that is written by hand.
+struct Scripted(TcpListener);
+
+impl Scripted {
+    fn new(graph: &Graph) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("rosrpc://{}", listener.local_addr().unwrap());
+        let registration = ["/scripted", "/power", &uri, "http://127.0.0.1:1/"].map(Value::from);
+        graph.ask("registerService", &registration);
+        Self(listener)
+    }
+
+    /// The connection of a client whose request has come.
+    fn accept_request(&self) -> TcpStream {
+        let (mut stream, _) = self.0.accept().unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        read_frame(&mut stream);
+        let header = ConnectionHeader::new([("callerid", "/scripted"), ("md5sum", SetBool::MD5)]);
+        stream.write_all(&header.emit()).unwrap();
+        assert_eq!(read_frame(&mut stream), [1]);
+        stream
+    }
 }
 
 /// Connects to the service as a client that is written by hand.

@@ -1,20 +1,16 @@
 //! SIGINT and SIGTERM, in programs of their own.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, stdin};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio, exit};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio, exit};
 use std::thread;
-use std::time::Duration;
 
 use runnel::{Context, ContextOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Names the part that this program plays where another started it.
 const PART: &str = "PART";
-
-/// Longer than anything here takes; only a failure waits for it.
-const LONG: Duration = Duration::from_secs(20);
 
 fn context() -> Context {
     Context::with_options(ContextOptions { arguments: Vec::new(), ..ContextOptions::default() }).unwrap()
@@ -46,12 +42,15 @@ fn play(part: &str) -> ! {
         }
         other => panic!("no such part: {other}"),
     }
-    thread::sleep(LONG);
+    // Whoever started this holds the other end.
+    let _ = stdin().read_line(&mut String::new());
     exit(1)
 }
 
 struct Program {
     child: Child,
+    /// Open until the end has been seen: waiting would close it.
+    stdin: Option<ChildStdin>,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
@@ -59,9 +58,10 @@ impl Program {
     fn that(part: &str) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", "a_signal_ends_a_program_whatever_it_does", "--nocapture"]).env(PART, part);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut program = Self { child, lines };
+        let stdin = child.stdin.take();
+        let mut program = Self { child, stdin, lines };
         program.await_word("ready");
         program
     }
@@ -75,7 +75,9 @@ impl Program {
     }
 
     fn end(mut self) -> ExitStatus {
-        self.child.wait().unwrap()
+        let status = self.child.wait().unwrap();
+        drop(self.stdin.take());
+        status
     }
 }
 

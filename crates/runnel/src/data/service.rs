@@ -15,7 +15,7 @@ use super::unsent::Unsent;
 use crate::sync::lock;
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
-pub(crate) const MOST_WAITING: usize = 100;
+const MOST_WAITING: usize = 100;
 
 /// Bytes of those, unless it is one.
 const MOST_BYTES: usize = 64 << 20;

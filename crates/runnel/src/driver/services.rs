@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use runnel_core::time::Instant;
-use runnel_io::{Interest, Token, clock};
+use runnel_io::{Interest, Stream, Token, clock};
 use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceLinked, WantedService};
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
 
@@ -82,14 +82,17 @@ impl Driver {
     }
 
     pub(super) fn served_readable(&mut self, key: Key) {
+        if let Some(Socket::Served(served)) = self.sockets.get(key) {
+            self.receive(key, &Arc::clone(&served.stream), Self::requests);
+        }
+    }
+
+    /// Reads once from a peer.
+    fn receive(&mut self, key: Key, stream: &Stream, take: fn(&mut Self, Key, &[u8])) {
         let mut scratch = self.take_scratch();
-        let received = match self.sockets.get(key) {
-            Some(Socket::Served(served)) => served.stream.recv(&mut scratch),
-            _ => Ok(None),
-        };
-        match received {
+        match stream.recv(&mut scratch) {
             Ok(Some(0)) => self.ended(key, None),
-            Ok(Some(count)) => self.requests(key, &scratch[..count]),
+            Ok(Some(count)) => take(self, key, &scratch[..count]),
             Ok(None) => {}
             Err(error) => self.ended(key, Some(&error.to_string())),
         }
@@ -249,18 +252,9 @@ impl Driver {
     }
 
     pub(super) fn called_readable(&mut self, key: Key) {
-        let mut scratch = self.take_scratch();
-        let received = match self.sockets.get(key) {
-            Some(Socket::Called(called)) => called.stream.recv(&mut scratch),
-            _ => Ok(None),
-        };
-        match received {
-            Ok(Some(0)) => self.ended(key, None),
-            Ok(Some(count)) => self.responses(key, &scratch[..count]),
-            Ok(None) => {}
-            Err(error) => self.ended(key, Some(&error.to_string())),
+        if let Some(Socket::Called(called)) = self.sockets.get(key) {
+            self.receive(key, &Arc::clone(&called.stream), Self::responses);
         }
-        self.scratch = scratch;
     }
 
     /// Cuts the response from what came from a service.
