@@ -74,7 +74,8 @@ fn live(
     names: impl Fn(&Graph<'_>) -> Result<BTreeSet<String>, CliError> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
-        let options = ContextOptions { arguments: Vec::new(), signals: false, ..ContextOptions::default() };
+        let options =
+            ContextOptions::default().arguments([""; 0]).signals(false).rosout(false).sim_time(false);
         let Ok(context) = Context::with_options(options) else { return Vec::new() };
         candidates(current, names(&Graph::within(&context, PATIENCE)).unwrap_or_default())
     })

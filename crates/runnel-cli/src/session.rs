@@ -67,7 +67,9 @@ impl Session {
     }
 
     fn context(&self, signals: bool) -> Result<Context, CliError> {
-        let options = ContextOptions { arguments: self.place.clone(), signals, ..ContextOptions::default() };
+        let options = ContextOptions::default().arguments(self.place.clone());
+        // What a command has to say is for whoever called it, and of the time on the wall.
+        let options = options.signals(signals).rosout(false).sim_time(false);
         Ok(Context::with_options(options)?)
     }
 

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod cpu;
 pub mod host;
 pub mod lookup;
+pub mod output;
 pub mod reactor;
 pub mod signals;
 pub mod tcp;

@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::names::{self, Arguments};
-use runnel_core::time::Instant;
+use runnel_core::time::{Instant, Time};
 use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
 
-use crate::console;
 use crate::data::ReadyQueue;
 use crate::driver::{Driver, Key};
 use crate::environment::Settings;
 use crate::error::Error;
 use crate::executor::Executor;
+use crate::logging::console;
 use crate::node::Node;
 use crate::polling::PollingPolicy;
+use crate::ros_clock::{RosClock, Simulation};
 use crate::sync::lock;
 use crate::timers::Timers;
 use crate::turning::Turning;
@@ -26,23 +27,60 @@ use crate::turning::Turning;
 /// How long a wait goes on at most before it looks whether the context has ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
-/// How a context is made.
+/// How a context is made: begin with the default and say what is to differ.
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
-    /// Command-line arguments, without the program's name: remappings and the like are taken from them.
-    pub arguments: Vec<String>,
-    /// Ends spinning on SIGINT and SIGTERM.
-    pub signals: bool,
-    /// How spinning threads wait.
-    pub polling: PollingPolicy,
+    arguments: Vec<String>,
+    signals: bool,
+    polling: PollingPolicy,
+    rosout: bool,
+    sim_time: bool,
 }
 
 impl Default for ContextOptions {
-    /// The process's own arguments, signals caught, blocking.
+    /// The process's own arguments, signals caught, blocking; nodes log to `/rosout` and follow simulated time.
     fn default() -> Self {
         // No name of ROS has what is not UTF-8, so that an argument which concerns ROS is refused by name.
         let arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-        Self { arguments: arguments.collect(), signals: true, polling: PollingPolicy::Block }
+        let (polling, arguments) = (PollingPolicy::Block, arguments.collect());
+        Self { arguments, signals: true, polling, rosout: true, sim_time: true }
+    }
+}
+
+impl ContextOptions {
+    /// Command-line arguments, without the program's name: remappings and the like are taken from them.
+    #[must_use]
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.arguments = arguments.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Whether SIGINT and SIGTERM end spinning.
+    #[must_use]
+    pub fn signals(mut self, caught: bool) -> Self {
+        self.signals = caught;
+        self
+    }
+
+    /// How spinning threads wait.
+    #[must_use]
+    pub fn polling(mut self, policy: PollingPolicy) -> Self {
+        self.polling = policy;
+        self
+    }
+
+    /// Whether nodes publish what they log on `/rosout`, and have services by which their levels are set.
+    #[must_use]
+    pub fn rosout(mut self, published: bool) -> Self {
+        self.rosout = published;
+        self
+    }
+
+    /// Whether nodes follow `/clock` while the parameter `/use_sim_time` is true.
+    #[must_use]
+    pub fn sim_time(mut self, followed: bool) -> Self {
+        self.sim_time = followed;
+        self
     }
 }
 
@@ -58,7 +96,10 @@ pub(crate) struct Shared {
     pub(crate) turning: Arc<Turning>,
     pub(crate) ready: Arc<ReadyQueue>,
     pub(crate) reactor: Arc<Reactor>,
-    pub(crate) timers: Timers,
+    pub(crate) timers: Arc<Timers>,
+    pub(crate) clock: Arc<RosClock>,
+    pub(crate) rosout: bool,
+    pub(crate) sim_time: bool,
     pub(crate) arguments: Arguments,
     pub(crate) settings: Settings,
     pub(crate) polling: PollingPolicy,
@@ -93,12 +134,18 @@ impl Context {
         let waker = reactor.waker().clone();
         let stop = Arc::new(AtomicBool::new(false));
         let interrupts = if options.signals { Some(Interrupts::catch(&stop, &waker)?) } else { None };
-        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop));
+        let ready = Arc::new(ReadyQueue::new(waker.clone()));
+        let simulation = Arc::new(Simulation::new(Arc::clone(&ready)));
+        let (timers, clock) = (Arc::clone(&simulation.timers), Arc::clone(&simulation.clock));
+        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation);
         let shared = Shared {
-            turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker.clone())),
-            ready: Arc::new(ReadyQueue::new(waker)),
+            turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
+            ready,
             reactor,
-            timers: Timers::default(),
+            timers,
+            clock,
+            rosout: options.rosout,
+            sim_time: options.sim_time,
             arguments,
             settings,
             polling: options.polling,
@@ -153,15 +200,59 @@ impl Context {
         Executor::new(self).spin_once(timeout)
     }
 
-    /// Serves all nodes for `duration` without running callbacks. Unlike a plain sleep it sees the end of the
-    /// context.
+    /// Now, in ROS time: by the wall clock or, while the parameter `/use_sim_time` is true, as `/clock` tells.
+    pub fn now(&self) -> Time {
+        self.shared.clock.now()
+    }
+
+    /// Whether time is simulated: told by `/clock`.
+    pub fn ros_time_is_active(&self) -> bool {
+        self.shared.clock.is_simulated()
+    }
+
+    /// Serves all nodes for `duration` of ROS time without running callbacks. Unlike a plain sleep it sees the end of
+    /// the context. It ends early when simulated time jumps back.
     ///
     /// # Errors
     /// As [`Context::spin`].
     pub fn sleep(&self, duration: Duration) -> Result<(), Error> {
+        if !self.ros_time_is_active() {
+            return self.sleep_wall(duration);
+        }
+        // Before the time is known, no time of it can pass.
+        self.pass_simulated_time(|now| now.is_zero())?;
+        self.sleep_until(self.now() + duration.into())
+    }
+
+    /// As [`Context::sleep`], until a time.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn sleep_until(&self, until: Time) -> Result<(), Error> {
+        let start = self.now();
+        if !self.ros_time_is_active() {
+            let nanos = (until - start).as_nanos().max(0);
+            return self.sleep_wall(Duration::from_nanos(nanos.unsigned_abs()));
+        }
+        self.pass_simulated_time(|now| start <= now && now < until)
+    }
+
+    /// As [`Context::sleep`], whatever `/clock` tells.
+    ///
+    /// # Errors
+    /// As [`Context::spin`].
+    pub fn sleep_wall(&self, duration: Duration) -> Result<(), Error> {
         let until = clock::monotonic() + duration;
         while self.ok() && clock::monotonic() < until {
             self.shared.turning.pass_time(until)?;
+        }
+        self.shared.turning.attend();
+        Ok(())
+    }
+
+    fn pass_simulated_time(&self, goes_on: impl Fn(Time) -> bool) -> Result<(), Error> {
+        while self.ok() && self.ros_time_is_active() && goes_on(self.now()) {
+            self.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
         }
         self.shared.turning.attend();
         Ok(())

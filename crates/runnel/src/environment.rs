@@ -64,7 +64,8 @@ fn checked(variable: &'static str, host: String) -> Result<String, Error> {
     }
 }
 
-fn variable(name: &str) -> Option<String> {
+/// A variable that is set and not empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 

@@ -18,12 +18,11 @@
 //!
 //! What users should know, such as a peer with another type or a master that does not answer, is logged with the `log`
 //! crate. In a program that sets no logger, warnings and errors go to standard error; `RUNNEL_LOG` (`off`, `error`,
-//! `warn`, `info`) asks for less or more.
+//! `warn`, `info`) asks for less or more. What a program itself has to say goes to `/rosout`, too: see [`logging`].
 #![forbid(unsafe_code)]
 
 mod caller;
 mod client;
-mod console;
 mod context;
 mod data;
 mod driver;
@@ -31,11 +30,13 @@ mod environment;
 mod error;
 mod executor;
 mod graph;
+pub mod logging;
 mod node;
 mod params;
 mod polling;
 mod publisher;
 mod rate;
+mod ros_clock;
 mod service;
 mod subscription;
 mod sync;

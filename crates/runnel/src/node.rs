@@ -14,19 +14,22 @@ use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
 use runnel_io::{Listener, clock, host};
-use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicError, TopicSpec};
+use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
 use runnel_ros1::tcpros::QueueBound;
 
 use crate::context::{Context, GLANCE};
 use crate::data::{
     Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions, TopicInput,
+    When,
 };
 use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
+use crate::logging::{Logger, NodeLog, ROSOUT};
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::subscription::{RawMessage, Subscription};
 use crate::sync::lock;
 use crate::timer::Timer;
+use crate::timers::Follows;
 
 /// How long the master may take to answer a registration before the program goes on without it.
 const REGISTRATION: Duration = Duration::from_secs(10);
@@ -50,6 +53,7 @@ pub(crate) struct NodeInner {
     pub(crate) namespace: String,
     pub(crate) name: String,
     full_name: String,
+    pub(crate) logger: Logger,
     remapping: Remapping,
     /// Locked before the driver wherever both are, and held from looking for an end until it is made or removed.
     publishers: Mutex<Publishers>,
@@ -63,10 +67,12 @@ pub(crate) struct PublisherEnd {
     pub(crate) node: Arc<NodeInner>,
     pub(crate) publication: Arc<Publication>,
     pub(crate) topic: String,
+    /// It goes on when the last publisher of the user's is gone: the node itself publishes the topic.
+    stays: bool,
 }
 
 /// A topic by name and type, as peers are told of it.
-struct Announced<'a> {
+pub(crate) struct Announced<'a> {
     topic: String,
     type_name: &'a str,
     md5: &'a str,
@@ -102,10 +108,12 @@ impl Node {
             driver.share_locals();
             key
         };
-        let publishers = Mutex::default();
-        let name = name.to_owned();
-        let inner = NodeInner { context, key, namespace, name, full_name, remapping, publishers };
+        let log = NodeLog::of(&context, &full_name)?;
+        let (publishers, name, logger) = (Mutex::default(), name.to_owned(), log.root());
+        let inner = NodeInner { context, key, namespace, name, full_name, logger, remapping, publishers };
+        inner.advertise_log(&log)?;
         inner.set_given_params()?;
+        inner.follow_sim_time()?;
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -129,9 +137,14 @@ impl Node {
         &self.inner.context
     }
 
-    /// Now, by the wall clock.
+    /// The node's logger, for the macros `log_info!` and the like.
+    pub fn logger(&self) -> &Logger {
+        &self.inner.logger
+    }
+
+    /// Now, in ROS time: by the wall clock or, while the parameter `/use_sim_time` is true, as `/clock` tells.
     pub fn now(&self) -> Time {
-        clock::realtime()
+        self.inner.context.now()
     }
 
     /// The absolute name that `name` has in this node after remapping.
@@ -262,23 +275,26 @@ impl Node {
         })
     }
 
-    /// Calls `callback` every `period` while the context spins.
+    /// Calls `callback` every `period` of ROS time, which `/clock` may tell, while the context spins.
     pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
+        self.timer(period, Follows::Ros, Box::new(callback))
+    }
+
+    /// As [`Node::create_timer`] by the clock on the wall, whatever `/clock` tells.
+    pub fn create_wall_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
+        self.timer(period, Follows::Wall, Box::new(callback))
+    }
+
+    fn timer(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> Timer {
         let shared = &self.inner.context.shared;
-        let id = shared.timers.add(period, Box::new(callback));
+        let id = shared.timers.add(period, follows, callback);
         // A thread that waits already must learn of the earlier deadline.
         shared.ready.wake_all();
         Timer::new(self.clone(), id)
     }
 
     fn announce<M: Message>(&self, topic: &str) -> Result<Announced<'static>, Error> {
-        Ok(Announced {
-            topic: self.resolve(topic)?,
-            type_name: M::TYPE,
-            md5: M::MD5,
-            definition: M::DEFINITION,
-            has_header: M::HAS_HEADER,
-        })
+        Ok(Announced::of::<M>(self.resolve(topic)?))
     }
 
     /// The end of a topic that the node publishes, made with the first publisher.
@@ -294,9 +310,18 @@ impl Node {
             end.publication.widen(&publication_options(announced, qos));
             return Ok(end);
         }
-        let publication = self.publication(announced, qos);
-        inner.add_publication(&publication, spec)?;
-        let end = Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: topic.clone() });
+        let own = inner.log().rosout().filter(|_| topic == ROSOUT);
+        let publication = own.map_or_else(|| self.publication(announced, qos), Arc::clone);
+        let stays = own.is_some();
+        if stays {
+            inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec))??;
+            publication.widen(&publication_options(announced, qos));
+        } else {
+            inner.add_publication(&publication, spec)?;
+            inner.log().add_topic(topic);
+        }
+        let end =
+            Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: topic.clone(), stays });
         publishers.insert(topic.clone(), Arc::downgrade(&end));
         drop(publishers);
         inner.wait_registered(Role::Publisher, topic)?;
@@ -304,16 +329,7 @@ impl Node {
     }
 
     fn publication(&self, announced: &Announced<'_>, qos: QoS) -> Arc<Publication> {
-        let options = publication_options(announced, qos);
-        let info = LinkInfo {
-            publisher: self.inner.full_name.clone(),
-            type_name: announced.type_name.to_owned(),
-            md5: announced.md5.to_owned(),
-            definition: announced.definition.to_owned(),
-            ..LinkInfo::default()
-        };
-        let reactor = Arc::clone(&self.inner.context.shared.reactor);
-        Arc::new(Publication::new(options, info, reactor))
+        announced.publication(&self.inner.context, &self.inner.full_name, qos)
     }
 
     fn subscribe(
@@ -323,7 +339,7 @@ impl Node {
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let ready = Arc::clone(&self.inner.context.shared.ready);
+        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let options = SubscriptionOptions {
             topic: announced.topic.clone(),
             type_name: announced.type_name.to_owned(),
@@ -331,7 +347,7 @@ impl Node {
             bound: queue_bound(qos),
             takes,
         };
-        let core = SubscriptionCore::new(options, ready, callback);
+        let core = SubscriptionCore::new(options, when, callback);
         let input = self.inner.add_subscription(&core, announced.spec(false))?;
         let subscription = Subscription::new(Arc::clone(&self.inner), announced.topic.clone(), core, input);
         self.inner.wait_registered(Role::Subscriber, &announced.topic)?;
@@ -366,7 +382,30 @@ impl fmt::Debug for Node {
 }
 
 impl Announced<'_> {
-    fn spec(&self, latching: bool) -> TopicSpec {
+    /// A topic of a type that is known.
+    pub(crate) fn of<M: Message>(topic: String) -> Announced<'static> {
+        Announced {
+            topic,
+            type_name: M::TYPE,
+            md5: M::MD5,
+            definition: M::DEFINITION,
+            has_header: M::HAS_HEADER,
+        }
+    }
+
+    pub(crate) fn publication(&self, context: &Context, node: &str, qos: QoS) -> Arc<Publication> {
+        let info = LinkInfo {
+            publisher: node.to_owned(),
+            type_name: self.type_name.to_owned(),
+            md5: self.md5.to_owned(),
+            definition: self.definition.to_owned(),
+            ..LinkInfo::default()
+        };
+        let reactor = Arc::clone(&context.shared.reactor);
+        Arc::new(Publication::new(publication_options(self, qos), info, reactor))
+    }
+
+    pub(crate) fn spec(&self, latching: bool) -> TopicSpec {
         TopicSpec {
             topic: self.topic.clone(),
             type_name: self.type_name.to_owned(),
@@ -380,6 +419,10 @@ impl Announced<'_> {
 impl NodeInner {
     pub(crate) fn full_name(&self) -> &str {
         &self.full_name
+    }
+
+    pub(crate) fn log(&self) -> &NodeLog {
+        self.logger.log_of_node()
     }
 
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
@@ -413,7 +456,11 @@ impl NodeInner {
         }
     }
 
-    fn add_publication(&self, publication: &Arc<Publication>, spec: TopicSpec) -> Result<(), Error> {
+    pub(crate) fn add_publication(
+        &self,
+        publication: &Arc<Publication>,
+        spec: TopicSpec,
+    ) -> Result<(), Error> {
         let topic = spec.topic.clone();
         let mut driver = self.driver();
         let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
@@ -430,18 +477,7 @@ impl NodeInner {
         core: &Arc<SubscriptionCore>,
         spec: TopicSpec,
     ) -> Result<Arc<TopicInput>, Error> {
-        let (topic, asked) = (spec.topic.clone(), spec.type_name.clone());
-        let mut driver = self.driver();
-        self.engine(&mut driver, |node, now| node.subscribe(now, spec))??;
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        let input = Arc::clone(slot.inputs.entry(topic.clone()).or_default());
-        // A subscription to any type agrees with all others, but these need not agree with each other.
-        if let Some(has) = input.conflict(core) {
-            return Err(TopicError::TypeConflict { topic, has, asked }.into());
-        }
-        input.add(Arc::clone(core));
-        driver.rejoin_locals(&topic);
-        Ok(input)
+        self.driver().add_subscription(self.key, core, spec)
     }
 
     /// Waits until the master has answered, or cannot.
@@ -467,12 +503,7 @@ impl NodeInner {
 
     /// A subscription of the user's is gone: with the last one to a topic, its links go.
     pub(crate) fn remove_subscription(&self, topic: &str, core: &Arc<SubscriptionCore>) {
-        let mut driver = self.driver();
-        driver.leave_publishers_of_this_process(core);
-        if driver.node_slot(self.key).is_some_and(|slot| slot.remove_input(topic, core)) {
-            // The node may be closed already, and then there is nothing to unregister.
-            let _ = self.engine(&mut driver, |node, now| node.unsubscribe(now, topic));
-        }
+        self.driver().remove_subscription(self.key, topic, core);
     }
 }
 
@@ -482,6 +513,11 @@ impl Drop for PublisherEnd {
         let shared = &self.node.context.shared;
         let _ = shared.wait_out(Duration::from_secs(1), |_| self.publication.is_flushed());
         let mut publishers = lock(&self.node.publishers);
+        if self.stays {
+            publishers.remove(&self.topic);
+            return;
+        }
+        self.node.log().remove_topic(&self.topic);
         let mut driver = self.node.driver();
         let _ = self.node.engine(&mut driver, |node, now| node.unadvertise(now, &self.topic));
         if let Some(slot) = driver.node_slot(self.node.key) {

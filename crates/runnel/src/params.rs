@@ -9,9 +9,10 @@ use runnel_core::names;
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
-use crate::data::{ReadyQueue, Runnable};
+use crate::data::{Runnable, When};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
+use crate::ros_clock::USE_SIM_TIME;
 use crate::sync::lock;
 
 /// The value of a parameter.
@@ -155,8 +156,8 @@ impl Node {
         callback: impl FnMut(&str, Option<&ParamValue>) + Send + 'static,
     ) -> Result<ParamWatch, Error> {
         let key = self.resolve(name)?;
-        let ready = Arc::clone(&self.inner.context.shared.ready);
-        let core = WatchCore::new(key, ready, Box::new(callback));
+        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
+        let core = WatchCore::new(key, when, Box::new(callback));
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
             self.inner.wait_registered(Role::ParameterWatch, &watch.core.key)?;
@@ -206,6 +207,20 @@ impl NodeInner {
             self.wait_registered(Role::Parameter, &key)?;
         }
         Ok(())
+    }
+
+    /// Hears from now on whether time is simulated; returns when the master has told, or cannot.
+    pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
+        if !self.context.shared.sim_time {
+            return Ok(());
+        }
+        if let Some(slot) = self.driver().node_slot(self.key) {
+            slot.follows_sim_time = true;
+        }
+        // The driver acts on it: the watch has the master tell, and tell again to a watch of the user's.
+        let nothing = Box::new(|_: &str, _: Option<&ParamValue>| {});
+        self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
+        self.wait_registered(Role::ParameterWatch, USE_SIM_TIME)
     }
 
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
@@ -283,7 +298,7 @@ pub(crate) struct WatchCore {
     pub(crate) key: String,
     state: Mutex<WatchState>,
     callback: Mutex<Callback>,
-    ready: Arc<ReadyQueue>,
+    when: When,
     myself: Weak<WatchCore>,
 }
 
@@ -295,12 +310,12 @@ struct WatchState {
 }
 
 impl WatchCore {
-    fn new(key: String, ready: Arc<ReadyQueue>, callback: Callback) -> Arc<Self> {
+    pub(crate) fn new(key: String, when: When, callback: Callback) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             key,
             state: Mutex::default(),
             callback: Mutex::new(callback),
-            ready,
+            when,
             myself: myself.clone(),
         })
     }
@@ -321,7 +336,7 @@ impl WatchCore {
         let schedule = !std::mem::replace(&mut state.scheduled, true);
         drop(state);
         if let Some(myself) = self.myself.upgrade().filter(|_| schedule) {
-            self.ready.push(myself);
+            self.when.push(myself);
         }
     }
 }

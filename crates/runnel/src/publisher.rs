@@ -101,6 +101,11 @@ impl<M: Message> Publisher<M> {
     }
 }
 
+/// A message of a type that is known, on its way.
+pub(crate) fn typed<M: Message>(message: M) -> impl Outgoing {
+    Typed { message, of: PhantomData::<M> }
+}
+
 /// A message of type `M` on its way.
 struct Typed<M, P> {
     message: P,

@@ -9,7 +9,7 @@ use runnel_core::wire::{DecodeError, Wire, decode_into};
 use runnel_ros1::node::{Role, ServiceFailure, ServiceSpec};
 use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE};
 
-use crate::data::{Asked, ServiceCore};
+use crate::data::{Asked, ServiceCore, When};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 
@@ -87,10 +87,10 @@ impl Node {
         callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
         let service = self.resolve(service)?;
-        let ready = Arc::clone(&self.inner.context.shared.ready);
+        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let callback = Box::new(answering::<S, E>(callback));
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), types, ready, callback);
+        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), types, when, callback);
         self.inner.add_service(&core)?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -99,7 +99,7 @@ impl Node {
 }
 
 impl NodeInner {
-    fn add_service(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
+    pub(crate) fn add_service(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
         let (service, type_name, md5) =
             (core.service.clone(), core.type_name.to_owned(), core.md5.to_owned());
         let spec = ServiceSpec { service: service.clone(), type_name, md5 };
@@ -125,7 +125,7 @@ impl NodeInner {
 }
 
 /// What becomes of a request: the user's callback between the bytes of its request and those of its response.
-fn answering<S: Service, E: fmt::Display>(
+pub(crate) fn answering<S: Service, E: fmt::Display>(
     mut callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
 ) -> impl FnMut(Asked<'_>) -> Result<(), String> + Send + 'static {
     let mut owned = S::Request::default();

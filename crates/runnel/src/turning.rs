@@ -14,9 +14,9 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{Waker, clock};
 
-use crate::console;
 use crate::data::ReadyQueue;
 use crate::driver::{Driver, Turned};
+use crate::logging::console;
 use crate::polling::PollingPolicy;
 use crate::sync::lock;
 

@@ -58,7 +58,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 fn context(master: &str) -> Context {
     let arguments = vec![format!("__master:={master}")];
-    Context::with_options(ContextOptions { arguments, signals: false, ..ContextOptions::default() }).unwrap()
+    Context::with_options(ContextOptions::default().arguments(arguments).signals(false)).unwrap()
 }
 
 /// A master, a node that publishes, and another context's node that subscribes and spins on a thread of its own.

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const PART: &str = "PART";
 
 fn context() -> Context {
-    Context::with_options(ContextOptions { arguments: Vec::new(), ..ContextOptions::default() }).unwrap()
+    Context::with_options(ContextOptions::default().arguments([""; 0])).unwrap()
 }
 
 fn say(word: &str) {

@@ -43,7 +43,7 @@ impl Ros1Graph {
     /// The value of a call that succeeds.
     fn ask(&self, uri: &str, method: &str, params: &[Value]) -> Option<Value> {
         let arguments = vec![format!("__master:={}", self.master_uri())];
-        let options = ContextOptions { arguments, signals: false, ..ContextOptions::default() };
+        let options = ContextOptions::default().arguments(arguments).signals(false);
         let context = Context::with_options(options).expect("a context");
         let params = [&["/test".into()], params].concat();
         let uri = Uri::parse(uri).expect("the URI of a master or node");

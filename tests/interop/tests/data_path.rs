@@ -80,7 +80,7 @@ fn longest_row<T: PartialEq>(each: &[T], expected: &T) -> usize {
 #[test]
 fn a_message_costs_one_wait_one_read_and_one_write() {
     require_private_network();
-    let options = ContextOptions { arguments: Vec::new(), signals: false, ..ContextOptions::default() };
+    let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options).unwrap();
     let master = context.start_master(([127, 0, 0, 1], 0).into(), None).unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();

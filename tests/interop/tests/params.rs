@@ -92,7 +92,7 @@ fn changes_by_the_originals_are_heard() {
         let master = Master::start(server);
         let graph = master.graph();
         let arguments = vec![format!("__master:={}", graph.master_uri()), "__ip:=127.0.0.1".to_owned()];
-        let options = ContextOptions { arguments, signals: false, ..ContextOptions::default() };
+        let options = ContextOptions::default().arguments(arguments).signals(false);
         let context = Context::with_options(options).unwrap();
         let node = context.create_node("watcher").unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));

@@ -40,8 +40,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     // Whichever way the demonstration ends, its nodes end with it.
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from)?;
     // The node is to be what the demonstration expects, whatever was typed.
-    let context =
-        Context::with_options(ContextOptions { arguments: Vec::new(), ..ContextOptions::default() })?;
+    let context = Context::with_options(ContextOptions::default().arguments([""; 0]))?;
     let log = match args.role {
         Role::Control { seed } => {
             let track = Track::demonstration().map_err(CliError::failed)?;

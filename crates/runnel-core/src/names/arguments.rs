@@ -33,7 +33,7 @@ pub struct Arguments {
     pub params: Vec<(String, String)>,
     /// Files of parameters (`--params-file`).
     pub params_files: Vec<String>,
-    /// The least level to log, or `logger:=level` (`--log-level`).
+    /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
     pub log_level: Option<String>,
     /// The security enclave (`--enclave`).
     pub enclave: Option<String>,
@@ -142,10 +142,8 @@ impl Arguments {
     /// What was asked for by arguments that no part of Runnel follows yet, for a warning.
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
         let files = self.params_files.iter().map(|file| format!("--params-file {file}"));
-        let level = self.log_level.iter().map(|level| format!("--log-level {level}"));
         let enclave = self.enclave.iter().map(|enclave| format!("--enclave {enclave}"));
-        let log = self.log_file.iter().map(|file| format!("__log:={file}"));
-        files.chain(level).chain(enclave).chain(log)
+        files.chain(enclave)
     }
 
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
@@ -360,7 +358,7 @@ mod tests {
     #[test]
     fn what_is_not_followed_yet_is_named() {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug -e /e";
-        let expected = ["--params-file f", "--log-level debug", "--enclave /e", "__log:=/l"];
+        let expected = ["--params-file f", "--enclave /e"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }

@@ -8,7 +8,7 @@ mod subscription;
 mod unsent;
 
 pub(crate) use publication::{Outgoing, Publication, PublicationOptions, Refused};
-pub(crate) use ready::{ReadyQueue, Runnable};
+pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
 pub(crate) use subscription::{
     Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,

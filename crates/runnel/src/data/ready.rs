@@ -14,6 +14,25 @@ pub(crate) trait Runnable: Send + Sync {
     fn run(&self);
 }
 
+/// When a callback runs.
+#[derive(Clone)]
+pub(crate) enum When {
+    /// In its turn, on a thread that spins.
+    Spun(Arc<ReadyQueue>),
+    /// At once, on the thread that turns the driver or publishes: for what is the library's own and never waits.
+    AtOnce,
+}
+
+impl When {
+    /// A callback is due.
+    pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
+        match self {
+            Self::Spun(ready) => ready.push(due),
+            Self::AtOnce => due.run(),
+        }
+    }
+}
+
 /// The queue between whoever receives and whoever spins.
 pub(crate) struct ReadyQueue {
     state: Mutex<State>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response;
 
-use super::ready::{ReadyQueue, Runnable, mark};
+use super::ready::{Runnable, When, mark};
 use super::unsent::Unsent;
 use crate::sync::lock;
 
@@ -45,7 +45,7 @@ pub(crate) struct ServiceCore {
     runner: AtomicUsize,
     /// The types of request and response, for calls of this process.
     pub(crate) types: [TypeId; 2],
-    ready: Arc<ReadyQueue>,
+    when: When,
     myself: Weak<ServiceCore>,
 }
 
@@ -61,7 +61,7 @@ impl ServiceCore {
         service: String,
         (type_name, md5): (&'static str, &'static str),
         types: [TypeId; 2],
-        ready: Arc<ReadyQueue>,
+        when: When,
         callback: Callback,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
@@ -72,7 +72,7 @@ impl ServiceCore {
             callback: Mutex::new(callback),
             runner: AtomicUsize::new(0),
             types,
-            ready,
+            when,
             myself: myself.clone(),
         })
     }
@@ -140,7 +140,7 @@ impl ServiceCore {
 
     fn schedule(&self) {
         if let Some(myself) = self.myself.upgrade() {
-            self.ready.push(myself);
+            self.when.push(myself);
         }
     }
 }

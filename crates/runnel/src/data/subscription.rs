@@ -9,8 +9,8 @@ use runnel_core::wire::DecodeError;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::tcpros::QueueBound;
 
-use super::ready::{ReadyQueue, Runnable};
-use crate::console;
+use super::ready::{Runnable, When};
+use crate::logging::console;
 use crate::sync::lock;
 
 /// Most buffers that a subscription keeps for use again.
@@ -69,7 +69,7 @@ pub(crate) struct SubscriptionCore {
     dropped: AtomicU64,
     received: AtomicU64,
     malformed: AtomicU64,
-    ready: Arc<ReadyQueue>,
+    when: When,
     myself: Weak<SubscriptionCore>,
 }
 
@@ -88,7 +88,7 @@ struct Queue {
 impl SubscriptionCore {
     pub(crate) fn new(
         options: SubscriptionOptions,
-        ready: Arc<ReadyQueue>,
+        when: When,
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
@@ -98,7 +98,7 @@ impl SubscriptionCore {
             dropped: AtomicU64::new(0),
             received: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
-            ready,
+            when,
             myself: myself.clone(),
         })
     }
@@ -216,7 +216,7 @@ impl SubscriptionCore {
 
     fn schedule(&self) {
         if let Some(myself) = self.myself.upgrade() {
-            self.ready.push(myself);
+            self.when.push(myself);
         }
     }
 

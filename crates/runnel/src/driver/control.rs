@@ -13,8 +13,8 @@ use runnel_ros1::node::Port;
 use super::Driver;
 use super::socket::{Control, Socket};
 use super::table::Key;
-use crate::console;
 use crate::data::Unsent;
+use crate::logging::console;
 
 #[cfg(test)]
 mod tests;

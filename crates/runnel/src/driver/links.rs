@@ -10,8 +10,8 @@ use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, MAX_MESSAGE};
 use super::Driver;
 use super::socket::{Input, Output, Socket};
 use super::table::Key;
-use crate::console;
 use crate::data::LinkInfo;
+use crate::logging::console;
 
 /// Of a message under way at least this much is received into its own memory instead of through the common buffer.
 const DIRECT: usize = 16 * 1024;

@@ -24,7 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::console;
+use crate::logging::console;
+use crate::ros_clock::Simulation;
 use runnel_core::time::Instant;
 use runnel_io::{Events, Interest, Listener, Reactor, Token, clock};
 use runnel_ros1::net::ConnId;
@@ -64,6 +65,7 @@ pub(crate) struct Driver {
     paused: Option<(Instant, Vec<Key>)>,
     /// Set when all nodes have been told to stop.
     stop: Arc<AtomicBool>,
+    simulation: Arc<Simulation>,
 }
 
 /// An engine and what the driver keeps for it.
@@ -86,7 +88,7 @@ pub(crate) struct Turned {
 }
 
 impl Driver {
-    pub(crate) fn new(reactor: Arc<Reactor>, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(reactor: Arc<Reactor>, stop: Arc<AtomicBool>, simulation: Arc<Simulation>) -> Self {
         Self {
             lookups: Lookups::new(reactor.waker().clone()),
             reactor,
@@ -98,6 +100,7 @@ impl Driver {
             serving: false,
             paused: None,
             stop,
+            simulation,
         }
     }
 

@@ -1,21 +1,24 @@
 //! What nodes' events mean for the data plane.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use runnel_io::clock;
-use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId};
+use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId, TopicError, TopicSpec};
 use runnel_ros1::rpc::{CallError, CallId};
 use runnel_ros1::xmlrpc::Value;
 
 use super::engine::Notice;
 use super::services::Call;
 use super::table::Key;
-use super::{Driver, Engine};
-use crate::console;
+use super::{Driver, Engine, Slot};
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput};
+use crate::error::Error;
+use crate::logging::{NodeLog, console};
 use crate::params::{ParamValue, WatchCore};
+use crate::ros_clock::{CLOCK, USE_SIM_TIME};
 
 /// What the driver keeps for a node (and, for calls that belong to none, their answers).
 #[derive(Default)]
@@ -36,6 +39,12 @@ pub(crate) struct NodeSlot {
     pub(crate) stopped: Option<String>,
     /// Everything is unregistered.
     pub(crate) closed: bool,
+    /// Where what is to be said of it goes.
+    pub(crate) log: Option<Arc<NodeLog>>,
+    /// It hears of `/use_sim_time`.
+    pub(crate) follows_sim_time: bool,
+    /// What hears `/clock`, while time is simulated.
+    clock: Option<Arc<SubscriptionCore>>,
     /// Answers to calls that nobody has taken yet.
     pub(crate) answers: HashMap<CallId, Result<Value, CallError>>,
 }
@@ -59,7 +68,7 @@ impl Driver {
             }
             Notice::Warning(line) => {
                 if let Some(slot) = self.engines.get_mut(key) {
-                    slot.throttle.warn(clock::monotonic(), format_args!("{line}"));
+                    slot.warn_of_peer(format_args!("{line}"));
                 }
             }
             Notice::Info(line) => console::info!("{line}"),
@@ -88,11 +97,10 @@ impl Driver {
             _ => {}
         }
         let Some(slot) = self.engines.get_mut(key) else { return };
-        let Engine::Node(node) = &slot.engine else { return };
         if let NodeEvent::PeerRefused { why } = event {
-            slot.throttle.warn(clock::monotonic(), format_args!("[{}] {why}", node.name()));
+            slot.warn_of_peer(format_args!("{why}"));
         } else {
-            slot.node.note(node.name(), event);
+            slot.node.note(event);
         }
     }
 
@@ -101,17 +109,73 @@ impl Driver {
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
             watch.changed(name, value.as_ref());
         }
+        if name == USE_SIM_TIME && node.follows_sim_time {
+            self.simulate_time(key, value == Some(ParamValue::Bool(true)));
+        }
+    }
+
+    /// A node hears `/clock` from now on, or no longer.
+    fn simulate_time(&mut self, key: Key, simulated: bool) {
+        self.simulation.set(simulated);
+        let Some(slot) = self.node_slot(key) else { return };
+        match slot.clock.take() {
+            Some(core) if !simulated => self.remove_subscription(key, CLOCK, &core),
+            None if simulated => {
+                let (core, spec) = self.simulation.subscription();
+                let heard = self.add_subscription(key, &core, spec);
+                let Some(slot) = self.node_slot(key) else { return };
+                match heard {
+                    Ok(_) => slot.clock = Some(core),
+                    Err(error) => slot.say(log::Level::Error, format_args!("no simulated time: {error}")),
+                }
+            }
+            unchanged => slot.clock = unchanged,
+        }
+    }
+
+    /// Adds a subscription to a node.
+    pub(crate) fn add_subscription(
+        &mut self,
+        key: Key,
+        core: &Arc<SubscriptionCore>,
+        spec: TopicSpec,
+    ) -> Result<Arc<TopicInput>, Error> {
+        let (topic, asked) = (spec.topic.clone(), spec.type_name.clone());
+        let subscribed =
+            self.with_engine(key, |engine, now| engine.as_node().map(|node| node.subscribe(now, spec)));
+        subscribed.flatten().ok_or(Error::ShuttingDown)??;
+        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let input = Arc::clone(slot.inputs.entry(topic.clone()).or_default());
+        // A subscription to any type agrees with all others, but these need not agree with each other.
+        if let Some(has) = input.conflict(core) {
+            return Err(TopicError::TypeConflict { topic, has, asked }.into());
+        }
+        input.add(Arc::clone(core));
+        self.rejoin_locals(&topic);
+        Ok(input)
+    }
+
+    /// A subscription is gone: with the last one to a topic, its links go.
+    pub(crate) fn remove_subscription(&mut self, key: Key, topic: &str, core: &Arc<SubscriptionCore>) {
+        self.leave_publishers_of_this_process(core);
+        if self.node_slot(key).is_some_and(|slot| slot.remove_input(topic, core)) {
+            self.with_engine(key, |engine, now| {
+                if let Some(node) = engine.as_node() {
+                    node.unsubscribe(now, topic);
+                }
+            });
+        }
     }
 
     /// A node has been told to stop: it unregisters, and the last one ends the spinning.
     fn stopped(&mut self, key: Key, reason: String) {
         let Some(slot) = self.engines.get_mut(key) else { return };
         let Engine::Node(node) = &mut slot.engine else { return };
-        console::warning!("[{}] told to stop: {reason}", node.name());
+        slot.node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
         if slot.node.stopped.replace(reason).is_none() {
             node.begin_close(clock::monotonic());
         }
-        let runs = |slot: &super::Slot| matches!(slot.engine, Engine::Node(_)) && slot.node.stopped.is_none();
+        let runs = |slot: &Slot| matches!(slot.engine, Engine::Node(_)) && slot.node.stopped.is_none();
         if !self.engines.iter().any(runs) {
             self.request_stop();
         }
@@ -119,7 +183,7 @@ impl Driver {
 
     /// The publication of a topic by the node with this URI, if it is of this process.
     fn publication_at(&self, uri: &str, topic: &str) -> Option<Arc<Publication>> {
-        let of_node = |slot: &&super::Slot| matches!(&slot.engine, Engine::Node(node) if node.uri() == uri);
+        let of_node = |slot: &&Slot| matches!(&slot.engine, Engine::Node(node) if node.uri() == uri);
         self.engines.iter().find(of_node)?.node.outputs.get(topic).cloned()
     }
 
@@ -174,7 +238,7 @@ impl Driver {
 
     /// Tells every node which others are of this process.
     pub(crate) fn share_locals(&mut self) {
-        let uri = |slot: &super::Slot| match &slot.engine {
+        let uri = |slot: &Slot| match &slot.engine {
             Engine::Node(node) => Some(node.uri()),
             _ => None,
         };
@@ -189,7 +253,23 @@ impl Driver {
     }
 }
 
+impl Slot {
+    /// Says what peers did, as long as they do not do it all the time.
+    pub(super) fn warn_of_peer(&mut self, line: fmt::Arguments<'_>) {
+        let node = &self.node;
+        self.throttle.warn(clock::monotonic(), line, |line| node.say(log::Level::Warn, line));
+    }
+}
+
 impl NodeSlot {
+    /// Says something of the node, or of an engine that is none.
+    pub(super) fn say(&self, level: log::Level, line: fmt::Arguments<'_>) {
+        match &self.log {
+            Some(log) => log.say(level, line),
+            None => console::say(level, line),
+        }
+    }
+
     /// A registration begins: an earlier answer is no longer one.
     pub(crate) fn begin(&mut self, role: Role, topic: &str) {
         self.answered.remove(&(role, topic.to_owned()));
@@ -207,22 +287,23 @@ impl NodeSlot {
     }
 
     /// Notes what others wait for, and logs what users should know.
-    fn note(&mut self, name: &str, event: NodeEvent) {
+    fn note(&mut self, event: NodeEvent) {
         match event {
             NodeEvent::Registered { role, topic } => {
                 self.unreachable = None;
                 self.answered.insert((role, topic), None);
             }
             NodeEvent::RegistrationRefused { role, topic, why } => {
-                console::error!("[{name}] the master refuses {topic}: {why}");
+                self.say(log::Level::Error, format_args!("the master refuses {topic}: {why}"));
                 self.answered.insert((role, topic), Some(why));
             }
             NodeEvent::MasterUnreachable { why } => {
-                console::warning!("[{name}] the master does not answer and is tried until it does: {why}");
+                let text = format_args!("the master does not answer and is tried until it does: {why}");
+                self.say(log::Level::Warn, text);
                 self.unreachable = Some(why);
             }
             NodeEvent::MasterBack => {
-                console::info!("[{name}] the master is back");
+                self.say(log::Level::Info, format_args!("the master is back"));
                 self.unreachable = None;
             }
             NodeEvent::Closed => self.closed = true,

@@ -121,7 +121,7 @@ impl Driver {
             && let Some(slot) = self.engines.get_mut(*engine)
         {
             let service = &service.service;
-            slot.throttle.warn(clock::monotonic(), format_args!("service {service}: client [{name}]: {why}"));
+            slot.warn_of_peer(format_args!("service {service}: client [{name}]: {why}"));
         }
         self.ended(key, Some(why));
     }

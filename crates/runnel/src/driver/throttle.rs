@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::console;
 use runnel_core::time::Instant;
 
 /// Lines that are logged in each span.
@@ -31,14 +30,19 @@ enum Verdict {
 }
 
 impl Throttle {
-    /// Logs a line about a peer, if there were not too many.
-    pub(super) fn warn(&mut self, now: Instant, line: fmt::Arguments<'_>) {
+    /// Has `say` log a line about a peer, if there were not too many.
+    pub(super) fn warn(
+        &mut self,
+        now: Instant,
+        line: fmt::Arguments<'_>,
+        say: impl FnOnce(fmt::Arguments<'_>),
+    ) {
         match self.line(now) {
-            Verdict::Logged { kept_back: 0 } => console::warning!("{line}"),
+            Verdict::Logged { kept_back: 0 } => say(line),
             Verdict::Logged { kept_back } => {
-                console::warning!("{line} ({kept_back} lines before were kept back)")
+                say(format_args!("{line} ({kept_back} lines before were kept back)"));
             }
-            Verdict::Last => console::warning!("{line} (more is kept back for {} s)", SPAN.as_secs()),
+            Verdict::Last => say(format_args!("{line} (more is kept back for {} s)", SPAN.as_secs())),
             Verdict::KeptBack => {}
         }
     }

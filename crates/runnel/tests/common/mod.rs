@@ -1,4 +1,5 @@
 //! What the tests of the node API share: contexts with a master of their own, and waiting with a deadline.
+#![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -36,6 +37,12 @@ impl Graph {
         context(&all)
     }
 
+    /// A context whose nodes neither log to `/rosout` nor follow simulated time: a tool's.
+    pub fn tool(&self) -> Context {
+        let options = ContextOptions::default().signals(false).rosout(false).sim_time(false);
+        Context::with_options(options.arguments([format!("__master:={}", self.uri)])).unwrap()
+    }
+
     /// The value of an answer of the master.
     pub fn ask(&self, method: &str, params: &[runnel::ros1::xmlrpc::Value]) -> runnel::ros1::xmlrpc::Value {
         let uri = runnel::ros1::rpc::Uri::parse(&self.uri).unwrap();
@@ -45,8 +52,8 @@ impl Graph {
 }
 
 fn context(arguments: &[&str]) -> Context {
-    let arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
-    Context::with_options(ContextOptions { arguments, signals: false, ..ContextOptions::default() }).unwrap()
+    let arguments = arguments.iter().copied();
+    Context::with_options(ContextOptions::default().arguments(arguments).signals(false)).unwrap()
 }
 
 /// Spins until `done`; panics with `what` if it takes too long.

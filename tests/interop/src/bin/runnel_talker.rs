@@ -15,7 +15,7 @@ struct Talker {
 fn main() -> Result<(), Error> {
     log_to_standard_error();
     let spins = !std::env::args().any(|word| word == "--never-spin");
-    let context = Context::with_options(ContextOptions { signals: spins, ..ContextOptions::default() })?;
+    let context = Context::with_options(ContextOptions::default().signals(spins))?;
     let options = Options::of(&context, &["--latch", "--never-spin"]);
     let type_name = options.type_name().to_owned();
     run_with(&type_name, &Talker { context, options })

@@ -15,7 +15,7 @@ use crate::error::CliError;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
-    let options = ContextOptions { arguments: Vec::new(), signals: false, ..ContextOptions::default() };
+    let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options)?;
     match args.role {
         Role::Ping => ping(args, &context, &context.create_node("ping")?),

@@ -74,7 +74,7 @@ fn start(master: &Uri, seed: u64) -> Result<[NodeProcess; 2], CliError> {
 /// A context on loopback for this master, whatever the environment says.
 fn context(signals: bool, master: &str) -> Result<Context, CliError> {
     let arguments = vec![format!("__master:={master}"), "__ip:=127.0.0.1".into(), "__ns:=/".into()];
-    Ok(Context::with_options(ContextOptions { arguments, signals, ..ContextOptions::default() })?)
+    Ok(Context::with_options(ContextOptions::default().arguments(arguments).signals(signals))?)
 }
 
 fn check_folder(folder: &Path) -> Result<(), CliError> {

@@ -10,8 +10,10 @@ use runnel_core::time::Instant;
 use runnel_io::{Listener, Reactor, clock};
 
 use super::*;
+use crate::data::ReadyQueue;
 use crate::driver::Engine;
 use crate::driver::engine::{Notice, Verbs};
+use crate::ros_clock::Simulation;
 
 /// Longer than anything here takes; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(60);
@@ -103,7 +105,9 @@ impl Verbs for Caller {
 
 fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
-    (Driver::new(Arc::new(Reactor::new().unwrap()), Arc::clone(&stop)), stop)
+    let reactor = Arc::new(Reactor::new().unwrap());
+    let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
+    (Driver::new(reactor, Arc::clone(&stop), Arc::new(Simulation::new(ready))), stop)
 }
 
 /// A driver with a talker, and where that listens.

@@ -1,0 +1,229 @@
+//! Writing lines to standard error without ever waiting for whoever reads it.
+//!
+//! A terminal that is stopped or a pipe that nobody empties would hold up a robot's control loop for the sake of a log
+//! line. Pipes and terminals are therefore opened a second time, so that not to wait is this writer's own affair: other
+//! processes share standard error.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
+use rustix::net::{SendFlags, send};
+
+/// Most bytes that a pipe takes whole when it says that it is ready.
+const PIPE_TAKES: usize = 4096;
+
+/// Standard error, or another descriptor, as somewhere to write lines to.
+#[derive(Debug)]
+pub struct Output<D = io::Stderr> {
+    target: D,
+    way: Option<Way>,
+    /// Of a line that was taken in part.
+    rest: Vec<u8>,
+    dropped: u64,
+}
+
+/// How to write to what the descriptor is at present.
+#[derive(Debug)]
+struct Way {
+    /// Device and number of the file that it is for.
+    file: (u64, u64),
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Opened again, and does not wait.
+    Own(OwnedFd),
+    Socket,
+    /// A file of a disk, which is never full for long.
+    File,
+    /// What cannot be opened again, such as another user's terminal: asked first, then given a little.
+    Shared,
+}
+
+impl Output {
+    /// Standard error.
+    pub fn standard_error() -> Self {
+        Self::to(io::stderr())
+    }
+}
+
+impl<D: AsFd> Output<D> {
+    /// Another descriptor.
+    pub fn to(target: D) -> Self {
+        Self { target, way: None, rest: Vec::new(), dropped: 0 }
+    }
+
+    /// Writes a line, whose end is added; false if it was dropped, because what came before it is not taken yet.
+    pub fn line(&mut self, line: &str) -> bool {
+        let written = self.try_line(line);
+        if !written {
+            self.dropped += 1;
+        }
+        written
+    }
+
+    /// Lines that were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn try_line(&mut self, line: &str) -> bool {
+        if !self.flush() {
+            return false;
+        }
+        let bytes = [line.as_bytes(), b"\n"].concat();
+        match self.write(&bytes) {
+            None | Some(0) => false,
+            Some(taken) => {
+                // A line that is begun is finished later.
+                self.rest = bytes[taken..].to_vec();
+                true
+            }
+        }
+    }
+
+    /// Writes what is left of an earlier line; true if nothing is.
+    fn flush(&mut self) -> bool {
+        while !self.rest.is_empty() {
+            let rest = std::mem::take(&mut self.rest);
+            let taken = self.write(&rest);
+            // What cannot be written any more is not kept for ever.
+            self.rest = taken.map(|taken| rest[taken..].to_vec()).unwrap_or_default();
+            if taken.is_none_or(|taken| taken == 0) {
+                return self.rest.is_empty();
+            }
+        }
+        true
+    }
+
+    /// How many bytes were taken without waiting; `None` if the descriptor cannot be written.
+    fn write(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut taken = 0;
+        while taken < bytes.len() {
+            self.find_way()?;
+            let way = self.way.as_ref()?;
+            match way.write(self.target.as_fd(), &bytes[taken..]) {
+                Ok(count) if count > 0 => taken += count,
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+        Some(taken)
+    }
+
+    /// Finds the way to write anew when the descriptor has become something else.
+    fn find_way(&mut self) -> Option<()> {
+        let stat = fstat(self.target.as_fd()).ok()?;
+        let file = (stat.st_dev, stat.st_ino);
+        if self.way.as_ref().is_none_or(|way| way.file != file) {
+            self.way = Some(Way { file, kind: kind(self.target.as_fd(), &stat) });
+        }
+        Some(())
+    }
+}
+
+fn kind(target: BorrowedFd<'_>, stat: &Stat) -> Kind {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Socket => Kind::Socket,
+        FileType::Fifo | FileType::CharacterDevice => open_again(target).map_or(Kind::Shared, Kind::Own),
+        _ => Kind::File,
+    }
+}
+
+fn open_again(target: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
+    use std::os::fd::AsRawFd;
+    let path = format!("/proc/self/fd/{}", target.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open(path.as_str(), flags, Mode::empty())
+}
+
+impl Way {
+    fn write(&self, target: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+        match &self.kind {
+            Kind::Own(own) => Ok(rustix::io::write(own, bytes)?),
+            Kind::Socket => Ok(send(target, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
+            Kind::File => Ok(rustix::io::write(target, bytes)?),
+            Kind::Shared if is_ready(target)? => {
+                Ok(rustix::io::write(target, &bytes[..bytes.len().min(PIPE_TAKES)])?)
+            }
+            Kind::Shared => Ok(0),
+        }
+    }
+}
+
+fn is_ready(target: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut fds = [PollFd::from_borrowed_fd(target, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    Ok(poll(&mut fds, Some(&now))? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::pipe::{PipeFlags, pipe_with};
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    fn read_all(from: &mut impl Read) -> String {
+        let mut text = Vec::new();
+        let mut some = [0; 65536];
+        while let Ok(count) = from.read(&mut some)
+            && count > 0
+        {
+            text.extend_from_slice(&some[..count]);
+        }
+        String::from_utf8(text).expect("text")
+    }
+
+    fn fills_and_goes_on<D: AsFd>(mut output: Output<D>, mut reader: impl Read) {
+        let line = |number: usize| format!("{number} {}", "x".repeat(5000));
+        let written = (0..).take_while(|number| output.line(&line(*number))).count();
+        assert!(written > 2, "{written}");
+        assert!(!output.line("one more"));
+        assert_eq!(output.dropped(), 2);
+        let mut text = read_all(&mut reader);
+        assert!(output.line("again"));
+        text.push_str(&read_all(&mut reader));
+        let expected: Vec<String> = (0..written).map(line).chain(["again".to_owned()]).collect();
+        assert!(text.lines().eq(expected.iter()), "no line is torn or lost but those that were counted");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_empties_costs_lines_and_no_time() {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+        rustix::io::ioctl_fionbio(&reader, true).expect("set");
+        fills_and_goes_on(Output::to(writer), std::fs::File::from(reader));
+    }
+
+    #[test]
+    fn a_socket_that_nobody_empties_costs_lines_and_no_time() {
+        let (reader, writer) = UnixStream::pair().expect("sockets");
+        reader.set_nonblocking(true).expect("set");
+        fills_and_goes_on(Output::to(writer), reader);
+    }
+
+    #[test]
+    fn nothing_is_left_where_nobody_reads_any_more() {
+        let (reader, writer) = UnixStream::pair().expect("sockets");
+        drop(reader);
+        let mut output = Output::to(writer);
+        assert!(!output.line("to nobody"));
+        assert!(output.rest.is_empty());
+    }
+
+    #[test]
+    fn a_file_is_written_where_others_write_it() {
+        let folder = std::env::temp_dir().join(format!("runnel_output_{}", std::process::id()));
+        let mut file = std::fs::File::create(&folder).expect("a file");
+        io::Write::write_all(&mut file, b"first\n").expect("written");
+        assert!(Output::to(file).line("second"));
+        let text = std::fs::read_to_string(&folder).expect("read");
+        std::fs::remove_file(&folder).expect("removed");
+        assert_eq!(text, "first\nsecond\n");
+    }
+}

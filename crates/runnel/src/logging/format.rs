@@ -1,0 +1,90 @@
+//! How a line of a log looks.
+
+use runnel_core::time::Time;
+
+use super::{Level, Place};
+
+/// How lines look unless the user says otherwise.
+pub(super) const USUAL: &str = "[${severity}] [${time}] [${node}]: ${message}";
+
+/// One line of a node's log.
+pub(super) struct Line<'a> {
+    pub(super) level: Level,
+    pub(super) time: Time,
+    pub(super) node: &'a str,
+    pub(super) logger: &'a str,
+    pub(super) place: Place<'a>,
+    pub(super) text: &'a str,
+}
+
+impl Line<'_> {
+    /// The line as a template has it: `${severity}`, `${time}`, `${node}`, `${logger}`, `${message}`, `${file}`,
+    /// `${line}`, `${function}` and `${thread}` stand for what they say, as in roscpp's `ROSCONSOLE_FORMAT`.
+    pub(super) fn render(&self, template: &str) -> String {
+        let mut out = String::with_capacity(template.len() + self.text.len());
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once("${") {
+            out.push_str(before);
+            let Some((word, behind)) = after.split_once('}') else {
+                rest = &rest[before.len()..];
+                break;
+            };
+            self.append(word, &mut out);
+            rest = behind;
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// What is not known stays as it is.
+    fn append(&self, word: &str, out: &mut String) {
+        match word {
+            "severity" => out.push_str(self.level.name()),
+            "time" | "walltime" => out.push_str(&time(self.time)),
+            "node" => out.push_str(self.node),
+            "logger" => out.push_str(self.logger),
+            "message" => out.push_str(self.text),
+            "file" => out.push_str(self.place.file),
+            "line" => out.push_str(&self.place.line.to_string()),
+            "function" => out.push_str(self.place.function),
+            "thread" => out.push_str(std::thread::current().name().unwrap_or_default()),
+            unknown => {
+                out.push_str("${");
+                out.push_str(unknown);
+                out.push('}');
+            }
+        }
+    }
+}
+
+fn time(time: Time) -> String {
+    let nanos = time.as_nanos();
+    format!("{}.{:09}", nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Line<'_> {
+        let place = Place { file: "src/main.rs", line: 7, function: "talker" };
+        let time = Time::from_nanos(1_700_000_000_000_000_042);
+        Line { level: Level::Warn, time, node: "/talker", logger: "ros.driver", place, text }
+    }
+
+    #[test]
+    fn words_of_a_template_stand_for_what_they_say() {
+        let usual = line("low battery").render(USUAL);
+        assert_eq!(usual, "[WARN] [1700000000.000000042] [/talker]: low battery");
+        let all = line("x").render("${file}:${line} ${function} ${logger}|${message}");
+        assert_eq!(all, "src/main.rs:7 talker ros.driver|x");
+    }
+
+    #[test]
+    fn what_is_no_word_of_a_template_stays_as_it_is() {
+        for template in ["", "$", "${", "a ${message", "${what}", "100 %"] {
+            assert_eq!(line("x").render(template), template);
+        }
+        assert_eq!(line("${node}").render("${message}"), "${node}", "a text is no template");
+    }
+}

@@ -1,0 +1,217 @@
+//! Where the lines of one node go.
+
+use std::any::TypeId;
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use runnel_core::message::Service;
+use runnel_core::names;
+use runnel_core::qos::QoS;
+use runnel_io::host;
+use runnel_msgs::roscpp::{self, GetLoggers, SetLoggerLevel};
+use runnel_msgs::rosgraph_msgs::Log;
+use runnel_msgs::std_msgs::Header;
+
+use super::file::{self, LogFile};
+use super::format::{Line, USUAL};
+use super::loggers::{Loggers, ROOT};
+use super::{Level, Logger, Place, UnknownLevel, console};
+use crate::context::Context;
+use crate::data::{Publication, ServiceCore, When};
+use crate::error::Error;
+use crate::node::{Announced, NodeInner};
+use crate::publisher::typed;
+use crate::ros_clock::RosClock;
+use crate::service::answering;
+use crate::sync::lock;
+
+/// The topic that nodes log to.
+pub(crate) const ROSOUT: &str = "/rosout";
+
+/// Lines that wait for a slow listener at most.
+const WAITING: usize = 100;
+
+/// The logger of what the library itself says of a node.
+const LIBRARY: &str = "ros.runnel";
+
+/// Names of the services by which levels are asked for and set.
+const SERVICES: [&str; 2] = ["~get_loggers", "~set_logger_level"];
+
+/// What a node logs with.
+pub(crate) struct NodeLog {
+    node: String,
+    clock: Arc<RosClock>,
+    loggers: Loggers,
+    rosout: Option<Arc<Publication>>,
+    file: Option<Mutex<LogFile>>,
+    /// What the node publishes: each line tells, so that viewers can filter by it.
+    topics: Mutex<Vec<String>>,
+}
+
+impl NodeLog {
+    /// The log of a node, as the context's arguments and options have it.
+    ///
+    /// # Errors
+    /// When an argument names a level that is none.
+    pub(crate) fn of(context: &Context, node: &str) -> Result<Arc<Self>, Error> {
+        let (shared, node) = (&context.shared, node.to_owned());
+        // Latched: what a node said before anybody listened is often all that it says.
+        let qos = QoS::keep_last(WAITING).transient_local();
+        let announced = Announced::of::<Log>(ROSOUT.to_owned());
+        let rosout = shared.rosout.then(|| announced.publication(context, &node, qos));
+        let file = file::path(shared.arguments.log_file.as_deref(), &node, host::pid());
+        let file = file.and_then(|path| open(&node, path));
+        let (clock, topics) = (Arc::clone(&shared.clock), Mutex::default());
+        let log = Self { node, clock, loggers: Loggers::new(Level::Info), rosout, file, topics };
+        if let Some(level) = &shared.arguments.log_level {
+            log.set_given_level(level)?;
+        }
+        Ok(Arc::new(log))
+    }
+
+    /// An argument `--log-level LEVEL` or `--log-level LOGGER:=LEVEL`.
+    fn set_given_level(&self, text: &str) -> Result<(), Error> {
+        let (logger, level) = match text.split_once(":=") {
+            Some((logger, level)) => (format!("{ROOT}.{logger}"), level),
+            None => (ROOT.to_owned(), text),
+        };
+        let bad = |why| Error::Environment { variable: "--log-level", why };
+        let level = level.parse().map_err(|error: UnknownLevel| bad(error.to_string()))?;
+        self.set_level(&logger, level).map_err(bad)
+    }
+
+    /// The logger of the node itself.
+    pub(crate) fn root(self: &Arc<Self>) -> Logger {
+        self.logger(ROOT)
+    }
+
+    pub(super) fn logger(self: &Arc<Self>, name: &str) -> Logger {
+        Logger { log: Arc::clone(self), name: Arc::from(name), level: self.loggers.handle(name) }
+    }
+
+    pub(super) fn set_level(&self, logger: &str, level: Level) -> Result<(), String> {
+        self.loggers.set(logger, level).map_err(|_| format!("[{}] has too many loggers", self.node))
+    }
+
+    /// The node's publication of `/rosout`.
+    pub(crate) fn rosout(&self) -> Option<&Arc<Publication>> {
+        self.rosout.as_ref()
+    }
+
+    /// The node publishes a topic from now on.
+    pub(crate) fn add_topic(&self, topic: &str) {
+        lock(&self.topics).push(topic.to_owned());
+    }
+
+    /// It does no longer.
+    pub(crate) fn remove_topic(&self, topic: &str) {
+        lock(&self.topics).retain(|other| other != topic);
+    }
+
+    /// A line of the user's.
+    pub(super) fn log(&self, level: Level, logger: &str, place: Place<'_>, text: &str) {
+        let time = self.clock.now();
+        let line = Line { level, time, node: &self.node, logger, place, text };
+        console::write_line(&line);
+        self.keep_and_publish(&line);
+    }
+
+    /// A line that the library has to say of the node. To be called with no publication or subscription locked.
+    pub(crate) fn say(&self, level: log::Level, text: fmt::Arguments<'_>) {
+        console::say(level, format_args!("[{}] {text}", self.node));
+        let text = text.to_string();
+        let (time, place) = (self.clock.now(), Place::default());
+        let (node, level) = (self.node.as_str(), level.into());
+        self.keep_and_publish(&Line { level, time, node, logger: LIBRARY, place, text: &text });
+    }
+
+    fn keep_and_publish(&self, line: &Line<'_>) {
+        if let Some(file) = &self.file {
+            // A disk that is full is no reason to end, and to say so would only try to fill it again.
+            let _ = lock(file).line(&line.render(USUAL));
+        }
+        if let Some(rosout) = &self.rosout {
+            // Too long to be sent is too long to be read.
+            let _ = rosout.publish(typed(self.message(line)), false);
+        }
+    }
+
+    fn message(&self, line: &Line<'_>) -> Log {
+        Log {
+            header: Header { stamp: line.time, ..Header::default() },
+            level: line.level as u8 as _,
+            name: self.node.clone(),
+            msg: line.text.to_owned(),
+            file: line.place.file.to_owned(),
+            function: line.place.function.to_owned(),
+            line: line.place.line,
+            topics: lock(&self.topics).clone(),
+        }
+    }
+
+    /// The services by which levels are asked for and set, by the names that they have in the node. They are answered by
+    /// whoever turns the driver, so that also a node which never spins answers.
+    pub(crate) fn services(self: &Arc<Self>) -> [(&'static str, MakeService); 2] {
+        let (get, set) = (Arc::clone(self), Arc::clone(self));
+        let get: MakeService =
+            Box::new(move |name| service::<GetLoggers, Infallible>(name, move |_| Ok(get.tell_loggers())));
+        let set: MakeService =
+            Box::new(move |name| service::<SetLoggerLevel, String>(name, move |request| set.follow(request)));
+        [(SERVICES[0], get), (SERVICES[1], set)]
+    }
+
+    fn tell_loggers(&self) -> <GetLoggers as Service>::Response {
+        let row =
+            |(name, level): (String, Level)| roscpp::Logger { name, level: level.name().to_lowercase() };
+        let mut told = <GetLoggers as Service>::Response::default();
+        told.loggers.extend(self.loggers.all().into_iter().map(row));
+        told
+    }
+
+    fn follow(
+        &self,
+        request: &<SetLoggerLevel as Service>::Request,
+    ) -> Result<<SetLoggerLevel as Service>::Response, String> {
+        let level = request.level.parse().map_err(|error: UnknownLevel| error.to_string())?;
+        // An empty name is roscpp's for the logger of all.
+        let logger = if request.logger.is_empty() { ROOT } else { &request.logger };
+        self.set_level(logger, level)?;
+        Ok(Default::default())
+    }
+}
+
+impl NodeInner {
+    /// Has the node publish what it logs, and provide the services by which levels are set. The master hears of it in
+    /// its turn.
+    pub(crate) fn advertise_log(&self, log: &Arc<NodeLog>) -> Result<(), Error> {
+        if let Some(slot) = self.driver().node_slot(self.key) {
+            slot.log = Some(Arc::clone(log));
+        }
+        let Some(rosout) = log.rosout() else { return Ok(()) };
+        self.add_publication(rosout, Announced::of::<Log>(ROSOUT.to_owned()).spec(true))?;
+        log.add_topic(ROSOUT);
+        for (name, make) in log.services() {
+            self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?))?;
+        }
+        Ok(())
+    }
+}
+
+fn open(node: &str, path: PathBuf) -> Option<Mutex<LogFile>> {
+    let name = path.display().to_string();
+    let opened = LogFile::open(path).map(Mutex::new);
+    opened.inspect_err(|error| console::warning!("[{node}] cannot log to {name}: {error}")).ok()
+}
+
+/// Makes a service of an absolute name.
+pub(crate) type MakeService = Box<dyn FnOnce(String) -> Arc<ServiceCore>>;
+
+fn service<S: Service, E: fmt::Display>(
+    name: String,
+    callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
+) -> Arc<ServiceCore> {
+    let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
+    ServiceCore::new(name, (S::TYPE, S::MD5), types, When::AtOnce, Box::new(answering::<S, E>(callback)))
+}

@@ -1,0 +1,103 @@
+//! ROS time: the wall clock, or a simulated one that `/clock` tells while the parameter `/use_sim_time` is true.
+
+use std::any::TypeId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use runnel_core::Message;
+use runnel_core::time::Time;
+use runnel_core::wire::decode;
+use runnel_io::clock;
+use runnel_msgs::rosgraph_msgs::Clock;
+use runnel_ros1::node::TopicSpec;
+use runnel_ros1::tcpros::QueueBound;
+
+use crate::data::{Delivery, ReadyQueue, SubscriptionCore, SubscriptionOptions, When};
+use crate::timers::Timers;
+
+/// The parameter that says whether time is simulated.
+pub(crate) const USE_SIM_TIME: &str = "/use_sim_time";
+
+/// The topic that tells simulated time.
+pub(crate) const CLOCK: &str = "/clock";
+
+/// The time of all nodes of a context.
+#[derive(Debug, Default)]
+pub(crate) struct RosClock {
+    simulated: AtomicBool,
+    /// What was told last, in nanoseconds; 0 before.
+    told: AtomicI64,
+}
+
+impl RosClock {
+    /// Now. Simulated time is 0 until somebody tells it.
+    pub(crate) fn now(&self) -> Time {
+        if self.is_simulated() {
+            Time::from_nanos(self.told.load(Ordering::Acquire))
+        } else {
+            clock::realtime()
+        }
+    }
+
+    /// Whether time is simulated.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulated.load(Ordering::Acquire)
+    }
+}
+
+/// The simulated clock and what it moves.
+pub(crate) struct Simulation {
+    pub(crate) clock: Arc<RosClock>,
+    pub(crate) timers: Arc<Timers>,
+    ready: Arc<ReadyQueue>,
+}
+
+impl Simulation {
+    /// A clock that is not simulated yet, and no timers.
+    pub(crate) fn new(ready: Arc<ReadyQueue>) -> Self {
+        let clock = Arc::new(RosClock::default());
+        Self { timers: Arc::new(Timers::new(Arc::clone(&clock))), clock, ready }
+    }
+
+    /// From now on time is simulated, or no longer.
+    pub(crate) fn set(&self, simulated: bool) {
+        if self.clock.simulated.swap(simulated, Ordering::AcqRel) != simulated {
+            self.clock.told.store(0, Ordering::Release);
+            self.timers.simulate(simulated);
+        }
+    }
+
+    fn tell(&self, now: Time) {
+        self.clock.told.store(now.as_nanos(), Ordering::Release);
+        self.timers.tell(now, &self.ready);
+    }
+
+    /// A subscription that hears the time, and what it is to. It hears at once, also in a program that never spins.
+    pub(crate) fn subscription(self: &Arc<Self>) -> (Arc<SubscriptionCore>, TopicSpec) {
+        let options = SubscriptionOptions {
+            topic: CLOCK.to_owned(),
+            type_name: Clock::TYPE.to_owned(),
+            md5: Clock::MD5.to_owned(),
+            bound: QueueBound { messages: 1, bytes: 1 << 10 },
+            takes: Some(TypeId::of::<Clock>()),
+        };
+        let spec = TopicSpec {
+            topic: CLOCK.to_owned(),
+            type_name: Clock::TYPE.to_owned(),
+            md5: Clock::MD5.to_owned(),
+            definition: Clock::DEFINITION.to_owned(),
+            latching: false,
+        };
+        let simulation = Arc::clone(self);
+        let core = SubscriptionCore::new(options, When::AtOnce, move |delivery| {
+            match delivery {
+                Delivery::Bytes { bytes, .. } => simulation.tell(decode::<Clock>(bytes)?.clock),
+                Delivery::Shared(shared) => {
+                    shared.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
+                }
+            }
+            Ok(())
+        });
+        (core, spec)
+    }
+}

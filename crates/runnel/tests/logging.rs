@@ -1,0 +1,191 @@
+//! What nodes log: on `/rosout`, in files, at levels that others set.
+
+mod common;
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{Graph, LONG, spin_until};
+use runnel::logging::Level;
+use runnel::msgs::roscpp::{GetLoggers, SetLoggerLevel};
+use runnel::msgs::rosgraph_msgs::Log;
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, Node, QoS, Subscription, core::message::Service};
+
+/// What a node elsewhere hears on `/rosout`.
+struct Ear {
+    context: Context,
+    heard: Arc<Mutex<Vec<Log>>>,
+    _subscription: Subscription,
+}
+
+impl Ear {
+    /// Listens to so many nodes.
+    fn new(graph: &Graph, nodes: usize) -> Self {
+        let context = graph.tool();
+        let node = context.create_node("ear").unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&heard);
+        let keep = move |line: &Log| sink.lock().unwrap().push(line.clone());
+        let subscription = node.create_subscription("/rosout", 100, keep).unwrap();
+        spin_until(&context, "all are heard", || subscription.publisher_count() == nodes);
+        Self { context, heard, _subscription: subscription }
+    }
+
+    /// Waits for a line with this text.
+    fn line(&self, text: &str) -> Log {
+        let find = || self.heard.lock().unwrap().iter().find(|line| line.msg.contains(text)).cloned();
+        spin_until(&self.context, text, || find().is_some());
+        find().unwrap()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.heard.lock().unwrap().iter().map(|line| line.msg.clone()).collect()
+    }
+}
+
+fn set_level(graph: &Graph, node: &str, logger: &str, level: &str) -> Result<(), runnel::Error> {
+    let asker = graph.tool().create_node("asker").unwrap();
+    let client = asker.create_client::<SetLoggerLevel>(&format!("{node}/set_logger_level")).unwrap();
+    let mut request = <SetLoggerLevel as Service>::Request::default();
+    (request.logger, request.level) = (logger.to_owned(), level.to_owned());
+    client.call_timeout(&request, LONG).map(drop)
+}
+
+fn loggers(graph: &Graph, node: &str) -> Vec<(String, String)> {
+    let asker = graph.tool().create_node("asker").unwrap();
+    let client = asker.create_client::<GetLoggers>(&format!("{node}/get_loggers")).unwrap();
+    let told = client.call_timeout(&Default::default(), LONG).unwrap();
+    told.loggers.into_iter().map(|logger| (logger.name, logger.level)).collect()
+}
+
+#[test]
+fn a_line_arrives_with_all_that_it_is_to_tell() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("robot/camera").unwrap();
+    let _frames = node.create_publisher::<Text>("frames", 1).unwrap();
+    let ear = Ear::new(&graph, 1);
+    runnel::log_warn!(node.logger().child("driver"), "{} frames lost", 3);
+    let line = ear.line("3 frames lost");
+    assert_eq!((line.name.as_str(), line.level), ("/robot/camera", Log::WARN));
+    assert!(line.file.ends_with("logging.rs") && line.line > 50, "{}:{}", line.file, line.line);
+    assert_eq!(line.function, "logging");
+    assert_eq!(line.topics, ["/rosout", "/robot/frames"]);
+    let age = node.now() - line.header.stamp;
+    assert!((0..20_000_000_000).contains(&age.as_nanos()), "{age:?}");
+}
+
+#[test]
+fn who_listens_later_hears_the_last_line() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    runnel::log_info!(node, "first");
+    runnel::log_error!(node, "no battery");
+    let ear = Ear::new(&graph, 1);
+    assert_eq!(ear.line("no battery").level, Log::ERROR);
+    assert_eq!(ear.texts(), ["no battery"]);
+}
+
+#[test]
+fn levels_are_set_from_elsewhere_in_a_node_that_never_spins() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    let part = node.logger().child("part");
+    let ear = Ear::new(&graph, 1);
+    runnel::log_debug!(node, "not yet");
+    set_level(&graph, "/talker", "ros", "debug").unwrap();
+    runnel::log_debug!(node, "now");
+    ear.line("now");
+    set_level(&graph, "/talker", "ros.part", "Error").unwrap();
+    runnel::log_warn!(part, "kept back");
+    runnel::log_error!(part, "grave");
+    ear.line("grave");
+    assert_eq!(ear.texts(), ["now", "grave"]);
+    let pair = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+    assert_eq!(loggers(&graph, "/talker"), [pair("ros", "debug"), pair("ros.part", "error")]);
+    let error = set_level(&graph, "/talker", "ros", "loud").unwrap_err().to_string();
+    assert!(error.contains("\"loud\" is no level"), "{error}");
+}
+
+#[test]
+fn what_the_library_says_of_a_node_is_heard_as_well() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    let _numbers = node.create_publisher::<runnel::msgs::std_msgs::Int32>("chatter", 1).unwrap();
+    let other = graph.context().create_node("other").unwrap();
+    let ear = Ear::new(&graph, 2);
+    let _texts = other.create_subscription("chatter", 1, |_: &Text| {}).unwrap();
+    let line = ear.line("std_msgs/String");
+    assert_eq!(line.level, Log::WARN);
+    assert!(["/talker", "/other"].contains(&line.name.as_str()), "{}", line.name);
+}
+
+#[test]
+fn a_line_is_throttled_where_it_is_logged() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    let ear = Ear::new(&graph, 1);
+    for number in 0..3 {
+        runnel::log_throttle!(node, Level::Warn, Duration::from_secs(1000), "throttled {number}");
+        runnel::log_once!(node, Level::Info, "once {number}");
+    }
+    runnel::log_info!(node, "end");
+    ear.line("end");
+    assert_eq!(ear.texts(), ["throttled 0", "once 0", "end"]);
+}
+
+#[test]
+fn an_argument_sets_the_level_at_the_start() {
+    let graph = Graph::new();
+    let level = |text: &str| {
+        let context = graph.context_with(&["--ros-args", "--log-level", text, "--"]);
+        context.create_node("talker").map(|node: Node| node.logger().child("part").level())
+    };
+    assert_eq!(level("debug").unwrap(), Level::Debug);
+    assert_eq!(level("part:=fatal").unwrap(), Level::Fatal);
+    assert_eq!(level("other:=fatal").unwrap(), Level::Info);
+    let error = level("loud").unwrap_err().to_string();
+    assert!(error.starts_with("--log-level: \"loud\""), "{error}");
+}
+
+#[test]
+fn lines_are_kept_in_the_file_that_an_argument_names() {
+    let graph = Graph::new();
+    let folder = std::env::temp_dir().join(format!("runnel_logging_{}", std::process::id()));
+    let path = folder.join("new/talker.log");
+    let node = graph.context_with(&[&format!("__log:={}", path.display())]).create_node("talker").unwrap();
+    runnel::log_info!(node, "kept");
+    runnel::log_debug!(node, "not kept");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    let [line] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert!(line.starts_with("[INFO] [1") && line.ends_with("] [/talker]: kept"), "{line}");
+}
+
+#[test]
+fn a_publisher_of_the_users_shares_the_topic_with_the_node() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("player").unwrap();
+    let publisher = node.create_publisher::<Log>("/rosout", QoS::keep_last(5)).unwrap();
+    let ear = Ear::new(&graph, 1);
+    publisher.publish(Log { msg: "replayed".into(), ..Log::default() }).unwrap();
+    ear.line("replayed");
+    drop(publisher);
+    runnel::log_info!(node, "still here");
+    ear.line("still here");
+}
+
+#[test]
+fn everything_that_the_log_crate_takes_goes_the_way_of_the_node() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    node.install_logger().unwrap();
+    assert!(node.install_logger().is_err());
+    let ear = Ear::new(&graph, 1);
+    log::debug!("not heard");
+    log::error!("from a library");
+    let line = ear.line("from a library");
+    assert_eq!((line.level, line.function.as_str()), (Log::ERROR, "logging"));
+    assert!(!ear.texts().contains(&"not heard".to_owned()));
+}
