@@ -67,10 +67,22 @@ impl Session {
     }
 
     fn context(&self, signals: bool) -> Result<Context, CliError> {
-        let options = ContextOptions::default().arguments(self.place.clone());
+        Ok(Context::with_options(self.options(signals))?)
+    }
+
+    /// How contexts of this session are made.
+    pub fn options(&self, signals: bool) -> ContextOptions {
+        let options = ContextOptions::default().arguments(self.place.clone()).signals(signals);
         // What a command has to say is for whoever called it, and of the time on the wall.
-        let options = options.signals(signals).rosout(false).sim_time(false);
-        Ok(Context::with_options(options)?)
+        options.rosout(false).sim_time(false)
+    }
+
+    /// The port of the master that is named, or 11311.
+    ///
+    /// # Errors
+    /// When the environment is malformed.
+    pub fn master_port(&self) -> Result<u16, CliError> {
+        Ok(self.asking()?.master_uri().endpoint.port)
     }
 
     /// A node for a command, with a name that no other has.

@@ -40,8 +40,8 @@ struct Graph {
 impl Graph {
     fn start() -> Self {
         require_private_network();
-        let mut master =
-            Peer::spawn("master", runnel(&["master", "--port", "0"])).expect("the master starts");
+        let mut master = Peer::spawn("master", runnel(&["master", "--no-rosout", "--port", "0"]))
+            .expect("the master starts");
         let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP));
         let uri = line.expect("the master says where it is").replace("ROS_MASTER_URI=", "");
         Self { master, uri }

@@ -10,6 +10,7 @@ use runnel_core::names::{self, Arguments};
 use runnel_core::time::{Instant, Time};
 use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
+use runnel_ros1::rpc::Uri;
 
 use crate::data::ReadyQueue;
 use crate::driver::{Driver, Key};
@@ -31,6 +32,7 @@ pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
     arguments: Vec<String>,
+    master: Option<String>,
     signals: bool,
     polling: PollingPolicy,
     rosout: bool,
@@ -43,7 +45,7 @@ impl Default for ContextOptions {
         // No name of ROS has what is not UTF-8, so that an argument which concerns ROS is refused by name.
         let arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
         let (polling, arguments) = (PollingPolicy::Block, arguments.collect());
-        Self { arguments, signals: true, polling, rosout: true, sim_time: true }
+        Self { arguments, master: None, signals: true, polling, rosout: true, sim_time: true }
     }
 }
 
@@ -52,6 +54,12 @@ impl ContextOptions {
     #[must_use]
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.arguments = arguments.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The master, whatever arguments and the environment say.
+    pub(crate) fn master(mut self, uri: &Uri) -> Self {
+        self.master = Some(uri.to_string());
         self
     }
 
@@ -125,7 +133,8 @@ impl Context {
     /// # Errors
     /// As [`Context::new`].
     pub fn with_options(options: ContextOptions) -> Result<Self, Error> {
-        let arguments = Arguments::parse(options.arguments)?;
+        let mut arguments = Arguments::parse(options.arguments)?;
+        arguments.master = options.master.or(arguments.master);
         for argument in arguments.not_followed() {
             console::warning!("not followed yet: {argument}");
         }

@@ -15,6 +15,8 @@ use runnel_ros1::tcpros::LengthBeyondLimit;
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
     Io(io::Error),
+    /// The address to listen on is in use, or not of this host.
+    Listen(io::Error),
     /// A name is not one that ROS allows.
     Name(NameError),
     /// A command-line argument that concerns ROS is malformed.
@@ -71,7 +73,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) | Self::Listen(error) => error.fmt(f),
             Self::Name(error) => error.fmt(f),
             Self::Argument(error) => error.fmt(f),
             Self::Environment { variable, why } => write!(f, "{variable}: {why}"),

@@ -1,6 +1,7 @@
 //! Calls to the master and to other nodes, and a master of our own.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use runnel_io::{Listener, host};
@@ -9,9 +10,10 @@ use runnel_ros1::node::Port;
 use runnel_ros1::rpc::{CallOptions, RpcConfig, RpcPeer, Uri};
 use runnel_ros1::xmlrpc::Value;
 
-use crate::context::Context;
-use crate::driver::{Driver, Engine, Key};
+use crate::context::{Context, ContextOptions};
+use crate::driver::{Driver, Engine, Key, Verbs};
 use crate::error::Error;
+use crate::persist::PersistentMaster;
 use crate::sync::lock;
 
 impl Context {
@@ -66,26 +68,78 @@ impl Context {
         Ok(key)
     }
 
-    /// Starts a master in this process that listens on `bind`; port 0 takes a free one. `advertised` is the host
-    /// that nodes are told, the bound address if `None`. It runs while the context spins or sleeps, or otherwise on
-    /// the keeper thread. Returns its URI.
+    /// Starts a master in this process. It runs while the context spins or sleeps, or otherwise on the keeper thread.
+    /// Returns its URI.
     ///
     /// # Errors
-    /// When the address is in use or not of this host.
-    pub fn start_master(&self, bind: SocketAddr, advertised: Option<&str>) -> Result<Uri, Error> {
-        let listener = Listener::bind(bind)?;
-        let address = listener.address();
-        let host = advertised.map_or_else(|| address_text(address.ip()), str::to_owned);
-        let text = format!("http://{host}:{}/", address.port());
-        let uri = Uri::parse(&text)
-            .map_err(|error| Error::Environment { variable: "ROS_HOSTNAME", why: error.to_string() })?;
-        let mut config = MasterConfig::new(text, host::pid());
+    /// When the address is in use or not of this host, or the file for parameters cannot be used.
+    pub fn start_master(&self, options: MasterOptions) -> Result<Uri, Error> {
+        let (listener, uri) = options.listen()?;
+        self.serve_master(&options, listener, &uri)?;
+        Ok(uri)
+    }
+
+    /// A context with a master in this process that its own nodes use.
+    ///
+    /// # Errors
+    /// As [`Context::with_options`] and [`Context::start_master`].
+    pub fn with_master(options: ContextOptions, master: MasterOptions) -> Result<(Self, Uri), Error> {
+        let (listener, uri) = master.listen()?;
+        let context = Self::with_options(options.master(&uri))?;
+        context.serve_master(&master, listener, &uri)?;
+        Ok((context, uri))
+    }
+
+    fn serve_master(&self, options: &MasterOptions, listener: Listener, uri: &Uri) -> Result<(), Error> {
+        let mut config = MasterConfig::new(uri.to_string(), host::pid());
         // Before descriptors run out, connections that never asked for anything give way to others.
         config.rpc.max_server_connections = host::connections_for_peers(config.rpc.max_server_connections, 3);
-        let engine = Engine::Other(Box::new(Master::new(config)));
-        self.shared.turning.driver().add_engine(engine, vec![(listener, Port::Rpc)])?;
+        let engine: Box<dyn Verbs> = match &options.persist {
+            Some(path) => Box::new(PersistentMaster::new(config, path)?),
+            None => Box::new(Master::new(config)),
+        };
+        self.shared.turning.driver().add_engine(Engine::Other(engine), vec![(listener, Port::Rpc)])?;
         self.shared.turning.attend();
-        Ok(uri)
+        Ok(())
+    }
+}
+
+/// How a master is started.
+#[derive(Clone, Debug)]
+pub struct MasterOptions {
+    bind: SocketAddr,
+    advertised: Option<String>,
+    persist: Option<PathBuf>,
+}
+
+impl MasterOptions {
+    /// A master that listens on `address`; port 0 takes a free one.
+    pub fn at(address: impl Into<SocketAddr>) -> Self {
+        Self { bind: address.into(), advertised: None, persist: None }
+    }
+
+    /// The host that nodes are told instead of the address.
+    #[must_use]
+    pub fn advertised(mut self, host: impl Into<String>) -> Self {
+        self.advertised = Some(host.into());
+        self
+    }
+
+    /// Keeps parameters in a file, and begins with those that it holds. They are safe there from the end of the process,
+    /// and from a power failure as far as the file system's own delay allows.
+    #[must_use]
+    pub fn persist(mut self, file: impl Into<PathBuf>) -> Self {
+        self.persist = Some(file.into());
+        self
+    }
+
+    fn listen(&self) -> Result<(Listener, Uri), Error> {
+        let listener = Listener::bind(self.bind).map_err(Error::Listen)?;
+        let address = listener.address();
+        let host = self.advertised.clone().unwrap_or_else(|| address_text(address.ip()));
+        let uri = Uri::parse(&format!("http://{host}:{}/", address.port()))
+            .map_err(|error| Error::Environment { variable: "ROS_HOSTNAME", why: error.to_string() })?;
+        Ok((listener, uri))
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use runnel::core::Message;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Context, ContextOptions, Node, Publisher, Subscription};
+use runnel::{Context, ContextOptions, MasterOptions, Node, Publisher, Subscription};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -71,7 +71,7 @@ struct Graph {
 impl Graph {
     fn new() -> Self {
         let master = context("http://127.0.0.1:1/");
-        let uri = master.start_master((Ipv4Addr::LOCALHOST, 0).into(), None).unwrap().to_string();
+        let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
         let node = |name| context(&uri).create_node(name).unwrap();
         Self { talker: node("talker"), listener: node("listener"), _master: master }
     }

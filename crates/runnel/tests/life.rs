@@ -14,7 +14,7 @@ use common::{Graph, LONG, spin_until, wait_until};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Context, ContextOptions, Error, Executor, PollingPolicy, Rate};
+use runnel::{Context, ContextOptions, Error, Executor, MasterOptions, PollingPolicy, Rate};
 
 fn publishers(graph: &Graph) -> Vec<String> {
     let state = graph.ask("getSystemState", &["/test".into()]);
@@ -219,7 +219,7 @@ fn a_master_that_comes_later_is_told_everything() {
     let node = early.create_node("early").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let late = graph.context();
-    let uri = late.start_master(([127, 0, 0, 1], port).into(), None).unwrap();
+    let uri = late.start_master(MasterOptions::at(([127, 0, 0, 1], port))).unwrap();
     wait_until("the early node is registered", || {
         let answer = late.call(&uri, "lookupNode", &["/test".into(), "/early".into()], LONG).unwrap();
         answer.as_array().unwrap()[0].as_int() == Some(1)

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use common::{Graph, LONG, spin_until};
 use runnel::logging::Level;
-use runnel::msgs::roscpp::{GetLoggers, SetLoggerLevel};
+use runnel::msgs::roscpp::{GetLoggers, SetLoggerLevel, SetLoggerLevelRequest};
 use runnel::msgs::rosgraph_msgs::Log;
 use runnel::msgs::std_msgs::String as Text;
-use runnel::{Context, Node, QoS, Subscription, core::message::Service};
+use runnel::{Context, Node, QoS, Subscription};
 
 /// What a node elsewhere hears on `/rosout`.
 struct Ear {
@@ -48,8 +48,7 @@ impl Ear {
 fn set_level(graph: &Graph, node: &str, logger: &str, level: &str) -> Result<(), runnel::Error> {
     let asker = graph.tool().create_node("asker").unwrap();
     let client = asker.create_client::<SetLoggerLevel>(&format!("{node}/set_logger_level")).unwrap();
-    let mut request = <SetLoggerLevel as Service>::Request::default();
-    (request.logger, request.level) = (logger.to_owned(), level.to_owned());
+    let request = SetLoggerLevelRequest { logger: logger.to_owned(), level: level.to_owned() };
     client.call_timeout(&request, LONG).map(drop)
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn built(program: &str) -> PathBuf {
 pub enum Server {
     /// The original.
     Rosmaster,
-    /// `runnel master`
+    /// `runnel master`, without the node that gathers logs, which the original leaves to another program.
     Runnel,
 }
 
@@ -76,7 +76,7 @@ fn serve(graph: &Ros1Graph, server: Server, port: u16) -> Peer {
     let port_text = port.to_string();
     let mut process = match server {
         Server::Rosmaster => graph.tool("rosmaster", &["--core", "-p", &port_text]),
-        Server::Runnel => graph.runnel("runnel", &["master", "--port", &port_text]),
+        Server::Runnel => graph.runnel("runnel", &["master", "--no-rosout", "--port", &port_text]),
     };
     await_master(&mut process, port);
     process

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use interop::PATIENCE;
-use runnel::{Context, ContextOptions};
+use runnel::{Context, ContextOptions, MasterOptions};
 use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, within};
 
@@ -82,7 +82,7 @@ fn a_message_costs_one_wait_one_read_and_one_write() {
     require_private_network();
     let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options).unwrap();
-    let master = context.start_master(([127, 0, 0, 1], 0).into(), None).unwrap().to_string();
+    let master = context.start_master(MasterOptions::at(([127, 0, 0, 1], 0))).unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
     let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
     let mut pong = traced("pong", &master, &pongs);

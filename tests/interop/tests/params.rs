@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
 use runnel::{Context, ContextOptions, ParamValue};
-use runnel_testkit::process::within;
+use runnel_testkit::process::{Signal, free_port, within};
 
 fn runnel(graph: &Ros1Graph, words: &[&str]) -> Vec<String> {
     outcome(graph.runnel("runnel", &[&["param"], words].concat())).success()
@@ -109,4 +109,32 @@ fn changes_by_the_originals_are_heard() {
         });
         assert_eq!(*heard.lock().unwrap(), expected, "{server:?}");
     }
+}
+
+#[test]
+fn parameters_outlive_a_master_that_is_killed() {
+    let port = free_port();
+    let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
+    let file = graph.home().join("params").display().to_string();
+    let port = port.to_string();
+    let start = || {
+        let mut master = graph.runnel("runnel", &["master", "--port", &port, "--persist", &file]);
+        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+        master
+    };
+    let mut master = start();
+    rosparam(&graph, &["set", "/robot", "{name: 'a \"b\" <c>', gains: [1.5, -2], deep: {armed: true}}"]);
+    rosparam(&graph, &["set", "/gone", "1"]);
+    rosparam(&graph, &["delete", "/gone"]);
+    let before = rosparam(&graph, &["get", "/"]);
+    master.signal(Signal::KILL).unwrap();
+    master.wait_exit(within(PATIENCE)).unwrap();
+    let mut master = start();
+    assert_eq!(rosparam(&graph, &["get", "/"]), before);
+    assert!(before.iter().any(|line| line.contains("a \"b\" <c>")), "{before:#?}");
+    let second = outcome(graph.runnel("runnel", &["master", "--port", "0", "--persist", &file]));
+    assert_eq!(second.code, Some(1));
+    assert!(second.lines[0].contains("another master keeps its parameters there"), "{:#?}", second.lines);
+    master.signal(Signal::INT).unwrap();
+    assert!(master.wait_exit(within(PATIENCE)).unwrap().success());
 }

@@ -6,6 +6,7 @@ mod completion;
 mod demo;
 mod interface;
 mod line_trace;
+mod log;
 mod master;
 mod node;
 mod param;
@@ -64,6 +65,7 @@ pub enum Command {
     Service(service::Command),
     #[command(subcommand)]
     Param(param::Command),
+    Log(log::Args),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
     Bench(bench::Args),
@@ -98,6 +100,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Node(command) => node::run(command, session),
         Command::Service(command) => service::run(command, session),
         Command::Param(command) => param::run(command, session),
+        Command::Log(args) => log::run(args, session),
         Command::Interface(command) => interface::run(command, session),
         Command::Bench(args) => bench::run(&args, session),
         Command::BenchPeer(args) => bench_peer::run(&args),

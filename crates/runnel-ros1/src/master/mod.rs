@@ -34,6 +34,7 @@ mod tests;
 
 pub use event::MasterEvent;
 pub use limits::MasterLimits;
+pub use params::ParamChange;
 pub use registry::Role;
 
 use std::net::SocketAddr;
@@ -105,6 +106,39 @@ impl Master {
     /// How many bytes of parameters are held, as [`MasterLimits::param_bytes`] counts them.
     pub fn param_bytes(&self) -> usize {
         self.state.params.held().bytes
+    }
+
+    /// The struct of all parameters.
+    pub fn params(&self) -> Option<&Value> {
+        self.state.params.get("/")
+    }
+
+    /// Changes a parameter as one that was kept from an earlier run did. To be called before any node knows the master.
+    ///
+    /// # Errors
+    /// Which bound it would pass.
+    pub fn restore_param(&mut self, change: &ParamChange) -> Result<(), String> {
+        match &change.value {
+            Some(value) => {
+                let set = self.state.params.set(&change.key, value, &self.state.limits);
+                set.map_err(|error| api::Refusal::from(error).text)
+            }
+            None => {
+                self.state.params.delete(&change.key);
+                Ok(())
+            }
+        }
+    }
+
+    /// Keeps changes of parameters for [`Master::poll_param_change`] from now on.
+    pub fn note_param_changes(&mut self) {
+        self.state.param_changes.get_or_insert_default();
+    }
+
+    /// The next change of a parameter. Whoever keeps them takes all before [`Master::poll_transmit`], which tells the
+    /// setter that it is set.
+    pub fn poll_param_change(&mut self) -> Option<ParamChange> {
+        self.state.param_changes.as_mut()?.pop_front()
     }
 
     /// How many updates were not sent because a node's queue was full.

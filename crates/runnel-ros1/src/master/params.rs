@@ -14,6 +14,15 @@ pub(super) struct Params {
     held: Size,
 }
 
+/// A parameter, or a namespace of them, has changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamChange {
+    /// Its key.
+    pub key: String,
+    /// Its value, which is in the place of all that was at the key or below it; `None` if it was deleted.
+    pub value: Option<Value>,
+}
+
 /// Why a parameter was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SetError {

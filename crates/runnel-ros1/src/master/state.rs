@@ -1,6 +1,6 @@
 //! What the master knows, and what follows from each change of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
@@ -14,7 +14,7 @@ use super::event::{Events, MasterEvent};
 use super::limits::MasterLimits;
 use super::liveness::Liveness;
 use super::notify::{News, Notifier};
-use super::params::Params;
+use super::params::{ParamChange, Params};
 use super::registry::{Departed, Registry, Role};
 use super::retries::Retries;
 use super::watch::{Watchers, update_key};
@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) limits: MasterLimits,
     pub(super) registry: Registry,
     pub(super) params: Params,
+    /// Changes of parameters, for whoever keeps them where they outlive the master.
+    pub(super) param_changes: Option<VecDeque<ParamChange>>,
     pub(super) watchers: Watchers,
     pub(super) notifier: Notifier,
     pub(super) retries: Retries,
@@ -65,6 +67,7 @@ impl State {
             pid,
             registry: Registry::default(),
             params: Params::default(),
+            param_changes: None,
             watchers: Watchers::default(),
             notifier: Notifier::new(&limits),
             retries: Retries::default(),
@@ -130,8 +133,11 @@ impl State {
         }
     }
 
-    /// Tells those concerned that a parameter changed.
+    /// Notes that a parameter changed, and tells those concerned.
     pub(super) fn param_changed(&mut self, key: &str, setter: Option<&str>) {
+        if let Some(changes) = &mut self.param_changes {
+            changes.push_back(ParamChange { key: key.to_owned(), value: self.params.get(key).cloned() });
+        }
         for touched in self.watchers.touched(key, setter) {
             self.tell(&touched.node.clone(), News::Param { node: touched.node, key: touched.key });
         }

@@ -31,7 +31,7 @@ use runnel_io::{Events, Interest, Listener, Reactor, Token, clock};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
 pub(crate) use node::NodeSlot;
 pub use services::ServiceInfo;

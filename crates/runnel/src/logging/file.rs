@@ -9,8 +9,9 @@ use crate::environment;
 /// Bytes after which a file is put aside as `FILE.1` and a new one begun, so that a log never fills a disk.
 const LONGEST: u64 = 50 << 20;
 
-/// A file that lines are appended to.
-pub(super) struct LogFile {
+/// A file that lines are appended to, and that is put aside as `FILE.1` when it is 50 MiB long.
+#[derive(Debug)]
+pub struct LogFile {
     path: PathBuf,
     file: File,
     bytes: u64,
@@ -30,7 +31,10 @@ fn path_in(folder: &Path, node: &str, pid: i32) -> PathBuf {
 
 impl LogFile {
     /// Opens or makes the file, and the folders above it.
-    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// As the operating system has them.
+    pub fn open(path: PathBuf) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -39,8 +43,11 @@ impl LogFile {
         Ok(Self { path, file, bytes })
     }
 
-    /// Appends a line.
-    pub(super) fn line(&mut self, line: &str) -> io::Result<()> {
+    /// Appends a line, whose end is added.
+    ///
+    /// # Errors
+    /// As the operating system has them.
+    pub fn line(&mut self, line: &str) -> io::Result<()> {
         if self.bytes >= LONGEST {
             self.begin_anew()?;
         }

@@ -10,7 +10,9 @@ use runnel_core::message::Service;
 use runnel_core::names;
 use runnel_core::qos::QoS;
 use runnel_io::host;
-use runnel_msgs::roscpp::{self, GetLoggers, SetLoggerLevel};
+use runnel_msgs::roscpp::{
+    self, GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse,
+};
 use runnel_msgs::rosgraph_msgs::Log;
 use runnel_msgs::std_msgs::Header;
 
@@ -162,23 +164,18 @@ impl NodeLog {
         [(SERVICES[0], get), (SERVICES[1], set)]
     }
 
-    fn tell_loggers(&self) -> <GetLoggers as Service>::Response {
+    fn tell_loggers(&self) -> GetLoggersResponse {
         let row =
             |(name, level): (String, Level)| roscpp::Logger { name, level: level.name().to_lowercase() };
-        let mut told = <GetLoggers as Service>::Response::default();
-        told.loggers.extend(self.loggers.all().into_iter().map(row));
-        told
+        GetLoggersResponse { loggers: self.loggers.all().into_iter().map(row).collect() }
     }
 
-    fn follow(
-        &self,
-        request: &<SetLoggerLevel as Service>::Request,
-    ) -> Result<<SetLoggerLevel as Service>::Response, String> {
+    fn follow(&self, request: &SetLoggerLevelRequest) -> Result<SetLoggerLevelResponse, String> {
         let level = request.level.parse().map_err(|error: UnknownLevel| error.to_string())?;
         // An empty name is roscpp's for the logger of all.
         let logger = if request.logger.is_empty() { ROOT } else { &request.logger };
         self.set_level(logger, level)?;
-        Ok(Default::default())
+        Ok(SetLoggerLevelResponse::default())
     }
 }
 

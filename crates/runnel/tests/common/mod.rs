@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use runnel::io::clock;
-use runnel::{Context, ContextOptions};
+use runnel::{Context, ContextOptions, MasterOptions};
 
 /// Longer than anything here takes; only a failure waits for it.
 pub const LONG: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ impl Graph {
     /// Starts a master on a free port.
     pub fn new() -> Self {
         let master = context(&[]);
-        let uri = master.start_master((Ipv4Addr::LOCALHOST, 0).into(), None).unwrap().to_string();
+        let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
         Self { master, uri }
     }
 

@@ -121,7 +121,8 @@ impl Room {
         if self.master.is_some() {
             return Ok(());
         }
-        let command = [&self.program, "master", "--port", "0", "--host", "127.0.0.1", "--json"];
+        let command =
+            [&self.program, "master", "--no-rosout", "--port", "0", "--host", "127.0.0.1", "--json"];
         let mut master = self.launch("master", &command.map(str::to_owned), Place::default())?;
         let uri = master.line_after("{\"uri\":\"", Instant::now() + MASTER)?;
         self.master = Some((master, uri.trim_end_matches("\"}").to_owned()));

@@ -6,13 +6,13 @@ mod process;
 mod report;
 mod usage;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use line_trace::track::Track;
 use runnel::ros1::rpc::Uri;
-use runnel::{Context, ContextOptions};
+use runnel::{Context, ContextOptions, MasterOptions};
 
 use crate::error::CliError;
 use crate::session::Session;
@@ -49,7 +49,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let track = Track::demonstration().map_err(CliError::failed)?;
     // The master serves to the very end, so it has a context that no signal stops.
     let master = context(false, "http://127.0.0.1:1/")?;
-    let uri = master.start_master(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None)?;
+    let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0)))?;
     let watcher = context(true, &uri.to_string())?;
     let mut display = Display::new(session.output);
     display.begin(&uri)?;

@@ -1,9 +1,12 @@
 //! `runnel master`
 
+mod rosout;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
-use runnel::Context;
+use runnel::{Context, MasterOptions};
 use serde_json::json;
 
 use crate::error::{CliError, plain};
@@ -11,7 +14,8 @@ use crate::session::Session;
 
 /// Run the ROS master and parameter server, as roscore does
 ///
-/// It listens on this host alone unless --host names an address that others reach. It ends on Ctrl-C.
+/// It listens on this host alone unless --host names an address that others reach. It gathers what nodes log on
+/// /rosout and tells it on /rosout_agg and, where ROS_LOG_DIR is set, in the file rosout.log there. It ends on Ctrl-C.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The port to listen on; 0 takes a free one [default: that of ROS_MASTER_URI, or 11311]
@@ -21,27 +25,41 @@ pub struct Args {
     /// The address or host name to listen on and to announce; 0.0.0.0 is every interface
     #[arg(long, value_name = "ADDR", default_value = "localhost")]
     host: String,
+
+    /// Keep parameters in this file, and begin with those that it holds
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    persist: Option<PathBuf>,
+
+    /// Do not gather what nodes log
+    #[arg(long)]
+    no_rosout: bool,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
-    let port = args.port.unwrap_or(context.master_uri().endpoint.port);
-    let bind = address(&args.host, port)?;
-    // What is no address that others could use is announced as this host's name.
-    let announced = (!bind.ip().is_unspecified()).then_some(args.host.as_str());
-    let uri = start(&context, bind, announced)?;
+    let port = args.port.map_or_else(|| session.master_port(), Ok)?;
+    let (context, uri) = start(args, address(&args.host, port)?, session)?;
+    let _gathered = if args.no_rosout { None } else { Some(rosout::gather(&context)?) };
     session.output.answer(|| format!("ROS_MASTER_URI={uri}"), || json!({ "uri": uri }))?;
     Ok(context.spin()?)
 }
 
-fn start(context: &Context, bind: SocketAddr, announced: Option<&str>) -> Result<String, CliError> {
+fn start(args: &Args, bind: SocketAddr, session: &Session) -> Result<(Context, String), CliError> {
+    let mut options = MasterOptions::at(bind);
+    // What is no address that others could use is announced as this host's name.
+    if !bind.ip().is_unspecified() {
+        options = options.advertised(&args.host);
+    }
+    if let Some(file) = &args.persist {
+        options = options.persist(file);
+    }
     let cannot = |why: &dyn std::fmt::Display| CliError::Failed(format!("cannot listen on {bind}: {why}"));
-    context.start_master(bind, announced).map(|uri| uri.to_string()).map_err(|error| match error {
+    let started = Context::with_master(session.options(true), options);
+    started.map(|(context, uri)| (context, uri.to_string())).map_err(|error| match error {
         runnel::Error::Io(error) if error.kind() == io::ErrorKind::AddrInUse => {
             cannot(&"the port is in use (is another master running? choose another with --port)")
         }
-        runnel::Error::Io(error) => cannot(&plain(&error.to_string())),
-        error => cannot(&error),
+        runnel::Error::Listen(error) => cannot(&plain(&error.to_string())),
+        error => error.into(),
     })
 }
 

@@ -1,0 +1,200 @@
+//! `runnel log` without a command
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+use runnel::QoS;
+use runnel::logging::Level;
+use runnel::msgs::rosgraph_msgs::Log;
+use serde_json::{Value as Json, json};
+
+use crate::completion;
+use crate::error::CliError;
+use crate::graph::{Graph, is_within};
+use crate::output::Output;
+use crate::session::Session;
+use crate::streaming::Ending;
+
+/// Lines that wait at most while others are printed.
+const DEPTH: usize = 10_000;
+
+/// Where a master gathers what all nodes log, and where each node logs.
+const GATHERED: &str = "/rosout_agg";
+const EACH: &str = "/rosout";
+
+#[derive(Debug, clap::Args)]
+pub struct Follow {
+    /// Only lines of this level and graver ones: debug, info, warn, error or fatal
+    #[arg(short, long, default_value = "debug")]
+    level: Level,
+
+    /// Only lines of this node, or of those in this namespace (may be given again)
+    #[arg(long, value_name = "NODE", add = completion::nodes())]
+    node: Vec<String>,
+
+    /// Only lines with this text
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
+
+    /// End after so many lines
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Show where in the program each was logged
+    #[arg(short = 'p', long)]
+    place: bool,
+}
+
+/// Prints lines until it has printed enough.
+struct Printer {
+    output: Output,
+    level: Level,
+    nodes: Vec<String>,
+    grep: Option<String>,
+    place: bool,
+    colours: bool,
+    left: Option<u64>,
+}
+
+pub fn run(args: &Follow, session: &Session) -> Result<(), CliError> {
+    let context = session.running()?;
+    let gathered = Graph::new(&context).system_state()?.publishers.contains_key(GATHERED);
+    let node = session.node(&context, "log")?;
+    let ending = Ending::of(&context);
+    let mut printer = Printer::new(args, session)?;
+    let end = ending.clone();
+    let take = move |line: &Log| {
+        if printer.left == Some(0) {
+            return;
+        }
+        end.unless_ok(printer.take(line));
+        if printer.left == Some(0) {
+            end.reached();
+        }
+    };
+    let topic = if gathered { GATHERED } else { EACH };
+    let subscription = node.create_subscription(topic, QoS::keep_last(DEPTH), take)?;
+    ending.wait()?;
+    if subscription.dropped() > 0 {
+        log::warn!("{} lines came faster than they were printed, and were dropped", subscription.dropped());
+    }
+    Ok(())
+}
+
+impl Printer {
+    fn new(args: &Follow, session: &Session) -> Result<Self, CliError> {
+        let nodes = args.node.iter().map(|name| session.resolve(name));
+        Ok(Self {
+            output: session.output,
+            level: args.level,
+            nodes: nodes.collect::<Result<_, CliError>>()?,
+            grep: args.grep.clone(),
+            place: args.place,
+            colours: env::var_os("NO_COLOR").is_none() && io::stdout().is_terminal(),
+            left: args.count,
+        })
+    }
+
+    fn take(&mut self, line: &Log) -> Result<(), CliError> {
+        if !self.wants(line) {
+            return Ok(());
+        }
+        self.left = self.left.map(|left| left - 1);
+        self.output.answer(|| self.text(line), || json(line))
+    }
+
+    fn wants(&self, line: &Log) -> bool {
+        level(line) >= self.level
+            && (self.nodes.is_empty() || self.nodes.iter().any(|wanted| is_within(&line.name, wanted)))
+            && self.grep.as_ref().is_none_or(|text| line.msg.contains(text))
+    }
+
+    fn text(&self, line: &Log) -> String {
+        let mut text = format!("[{}] [{}] [{}]: {}", level(line), line.header.stamp, line.name, line.msg);
+        if self.place && !line.file.is_empty() {
+            text += &format!(" ({}:{} {})", line.file, line.line, line.function);
+        }
+        match colour(level(line)).filter(|_| self.colours) {
+            Some(colour) => format!("{colour}{text}\x1b[0m"),
+            None => text,
+        }
+    }
+}
+
+fn level(line: &Log) -> Level {
+    Level::from_number(line.level.cast_unsigned())
+}
+
+fn colour(level: Level) -> Option<&'static str> {
+    match level {
+        Level::Debug => Some("\x1b[32m"),
+        Level::Info => None,
+        Level::Warn => Some("\x1b[33m"),
+        Level::Error | Level::Fatal => Some("\x1b[31m"),
+    }
+}
+
+fn json(line: &Log) -> Json {
+    json!({
+        "stamp": line.header.stamp.as_secs_f64(),
+        "level": level(line).name(),
+        "node": line.name,
+        "msg": line.msg,
+        "file": line.file,
+        "line": line.line,
+        "function": line.function,
+        "topics": line.topics,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(node: &str, level: i8, msg: &str) -> Log {
+        Log { name: node.into(), level, msg: msg.into(), ..Log::default() }
+    }
+
+    #[test]
+    fn lines_are_picked_by_level_node_and_text() {
+        let printer = |level, node: &str, grep: Option<&str>| Printer {
+            output: Output { json: false },
+            level,
+            nodes: vec![node.to_owned()],
+            grep: grep.map(str::to_owned),
+            place: false,
+            colours: false,
+            left: None,
+        };
+        let warning = line("/robot/camera", Log::WARN, "frame 7 lost");
+        for (level, node, grep, wanted) in [
+            (Level::Debug, "/robot", None, true),
+            (Level::Warn, "/robot/camera", Some("lost"), true),
+            (Level::Error, "/robot", None, false),
+            (Level::Debug, "/robot/cam", None, false),
+            (Level::Debug, "/robot", Some("found"), false),
+        ] {
+            assert_eq!(printer(level, node, grep).wants(&warning), wanted, "{level} {node} {grep:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_tells_its_place_if_it_is_to() {
+        let mut printer = Printer {
+            output: Output { json: false },
+            level: Level::Debug,
+            nodes: Vec::new(),
+            grep: None,
+            place: true,
+            colours: false,
+            left: None,
+        };
+        let mut line = line("/a", Log::INFO, "hello");
+        assert_eq!(printer.text(&line), "[INFO] [0.000000000] [/a]: hello", "there is none");
+        (line.file, line.line, line.function) = ("m.rs".into(), 3, "f".into());
+        assert_eq!(printer.text(&line), "[INFO] [0.000000000] [/a]: hello (m.rs:3 f)");
+        printer.colours = true;
+        line.level = Log::ERROR;
+        assert_eq!(printer.text(&line), "\x1b[31m[ERROR] [0.000000000] [/a]: hello (m.rs:3 f)\x1b[0m");
+    }
+}

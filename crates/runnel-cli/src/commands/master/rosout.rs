@@ -1,0 +1,63 @@
+//! The node `/rosout`: what nodes log, gathered in one place.
+
+use std::path::Path;
+
+use runnel::core::qos::QoS;
+use runnel::logging::{Level, LogFile};
+use runnel::msgs::rosgraph_msgs::Log;
+use runnel::{Context, Subscription};
+
+use crate::error::CliError;
+
+/// Lines that wait at most, here and for each listener.
+const DEPTH: usize = 10_000;
+
+/// Gathers until the subscription ends.
+///
+/// # Errors
+/// When the file cannot be opened, or the node cannot be made.
+pub fn gather(context: &Context) -> Result<Subscription, CliError> {
+    let node = context.create_node("/rosout")?;
+    let mut file = file()?;
+    let all = node.create_publisher("/rosout_agg", QoS::keep_last(DEPTH))?;
+    let take = move |line: &Log| {
+        // A listener too slow for ten thousand lines is told the latest.
+        let _ = all.publish(line);
+        if let Some(file) = &mut file {
+            // A full disk is no reason to end.
+            let _ = file.line(&text(line));
+        }
+    };
+    Ok(node.create_subscription("/rosout", QoS::keep_last(DEPTH), take)?)
+}
+
+fn file() -> Result<Option<LogFile>, CliError> {
+    let Some(folder) = std::env::var_os("ROS_LOG_DIR").filter(|folder| !folder.is_empty()) else {
+        return Ok(None);
+    };
+    let path = Path::new(&folder).join("rosout.log");
+    let cannot = |error| CliError::Failed(format!("cannot log to {}: {error}", path.display()));
+    LogFile::open(path.clone()).map(Some).map_err(cannot)
+}
+
+/// A line as the original writes it.
+fn text(line: &Log) -> String {
+    let Log { header, level, name, msg, file, function, line, topics } = line;
+    let (stamp, level) = (header.stamp, Level::from_number(level.cast_unsigned()));
+    format!("{stamp} {level} {name} [{file}:{line}({function})] [topics: {}] {msg}", topics.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel::Time;
+
+    #[test]
+    fn a_line_tells_where_it_came_from() {
+        let mut line = Log { level: Log::WARN, name: "/a".into(), msg: "low".into(), ..Log::default() };
+        line.header.stamp = Time::from_nanos(1_500_000_000);
+        (line.file, line.line, line.function) = ("m.rs".into(), 3, "f".into());
+        line.topics = vec!["/rosout".into(), "/b".into()];
+        assert_eq!(text(&line), "1.500000000 WARN /a [m.rs:3(f)] [topics: /rosout, /b] low");
+    }
+}

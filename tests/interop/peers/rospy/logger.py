@@ -1,0 +1,17 @@
+"""Logs a line of each of two levels every 100 ms: `NAME warns` and `NAME details`."""
+import rospy
+
+from common import say, start
+
+gone = start("logger")
+name = rospy.get_name()
+say("ready")
+rate = rospy.Rate(10)
+while not rospy.is_shutdown():
+    rospy.logwarn("%s warns", name)
+    rospy.logdebug("%s details", name)
+    try:
+        rate.sleep()
+    except rospy.ROSInterruptException:
+        break
+gone.wait()
