@@ -21,6 +21,7 @@
 //! `warn`, `info`) asks for less or more.
 #![forbid(unsafe_code)]
 
+mod action;
 mod caller;
 mod client;
 mod console;
@@ -43,6 +44,10 @@ mod timer;
 mod timers;
 mod turning;
 
+pub use action::{
+    ActionClient, ActionError, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle,
+    GoalId, GoalOutcome, GoalStatus, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+};
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;

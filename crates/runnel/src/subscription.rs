@@ -35,6 +35,20 @@ impl Subscription {
         self.input.link_count() + self.node.count_publishers_of_this_process(&self.core)
     }
 
+    /// Whether a node of this name is among the publishers.
+    pub(crate) fn hears(&self, node: &str) -> bool {
+        let output = self.node.driver().output_of(node, &self.topic);
+        output.is_some_and(|output| output.has_local(&self.core)) || self.input.has_publisher(node)
+    }
+
+    /// Runs the callback here and now for all that has arrived, unless another thread does.
+    pub(crate) fn run_due(&self) {
+        let ready = &self.node.context.shared.ready;
+        while let Some(due) = ready.take(Arc::as_ptr(&self.core).cast()) {
+            due.run();
+        }
+    }
+
     /// Messages that arrived, those dropped included.
     pub fn received(&self) -> u64 {
         self.core.received()
