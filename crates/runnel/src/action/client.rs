@@ -177,6 +177,12 @@ macro_rules! goal_handle {
             self.goal.status().1
         }
 
+        /// Whether the server has told of the goal: until then nobody may have heard of it.
+        pub fn is_acknowledged(&self) -> bool {
+            self.core.take_in();
+            self.goal.is_acknowledged()
+        }
+
         /// Feedback that was dropped because the callback was slower than the server.
         pub fn dropped_feedback(&self) -> u64 {
             self.goal.calls().map_or(0, |calls| calls.dropped())

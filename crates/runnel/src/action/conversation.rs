@@ -56,6 +56,11 @@ impl Conversation {
         &self.text
     }
 
+    /// Whether the server has told of the goal.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.acknowledged || self.is_done()
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Done
     }
@@ -207,7 +212,9 @@ mod tests {
         let mut cancelled_at_once = Conversation::new();
         assert!(cancelled_at_once.cancel());
         assert_eq!(cancelled_at_once.hear_no_status(), Heard::Nothing);
+        assert!(!cancelled_at_once.is_acknowledged());
         assert_eq!(cancelled_at_once.hear_status(Told::Recalling, ""), Heard::News);
+        assert!(cancelled_at_once.is_acknowledged());
         assert_eq!(cancelled_at_once.hear_no_status(), Heard::End);
         assert_eq!(cancelled_at_once.status(), Told::Lost);
     }

@@ -61,6 +61,11 @@ impl Goal {
         (state.conversation.status(), state.conversation.text().to_owned())
     }
 
+    /// Whether the server has told of it.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        lock(&self.state).conversation.is_acknowledged()
+    }
+
     /// How it ended, if it has.
     pub(super) fn end(&self) -> Option<Ended> {
         let State { conversation, result } = &*lock(&self.state);

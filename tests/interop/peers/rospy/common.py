@@ -70,6 +70,11 @@ def start(name):
     return gone
 
 
+def action_name():
+    """The action that the command line names."""
+    return rospy.myargv()[1]
+
+
 def describe(message):
     """Length and CRC-32 of the serialized message, with Header.seq as 0, since publishers overwrite it."""
     sequence = None
