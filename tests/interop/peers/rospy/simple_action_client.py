@@ -16,10 +16,16 @@ start("simple_action_client")
 
 
 class Client(actionlib.SimpleActionClient):
+    """SimpleActionClient sends a goal before it keeps its handle, and complains of an answer that comes in between, whoever
+    the server is. Here the goal is sent when the handle is there."""
+
     def send(self, number):
         self.number = number
         self.heard = threading.Event()
+        sent = []
+        self.action_client.manager.register_send_goal_fn(sent.append)
         self.send_goal(TestGoal(number), feedback_cb=self.on_feedback)
+        self.action_client.pub_goal.publish(sent.pop())
 
     def on_feedback(self, message):
         say("feedback {} {}".format(self.number, message.feedback))
