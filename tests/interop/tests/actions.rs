@@ -108,10 +108,10 @@ fn everybody_uses_a_simple_server_of_actionlibs_in_cpp() {
     all_use_a_simple_server(Origin::Roscpp, Server::Runnel);
 }
 
-/// A client whose goal is worked on by a simple server.
-fn working(origin: Origin) -> (Master, Peer, Context, ClientGoalHandle<TestAction>) {
+/// A client whose goal is worked on by a server.
+fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHandle<TestAction>) {
     let master = Master::start(Server::Rosmaster);
-    let server = server(master.graph(), origin, "simple_action_server");
+    let server = server(master.graph(), origin, role);
     let arguments = vec![format!("__master:={}", master.graph().master_uri())];
     let options = ContextOptions { arguments, signals: false, ..ContextOptions::default() };
     let context = Context::with_options(options).unwrap();
@@ -125,7 +125,7 @@ fn working(origin: Origin) -> (Master, Peer, Context, ClientGoalHandle<TestActio
 #[test]
 fn a_goal_is_lost_when_its_server_is_killed_and_another_takes_its_place() {
     for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
-        let (master, mut killed, context, handle) = working(origin);
+        let (master, mut killed, context, handle) = working(origin, "simple_action_server");
         let client =
             context.create_node("second").unwrap().create_action_client::<TestAction>(ACTION).unwrap();
         assert!(client.wait_for_server(LONG).unwrap());
@@ -143,7 +143,7 @@ fn a_goal_is_lost_when_its_server_is_killed_and_another_takes_its_place() {
 #[test]
 fn the_command_shows_actions() {
     for origin in ORIGINS {
-        let (master, _server, _context, _handle) = working(origin);
+        let (master, _server, _context, _handle) = working(origin, "simple_action_server");
         let node = format!("/{origin}_simple_action_server");
         let ask = |words: &[&str]| {
             outcome(master.graph().runnel("runnel", &[&["action"], words].concat())).success()
@@ -235,4 +235,18 @@ fn ctrl_c_cancels_the_goal_that_the_command_has_sent() {
     waiting.wait_for_line(|line| line == "waiting for a server of /none", within(PATIENCE)).unwrap();
     waiting.signal(Signal::INT).unwrap();
     assert_eq!(waiting.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_server_of_runnels_that_is_interrupted_ends_its_goals_first() {
+    let (_master, mut server, _context, handle) = working(Origin::Runnel, "simple_action_server");
+    server.signal(Signal::INT).unwrap();
+    let end = handle.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "as you wish"));
+    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    let (_master, mut server, _context, handle) = working(Origin::Runnel, "action_server");
+    server.signal(Signal::INT).unwrap();
+    let end = handle.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
+    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
 }

@@ -18,6 +18,7 @@ use super::server::ServerGoalHandle;
 use super::status::{GoalStatus, Step};
 use super::{GoalId, MAX_GOALS};
 use crate::console;
+use crate::context::LastWords;
 use crate::error::Error;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
@@ -76,6 +77,13 @@ struct Topics {
     results: BytesPublisher,
 }
 
+/// Clients would wait for ever for goals that nobody works on any more.
+impl<A: Action> LastWords for ServerCore<A> {
+    fn say(&self) {
+        self.end();
+    }
+}
+
 impl<A: Action> ServerCore<A> {
     /// A server of an action that lists goals for so long after their end.
     pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
@@ -90,7 +98,11 @@ impl<A: Action> ServerCore<A> {
             lists: topic(Type::status(), "status", QoS::keep_last(LISTS).transient_local())?,
         };
         let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), topics: Some(topics) };
-        Ok(Arc::new(Self { node: node.clone(), action: node.resolve(action)?, desk: Mutex::new(desk) }))
+        let core =
+            Arc::new(Self { node: node.clone(), action: node.resolve(action)?, desk: Mutex::new(desk) });
+        let speaker: Arc<dyn LastWords> = Arc::<Self>::clone(&core);
+        node.context().shared.add_last_words(Arc::downgrade(&speaker));
+        Ok(core)
     }
 
     pub(super) fn action(&self) -> &str {

@@ -14,12 +14,16 @@ use super::server_core::ServerCore;
 use super::single::Single;
 use super::{GoalId, GoalStatus};
 use crate::console;
+use crate::context::LastWords;
 use crate::error::Error;
 use crate::node::Node;
 use crate::sync::lock;
 
 /// How often the thread that executes goals looks whether the context has ended.
 const GLANCE: Duration = Duration::from_millis(100);
+
+/// How long executing a goal may take to end with the context.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a goal is cancelled for another.
 const ANOTHER: &str = "a newer goal has taken its place";
@@ -46,6 +50,8 @@ impl Node {
                 cancels.cancel(&goal);
             },
         )?;
+        let speaker: Arc<dyn LastWords> = Arc::<Desk<A>>::clone(&desk);
+        self.context().shared.add_last_words(Arc::downgrade(&speaker));
         let (core, mine) = (Arc::clone(server.core()), Arc::clone(&desk));
         let thread = thread::Builder::new().name("runnel-action".into());
         let thread = thread.spawn(move || mine.work(&core, execute));
@@ -106,7 +112,7 @@ impl<A: Action> Desk<A> {
     /// A goal has come.
     fn offer(&self, goal: ServerGoalHandle<A>) {
         let mut goals = lock(&self.goals);
-        let busy = goals.current().is_some_and(|current| !current.status().is_terminal());
+        let busy = goals.current().is_some_and(is_open);
         let stamp = goal.stamp();
         let out = goals.offer(goal, stamp, busy);
         drop(goals);
@@ -122,7 +128,7 @@ impl<A: Action> Desk<A> {
     /// Executes goals until the server ends.
     fn work(self: &Arc<Self>, server: &ServerCore<A>, mut execute: impl FnMut(&SimpleGoalHandle<A>)) {
         while let Some((goal, former)) = self.next(server) {
-            former.iter().filter(|former| !former.status().is_terminal()).for_each(make_way);
+            former.iter().filter(|former| is_open(former)).for_each(make_way);
             drop(former);
             if let Err(error) = goal.accept() {
                 console::error!("{error}");
@@ -132,6 +138,7 @@ impl<A: Action> Desk<A> {
             // A goal that ends badly is no reason to take no more.
             let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
             handle.close(ended.is_err());
+            self.arrived.notify_all();
         }
     }
 
@@ -149,6 +156,20 @@ impl<A: Action> Desk<A> {
             goals = self.arrived.wait_timeout(goals, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+/// The goal that is executed may end in its own way when the context ends.
+impl<A: Action> LastWords for Desk<A> {
+    fn say(&self) {
+        let goals = lock(&self.goals);
+        let ended =
+            self.arrived.wait_timeout_while(goals, PATIENCE, |goals| goals.current().is_some_and(is_open));
+        drop(ended);
+    }
+}
+
+fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
+    !goal.status().is_terminal()
 }
 
 /// A goal does not get its turn.
@@ -226,7 +247,7 @@ impl<A: Action> SimpleGoalHandle<A> {
 
     /// The callback has returned, or panicked: a goal that it has left open ends here.
     fn close(&self, panicked: bool) {
-        if self.status().is_terminal() {
+        if !is_open(&self.goal) {
             return;
         }
         let text = match panicked {
