@@ -1,90 +1,29 @@
 //! Actions over real sockets and within a process.
 
 mod common;
+#[path = "common/action_scene.rs"]
+mod scene;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
-use common::{Graph, LONG, spin_until, wait_until};
+use common::{LONG, spin_until, wait_until};
 use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::TypeName;
 use runnel::core::wire::encode;
 use runnel::msgs::actionlib::{
-    TestAction, TestActionGoal, TestActionResult, TestFeedback, TestGoal, TestResult, TwoIntsAction,
-    TwoIntsGoal, TwoIntsResult,
+    TestAction, TestFeedback, TestGoal, TwoIntsAction, TwoIntsGoal, TwoIntsResult,
 };
-use runnel::msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
-use runnel::{
-    ActionClient, ActionError, ActionServer, Context, Error, GoalStatus, Node, QoS, ServerGoalHandle,
-    SimpleActionServer, SimpleGoalHandle,
-};
+use runnel::{ActionClient, ActionError, Error, GoalStatus, SimpleGoalHandle};
+use scene::{Scene, goal, result};
 
 /// Too short for anything to come of it.
 const SHORT: Duration = Duration::from_millis(50);
-
-/// A graph with a context that spins on a thread of its own and a client's context that does not spin.
-struct Scene {
-    graph: Graph,
-    near: Context,
-    far: Context,
-    spinning: Option<JoinHandle<()>>,
-}
-
-impl Scene {
-    fn new() -> Self {
-        let graph = Graph::new();
-        let (near, far) = (graph.context(), graph.context());
-        let context = near.clone();
-        let spinning = Some(thread::spawn(move || context.spin().unwrap()));
-        Self { graph, near, far, spinning }
-    }
-
-    /// A server that hands its goals to the test, which keeps them.
-    fn server(&self) -> (ActionServer<TestAction>, Receiver<ServerGoalHandle<TestAction>>) {
-        let (sender, goals) = channel();
-        let node = self.near.create_node("server").unwrap();
-        let server = node.create_action_server("test", move |goal| sender.send(goal).unwrap(), |_| {});
-        (server.unwrap(), goals)
-    }
-
-    fn simple_server(
-        &self,
-        execute: impl FnMut(&SimpleGoalHandle<TestAction>) + Send + 'static,
-    ) -> SimpleActionServer<TestAction> {
-        self.near.create_node("server").unwrap().create_simple_action_server("test", execute).unwrap()
-    }
-
-    fn node(&self) -> Node {
-        self.far.create_node("client").unwrap()
-    }
-
-    /// A client once the server is there.
-    fn client(&self) -> ActionClient<TestAction> {
-        let client = self.node().create_action_client("test").unwrap();
-        assert!(client.wait_for_server(LONG).unwrap());
-        client
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        self.near.shutdown();
-        self.spinning.take().map(JoinHandle::join);
-    }
-}
-
-fn goal(goal: i32) -> TestGoal {
-    TestGoal { goal }
-}
-
-fn result(result: i32) -> TestResult {
-    TestResult { result }
-}
 
 /// Executes a goal until it is preempted.
 fn until_preempted(goal: &SimpleGoalHandle<TestAction>) {
@@ -259,40 +198,6 @@ fn a_client_cancels_all_goals_or_those_of_a_time_and_before() {
 }
 
 #[test]
-fn a_cancel_that_comes_before_its_goal_recalls_it() {
-    let scene = Scene::new();
-    let (_server, goals) = scene.server();
-    let node = scene.node();
-    let client: ActionClient<TestAction> = node.create_action_client("test").unwrap();
-    assert!(client.wait_for_server(LONG).unwrap());
-    let raw = node.create_publisher::<TestActionGoal>("test/goal", 10).unwrap();
-    let cancel = node.create_publisher::<GoalID>("test/cancel", 10).unwrap();
-    let (results, heard) = channel();
-    let _results = node.create_subscription("test/result", 10, move |result: &TestActionResult| {
-        results.send(result.clone()).unwrap();
-    });
-    let listed = Arc::new(AtomicBool::new(false));
-    let is_listed = Arc::clone(&listed);
-    let _status = node.create_subscription("test/status", 10, move |list: &GoalStatusArray| {
-        let recalling =
-            |status: &WireStatus| status.goal_id.id == "early" && status.status == WireStatus::RECALLING;
-        is_listed.fetch_or(list.status_list.iter().any(recalling), Ordering::SeqCst);
-    });
-    let id = GoalID { id: "early".into(), ..GoalID::default() };
-    cancel.publish(&id).unwrap();
-    spin_until(&scene.far, "the cancel stands in the list", || listed.load(Ordering::SeqCst));
-    raw.publish(TestActionGoal { goal_id: id, ..TestActionGoal::default() }).unwrap();
-    let mut result = None;
-    spin_until(&scene.far, "the result comes", || {
-        result = heard.try_recv().ok();
-        result.is_some()
-    });
-    let status = result.unwrap().status;
-    assert_eq!((status.goal_id.id.as_str(), status.status), ("early", WireStatus::RECALLED));
-    assert!(goals.try_recv().is_err(), "nobody works on it");
-}
-
-#[test]
 fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
     let scene = Scene::new();
     let executed = Arc::new(AtomicUsize::new(0));
@@ -386,52 +291,6 @@ fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
 }
 
 #[test]
-fn a_goal_that_the_server_has_forgotten_is_lost() {
-    let scene = Scene::new();
-    let (server, goals) = scene.server();
-    let client = scene.client();
-    let handle = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
-    wait_until("the goal is active", || handle.status() == GoalStatus::Active);
-    // Another server on the same topics, as after a restart, knows nothing of it.
-    let other = scene.graph.context();
-    let list =
-        other.create_node("other").unwrap().create_publisher::<GoalStatusArray>("test/status", 1).unwrap();
-    assert!(list.wait_for_subscribers(1, LONG).unwrap());
-    list.publish(GoalStatusArray::default()).unwrap();
-    let end = handle.wait_for_result(LONG).unwrap().unwrap();
-    assert_eq!((end.status, end.result), (GoalStatus::Lost, None));
-    assert_eq!(end.text, "the action server does not know the goal any more");
-    drop((came, server));
-}
-
-#[test]
-fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
-    let scene = Scene::new();
-    let context = scene.graph.context();
-    let node = context.create_node("observer").unwrap();
-    node.set_param("test/status_list_timeout", 0.0).unwrap();
-    node.set_param("/actionlib_status_frequency", 100).unwrap();
-    let (_server, goals) = scene.server();
-    let client = scene.client();
-    let handle = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
-    came.accept().unwrap();
-    wait_until("the goal is active", || handle.status() == GoalStatus::Active);
-    // More lists come than wait, all without the goal, while nobody looks at them.
-    came.succeed(&result(1), "").unwrap();
-    let seen = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&seen);
-    let _lists = node.create_subscription("test/status", 100, move |list: &GoalStatusArray| {
-        count.fetch_add(usize::from(list.status_list.is_empty()), Ordering::SeqCst);
-    });
-    spin_until(&context, "many lists come", || seen.load(Ordering::SeqCst) > 30);
-    scene.far.spin_once(LONG).unwrap();
-    assert_eq!(handle.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
-}
-
-#[test]
 fn a_callback_may_send_goals_and_wait_for_them() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
@@ -488,19 +347,6 @@ fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
 }
 
 #[test]
-fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
-    let scene = Scene::new();
-    let client = scene.node().create_action_client::<TestAction>("test").unwrap();
-    assert!(!client.wait_for_server(SHORT).unwrap());
-    let other = scene.near.create_node("half").unwrap();
-    let latched = QoS::keep_last(1).transient_local();
-    let list = other.create_publisher::<GoalStatusArray>("test/status", latched).unwrap();
-    list.publish(GoalStatusArray::default()).unwrap();
-    assert!(list.wait_for_subscribers(1, LONG).unwrap());
-    assert!(!client.wait_for_server(4 * SHORT).unwrap());
-}
-
-#[test]
 fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
@@ -521,25 +367,4 @@ fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     assert_eq!(outcome.result.unwrap().to_bytes(), encode(&result(6)));
     assert_eq!(*told.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
     assert_eq!(schema.goal.md5, TestGoal::MD5);
-}
-
-#[test]
-fn what_a_peer_can_make_grow_has_a_bound() {
-    let scene = Scene::new();
-    let (_server, goals) = scene.server();
-    let client = scene.client();
-    let sent: Vec<_> = (0..1000).map(|_| client.send_goal(&goal(1)).unwrap()).collect();
-    let error = client.send_goal(&goal(1)).unwrap_err();
-    assert_eq!(why(error), ActionError::TooManyGoals { limit: 1000 });
-    let _came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
-    let another = scene.graph.context().create_node("another").unwrap();
-    let another: ActionClient<TestAction> = another.create_action_client("test").unwrap();
-    assert!(another.wait_for_server(LONG).unwrap());
-    let end = another.send_goal(&goal(1)).unwrap().wait_for_result(LONG).unwrap().unwrap();
-    assert_eq!(
-        (end.status, end.text.as_str()),
-        (GoalStatus::Rejected, "server /server works on 1000 goals already")
-    );
-    drop(sent);
-    assert!(client.send_goal(&goal(1)).is_ok(), "what nobody follows takes no room");
 }
