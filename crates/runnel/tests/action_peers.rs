@@ -85,8 +85,8 @@ fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
     let scene = Scene::new();
     let context = scene.graph.context();
     let node = context.create_node("observer").unwrap();
-    node.set_param("test/status_list_timeout", 0.0).unwrap();
-    node.set_param("/actionlib_status_frequency", 100).unwrap();
+    scene.graph.ask("setParam", &["/me".into(), "/test/status_list_timeout".into(), 0.0.into()]);
+    scene.graph.ask("setParam", &["/me".into(), "/actionlib_status_frequency".into(), 100.into()]);
     let (_server, goals) = scene.server();
     let client = scene.client();
     let handle = client.send_goal(&goal(1)).unwrap();
