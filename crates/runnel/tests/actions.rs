@@ -26,9 +26,9 @@ use scene::{Scene, goal, result};
 const SHORT: Duration = Duration::from_millis(50);
 
 /// Executes a goal until it is preempted.
-fn until_preempted(goal: &SimpleGoalHandle<TestAction>) {
+fn until_preempted(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
     wait_until("the goal is preempted", || goal.is_preempt_requested());
-    goal.preempted(&result(goal.goal().goal), "as you wish").unwrap();
+    goal.preempted(&result(goal.goal().goal), "as you wish")
 }
 
 fn why(error: Error) -> ActionError {
@@ -44,9 +44,9 @@ fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_threa
     let _server = scene.simple_server(|goal| {
         let order = goal.goal().goal;
         for feedback in 0..order {
-            goal.publish_feedback(&TestFeedback { feedback }).unwrap();
+            goal.publish_feedback(&TestFeedback { feedback })?;
         }
-        goal.succeed(&result(2 * order), "done").unwrap();
+        goal.succeed(&result(2 * order), "done")
     });
     let client = scene.client();
     assert!(client.server_is_ready());
@@ -205,10 +205,10 @@ fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
     let _server = scene.simple_server(move |goal| {
         count.fetch_add(1, Ordering::SeqCst);
         if goal.goal().goal == 9 {
-            return goal.succeed(&result(9), "").unwrap();
+            return goal.succeed(&result(9), "");
         }
         wait_until("a newer goal waits", || goal.is_new_goal_available() || goal.is_preempt_requested());
-        until_preempted(goal);
+        until_preempted(goal)
     });
     let client = scene.client();
     let first = client.send_goal(&goal(1)).unwrap();
@@ -234,7 +234,7 @@ fn a_goal_that_never_has_its_turn_is_recalled() {
     let go = Arc::clone(&free);
     let _server = scene.simple_server(move |goal| {
         wait_until("the test lets go", || go.load(Ordering::SeqCst));
-        goal.succeed(&result(goal.goal().goal), "").unwrap();
+        goal.succeed(&result(goal.goal().goal), "")
     });
     let client = scene.client();
     let sent = [1, 2, 3].map(|number| {
@@ -253,11 +253,17 @@ fn a_goal_that_never_has_its_turn_is_recalled() {
 #[test]
 fn a_goal_that_is_left_open_is_aborted_with_a_reason() {
     let scene = Scene::new();
-    let _server = scene.simple_server(|goal| assert_eq!(goal.goal().goal, 1, "it dislikes others"));
+    let _server = scene.simple_server(|goal| match goal.goal().goal {
+        1 => Ok(()),
+        2 => panic!("it dislikes this one"),
+        _ => Err(Error::ShuttingDown),
+    });
     let client = scene.client();
-    for (number, expected) in
-        [(1, "executing the goal ended without saying how"), (2, "executing the goal failed with a panic")]
-    {
+    for (number, expected) in [
+        (1, "executing the goal ended without saying how"),
+        (2, "executing the goal failed with a panic"),
+        (3, "the context is shutting down"),
+    ] {
         let end = client.send_goal(&goal(number)).unwrap().wait_for_result(LONG).unwrap().unwrap();
         assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, expected));
     }
@@ -294,8 +300,8 @@ fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
 fn a_callback_may_send_goals_and_wait_for_them() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
-        goal.publish_feedback(&TestFeedback { feedback: 7 }).unwrap();
-        goal.succeed(&result(goal.goal().goal + 1), "").unwrap();
+        goal.publish_feedback(&TestFeedback { feedback: 7 })?;
+        goal.succeed(&result(goal.goal().goal + 1), "")
     });
     let client = scene.client();
     let (first, second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -332,9 +338,9 @@ fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
     let one = scene.near.create_node("one").unwrap();
     let two = scene.near.create_node("two").unwrap();
     let _server = one
-        .create_simple_action_server::<TwoIntsAction>("sum", |goal| {
+        .create_simple_action_server::<TwoIntsAction, _>("sum", |goal| {
             let TwoIntsGoal { a, b } = *goal.goal();
-            goal.succeed(&TwoIntsResult { sum: a + b }, "").unwrap();
+            goal.succeed(&TwoIntsResult { sum: a + b }, "")
         })
         .unwrap();
     for (node, a) in [(one, 1), (two, 2)] {
@@ -350,8 +356,8 @@ fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
 fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
-        goal.publish_feedback(&TestFeedback { feedback: 3 }).unwrap();
-        goal.succeed(&result(goal.goal().goal), "").unwrap();
+        goal.publish_feedback(&TestFeedback { feedback: 3 })?;
+        goal.succeed(&result(goal.goal().goal), "")
     });
     let library = runnel::msgs::library();
     let schema = Arc::new(library.action(&TypeName::new("actionlib", "Test")).unwrap());

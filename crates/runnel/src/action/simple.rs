@@ -30,16 +30,16 @@ const ANOTHER: &str = "a newer goal has taken its place";
 
 impl Node {
     /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does. `execute` gets each goal on a
-    /// thread of its own, accepted already, and ends it by its handle; one that it leaves open is aborted. A newer goal
-    /// preempts the one that is worked on: `execute` is told so by [`SimpleGoalHandle::is_preempt_requested`] and ends
+    /// thread of its own, accepted already, and ends it by its handle; one that it leaves open is aborted, with the error
+    /// that it returns for a text if it returns one. A newer goal preempts the one that is worked on: `execute` is told so by [`SimpleGoalHandle::is_preempt_requested`] and ends
     /// it; then the newer one has its turn. Goals arrive while somebody spins.
     ///
     /// # Errors
     /// As [`Node::create_action_server`], and when no thread can be started.
-    pub fn create_simple_action_server<A: Action>(
+    pub fn create_simple_action_server<A: Action, E: fmt::Display>(
         &self,
         action: &str,
-        execute: impl FnMut(&SimpleGoalHandle<A>) + Send + 'static,
+        mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), E> + Send + 'static,
     ) -> Result<SimpleActionServer<A>, Error> {
         let desk = Arc::new(Desk::<A>::default());
         let (goals, cancels) = (Arc::clone(&desk), Arc::clone(&desk));
@@ -54,6 +54,7 @@ impl Node {
         self.context().shared.add_last_words(Arc::downgrade(&speaker));
         let (core, mine) = (Arc::clone(server.core()), Arc::clone(&desk));
         let thread = thread::Builder::new().name("runnel-action".into());
+        let execute = move |goal: &SimpleGoalHandle<A>| execute(goal).map_err(|error| error.to_string());
         let thread = thread.spawn(move || mine.work(&core, execute));
         let thread = Some(thread.map_err(|error| {
             Error::io(format_args!("no thread can be started for action {}", server.action()), &error)
@@ -126,7 +127,11 @@ impl<A: Action> Desk<A> {
     }
 
     /// Executes goals until the server ends.
-    fn work(self: &Arc<Self>, server: &ServerCore<A>, mut execute: impl FnMut(&SimpleGoalHandle<A>)) {
+    fn work(
+        self: &Arc<Self>,
+        server: &ServerCore<A>,
+        mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), String>,
+    ) {
         while let Some((goal, former)) = self.next(server) {
             former.iter().filter(|former| is_open(former)).for_each(make_way);
             drop(former);
@@ -137,7 +142,7 @@ impl<A: Action> Desk<A> {
             let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
             // A goal that ends badly is no reason to take no more.
             let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
-            handle.close(ended.is_err());
+            handle.close(ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())));
             self.arrived.notify_all();
         }
     }
@@ -245,17 +250,16 @@ impl<A: Action> SimpleGoalHandle<A> {
         self.goal.canceled(result, text)
     }
 
-    /// The callback has returned, or panicked: a goal that it has left open ends here.
-    fn close(&self, panicked: bool) {
-        if !is_open(&self.goal) {
+    /// The callback has returned: a goal that it has left open ends here.
+    fn close(&self, returned: Result<(), String>) {
+        if !is_open(&self.goal) && returned.is_ok() {
             return;
         }
-        let text = match panicked {
-            true => "executing the goal failed with a panic",
-            false => "executing the goal ended without saying how",
-        };
+        let text = returned.err().unwrap_or_else(|| "executing the goal ended without saying how".into());
         console::warning!("goal {}: {text}", self.id());
-        if let Err(error) = self.abort(&A::Result::default(), text) {
+        if is_open(&self.goal)
+            && let Err(error) = self.abort(&A::Result::default(), &text)
+        {
             console::error!("{error}");
         }
     }

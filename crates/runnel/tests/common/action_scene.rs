@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use runnel::msgs::actionlib::{TestAction, TestGoal, TestResult};
 use runnel::{
-    ActionClient, ActionServer, Context, Node, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+    ActionClient, ActionServer, Context, Error, Node, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 
 use super::common::{Graph, LONG};
@@ -41,7 +41,7 @@ impl Scene {
     /// A server of one goal at a time.
     pub fn simple_server(
         &self,
-        execute: impl FnMut(&SimpleGoalHandle<TestAction>) + Send + 'static,
+        execute: impl FnMut(&SimpleGoalHandle<TestAction>) -> Result<(), Error> + Send + 'static,
     ) -> SimpleActionServer<TestAction> {
         self.near.create_node("server").unwrap().create_simple_action_server("test", execute).unwrap()
     }

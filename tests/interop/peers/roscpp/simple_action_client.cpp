@@ -3,16 +3,19 @@
 // each, then `done`.
 #include <actionlib/TestAction.h>
 #include <actionlib/client/simple_action_client.h>
-
-#include <atomic>
+#include <ros/callback_queue.h>
 
 #include "peer.hpp"
 
 using actionlib::SimpleClientGoalState;
 
+/// Callbacks run on this thread while it waits: with a thread of its own for them, SimpleActionClient complains of an answer
+/// that comes before it keeps the handle of the goal that it has sent, whoever the server is.
 class Client {
  public:
-  explicit Client(const std::string& action) : client_(action, true) {
+  explicit Client(const std::string& action) : client_(action, false) {
+    ros::AsyncSpinner spinner(1);
+    spinner.start();
     if (!client_.waitForServer(ros::Duration(60))) fail("no server");
   }
 
@@ -28,23 +31,28 @@ class Client {
   }
 
   void wait_until_active() {
-    const ros::WallTime deadline = ros::WallTime::now() + ros::WallDuration(60);
-    while (client_.getState() != SimpleClientGoalState::ACTIVE || !heard_) {
-      if (ros::WallTime::now() > deadline) fail("the goal did not become active");
-      ros::WallDuration(0.01).sleep();
-    }
+    wait_until([&] { return client_.getState() == SimpleClientGoalState::ACTIVE && heard_; });
   }
 
   void cancel() { client_.cancelGoal(); }
 
   void tell() {
-    if (!client_.waitForResult(ros::Duration(60))) fail("no result");
+    wait_until([&] { return client_.getState().isDone(); });
     const SimpleClientGoalState end = client_.getState();
     std::cout << "goal " << number_ << " " << end.toString() << " " << client_.getResult()->result << " "
               << end.getText() << std::endl;
   }
 
  private:
+  template <class IsSo>
+  static void wait_until(IsSo is_so) {
+    const ros::WallTime deadline = ros::WallTime::now() + ros::WallDuration(60);
+    while (!is_so()) {
+      if (ros::WallTime::now() > deadline) fail("the deadline passed");
+      ros::getGlobalCallbackQueue()->callAvailable(ros::WallDuration(0.01));
+    }
+  }
+
   [[noreturn]] static void fail(const char* why) {
     std::cerr << why << std::endl;
     std::exit(1);
@@ -52,7 +60,7 @@ class Client {
 
   actionlib::SimpleActionClient<actionlib::TestAction> client_;
   int number_ = 0;
-  std::atomic<bool> heard_{false};
+  bool heard_ = false;
 };
 
 int main(int argc, char** argv) {

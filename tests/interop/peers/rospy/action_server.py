@@ -3,7 +3,7 @@ is accepted and worked on, with feedback of 7, until it is cancelled, 5 waits un
 import actionlib
 from actionlib.msg import TestAction, TestFeedback, TestResult
 
-from common import action_name, say, start
+from common import action_name, answer_when_connected, say, start
 
 gone = start("action_server")
 
@@ -30,6 +30,7 @@ def on_cancel(handle):
 
 
 server = actionlib.ActionServer(action_name(), TestAction, on_goal, on_cancel, False)
+answer_when_connected(server)
 server.start()
 say("ready")
 gone.wait()

@@ -4,7 +4,7 @@ import actionlib
 import rospy
 from actionlib.msg import TestAction, TestFeedback, TestResult
 
-from common import action_name, say, start
+from common import action_name, answer_when_connected, say, start
 
 gone = start("simple_action_server")
 
@@ -23,6 +23,7 @@ def execute(goal):
 
 
 server = actionlib.SimpleActionServer(action_name(), TestAction, execute, False)
+answer_when_connected(server.action_server)
 server.start()
 say("ready")
 gone.wait()

@@ -13,7 +13,6 @@ fn main() -> Result<(), Error> {
     let context = Context::new()?;
     let options = Options::of(&context, &[]);
     let node = context.create_node("simple_action_server")?;
-    let execute = |goal: &SimpleGoalHandle<TestAction>| execute(goal).expect("a goal can be executed");
     let _server = node.create_simple_action_server(&options.topic, execute)?;
     println!("ready");
     context.spin()
