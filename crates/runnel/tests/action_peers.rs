@@ -93,14 +93,15 @@ fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
     let came = goals.recv_timeout(LONG).unwrap();
     came.accept().unwrap();
     wait_until("the goal is active", || handle.status() == GoalStatus::Active);
-    // More lists come than wait, all without the goal, while nobody looks at them.
-    came.succeed(&result(1), "").unwrap();
-    let seen = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&seen);
+    let seen = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let count = seen.clone();
     let _lists = node.create_subscription("test/status", 100, move |list: &GoalStatusArray| {
-        count.fetch_add(usize::from(list.status_list.is_empty()), Ordering::SeqCst);
+        count[usize::from(list.status_list.is_empty())].fetch_add(1, Ordering::SeqCst);
     });
-    spin_until(&context, "many lists come", || seen.load(Ordering::SeqCst) > 30);
+    // A list waits before the result does, and more come than can wait, all without the goal, while nobody looks at them.
+    spin_until(&context, "a few lists come", || seen[0].load(Ordering::SeqCst) > 3);
+    came.succeed(&result(1), "").unwrap();
+    spin_until(&context, "many lists come", || seen[1].load(Ordering::SeqCst) > 30);
     scene.far.spin_once(LONG).unwrap();
     assert_eq!(handle.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
 }
@@ -110,12 +111,30 @@ fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
     let scene = Scene::new();
     let client = scene.node().create_action_client::<TestAction>("test").unwrap();
     assert!(!client.wait_for_server(SHORT).unwrap());
-    let other = scene.near.create_node("half").unwrap();
+    let half = scene.near.create_node("half").unwrap();
     let latched = QoS::keep_last(1).transient_local();
-    let list = other.create_publisher::<GoalStatusArray>("test/status", latched).unwrap();
+    let list = half.create_publisher::<GoalStatusArray>("test/status", latched).unwrap();
     list.publish(GoalStatusArray::default()).unwrap();
     assert!(list.wait_for_subscribers(1, LONG).unwrap());
-    assert!(!client.wait_for_server(4 * SHORT).unwrap());
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let goals = half.create_subscription("test/goal", 1, |_: &TestActionGoal| {}).unwrap();
+    wait_until("goals arrive", || goals.publisher_count() == 1);
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let results = half.create_publisher::<TestActionResult>("test/result", 1).unwrap();
+    assert!(results.wait_for_subscribers(1, LONG).unwrap());
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let cancels = half.create_subscription("test/cancel", 1, |_: &GoalID| {}).unwrap();
+    wait_until("cancel requests arrive", || cancels.publisher_count() == 1);
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let feedback = half.create_publisher::<TestActionFeedback>("test/feedback", 1).unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    drop(cancels);
+    wait_until("the client sees that cancel requests do not arrive", || !client.server_is_ready());
+    let cancels = half.create_subscription("test/cancel", 1, |_: &GoalID| {}).unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    drop(results);
+    wait_until("the client sees that results do not come", || !client.server_is_ready());
+    drop((feedback, cancels));
 }
 
 #[test]
@@ -195,10 +214,10 @@ fn a_server_survives_what_clients_send_and_names_them() {
     wait_logged(&["/test/goal", "2 messages of publisher [/rude]", "field goal.goal"]);
     message.goal_id.id = "x".repeat(2000);
     publish(&raw, &encode(&message));
-    wait_logged(&["action /test", "a goal of [/rude] is refused", "2000 bytes"]);
+    wait_logged(&["action /test", "refused", "a goal of [/rude]", "2000 bytes"]);
     let cancels = bytes_to(&rude, "test/cancel", "actionlib_msgs/GoalID");
     publish(&cancels, &encode(&message.goal_id));
-    wait_logged(&["action /test", "[/rude] cancels a goal that has not come"]);
+    wait_logged(&["action /test", "refused", "a cancel request of [/rude]"]);
     message.goal_id = GoalID::default();
     publish(&raw, &encode(&message));
     let unnamed = goals.recv_timeout(LONG).unwrap();
@@ -259,6 +278,31 @@ fn a_client_survives_what_servers_send_and_names_them() {
     let end = sent.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((end.status, end.result), (GoalStatus::Lost, None));
     assert!(end.text.contains("a result that cannot be read: field result"), "{}", end.text);
+}
+
+#[test]
+fn feedback_that_came_before_the_end_is_heard_before_it() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let heard = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
+    let sent = [0, 1].map(|number| {
+        let (into, at_last) = (Arc::clone(&heard[number]), Arc::clone(&heard[number]));
+        let feedback = move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback);
+        let done = move |_| at_last.lock().unwrap().push(-1);
+        client.send_goal_with(&goal(1), feedback, done).unwrap()
+    });
+    let came = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
+    came.iter().for_each(|goal| goal.accept().unwrap());
+    // The second result waits right behind the first, which came before the feedback.
+    came[0].succeed(&result(0), "").unwrap();
+    (1..=3).for_each(|feedback| came[1].publish_feedback(&TestFeedback { feedback }).unwrap());
+    came[1].succeed(&result(1), "").unwrap();
+    spin_until(&scene.far, "both have ended", || {
+        heard.iter().all(|heard| heard.lock().unwrap().contains(&-1))
+    });
+    assert_eq!(heard.map(|heard| heard.lock().unwrap().clone()), [vec![-1], vec![1, 2, 3, -1]]);
+    drop(sent);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The side of an action server that knows goals and topics, and not what the user does with them.
 
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
@@ -61,6 +63,8 @@ pub(super) struct ServerCore<A: Action> {
     node: Node,
     action: String,
     desk: Mutex<Desk<A>>,
+    /// What clients did that was refused.
+    refused: AtomicU64,
 }
 
 /// Held while something is published, so that clients hear of things in the order in which they happen. Publishing takes
@@ -98,8 +102,12 @@ impl<A: Action> ServerCore<A> {
             lists: topic(Type::status(), "status", QoS::keep_last(LISTS).transient_local())?,
         };
         let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), topics: Some(topics) };
-        let core =
-            Arc::new(Self { node: node.clone(), action: node.resolve(action)?, desk: Mutex::new(desk) });
+        let core = Arc::new(Self {
+            node: node.clone(),
+            action: node.resolve(action)?,
+            desk: Mutex::new(desk),
+            refused: AtomicU64::new(0),
+        });
         let speaker: Arc<dyn LastWords> = Arc::<Self>::clone(&core);
         node.context().shared.add_last_words(Arc::downgrade(&speaker));
         Ok(core)
@@ -126,10 +134,10 @@ impl<A: Action> ServerCore<A> {
         let (GoalID { stamp, id }, rest) = read_goal(bytes)?;
         let goal: A::Goal = decode(rest).map_err(|error: DecodeError| error.within("goal"))?;
         if id.len() > MAX_ID {
-            let (action, length) = (&self.action, id.len());
-            console::warning!(
-                "action {action}: a goal of [{client}] is refused: its id has {length} bytes, at most {MAX_ID} are accepted"
-            );
+            let length = id.len();
+            self.refuse(format_args!(
+                "a goal of [{client}]: its id has {length} bytes, at most {MAX_ID} are accepted"
+            ));
             return Ok(None);
         }
         let now = self.node.now();
@@ -157,7 +165,7 @@ impl<A: Action> ServerCore<A> {
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
-                console::warning!("action {}: a goal of [{client}] is rejected: {text}", self.action);
+                self.refuse(format_args!("a goal of [{client}]: {text}"));
                 self.publish_end(&desk, &id, stamp, (GoalStatus::Rejected, &text), &A::Result::default())
                     .unwrap_or_else(|error| console::error!("{error}"));
             }
@@ -185,10 +193,7 @@ impl<A: Action> ServerCore<A> {
         }
         drop(desk);
         if !kept {
-            let action = &self.action;
-            console::warning!(
-                "action {action}: [{client}] cancels a goal that has not come, which is not kept in mind"
-            );
+            self.refuse(format_args!("a cancel request of [{client}] for a goal that has not come"));
         }
         Ok(concerned.iter().filter_map(Weak::upgrade).map(ServerGoalHandle::new).collect())
     }
@@ -273,6 +278,14 @@ impl<A: Action> ServerCore<A> {
         // Their end waits until all is sent, and wants the driver.
         drop(desk);
         drop(topics);
+    }
+
+    /// A client did what is refused: says so, the less often the more there is of it.
+    fn refuse(&self, what: fmt::Arguments<'_>) {
+        let count = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_power_of_two() {
+            console::warning!("action {}: refused (number {count}): {what}", self.action);
+        }
     }
 
     fn open_desk(&self) -> Result<MutexGuard<'_, Desk<A>>, Error> {
