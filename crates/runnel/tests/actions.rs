@@ -353,6 +353,24 @@ fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
 }
 
 #[test]
+fn an_action_is_remapped_as_a_whole() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let context = scene.graph.context_with(&["work:=/test"]);
+    let client = context.create_node("client").unwrap().create_action_client::<TestAction>("work").unwrap();
+    assert_eq!(client.action(), "/test");
+    assert!(client.wait_for_server(LONG).unwrap());
+    let sent = client.send_goal(&goal(1)).unwrap();
+    assert_eq!(goals.recv_timeout(LONG).unwrap().id(), sent.id());
+    let context = scene.graph.context_with(&["test:=/other"]);
+    let node = context.create_node("another").unwrap();
+    let server = node.create_action_server::<TestAction>("test", |_| {}, |_| {}).unwrap();
+    assert_eq!(server.action(), "/other");
+    let other = scene.far.create_node("other").unwrap().create_action_client::<TestAction>("/other").unwrap();
+    assert!(other.wait_for_server(LONG).unwrap());
+}
+
+#[test]
 fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {

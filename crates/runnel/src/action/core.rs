@@ -42,7 +42,8 @@ pub(super) struct ClientCore {
 impl ClientCore {
     /// A client of the action of this name, whose topics have these types.
     pub(super) fn new(node: &Node, action: &str, form: &Form<'_>) -> Result<Arc<Self>, Error> {
-        let tracker = Arc::new(Tracker::new(node.resolve(action)?));
+        let action = &node.resolve(action)?;
+        let tracker = Arc::new(Tracker::new(action.clone()));
         let topic = |of: Type<'_>, suffix: &str| BytesPublisher::on(node, of, action, suffix);
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
         let hear = |of: Type<'_>, suffix: &str, callback: Hearing| {

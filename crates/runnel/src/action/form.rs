@@ -69,7 +69,8 @@ impl<'a> Type<'a> {
         Self::of::<GoalStatusArray>()
     }
 
-    /// The topic of this type at `suffix` below an action's name.
+    /// The topic of this type at `suffix` below an action's absolute name. The action was remapped as a whole, and the topic
+    /// may be on its own, as in actionlib.
     pub(super) fn topic(self, node: &Node, action: &str, suffix: &str) -> Result<Announced<'a>, Error> {
         let Self { name: type_name, md5, definition, has_header } = self;
         let topic = node.resolve(&format!("{action}/{suffix}"))?;

@@ -48,16 +48,10 @@ impl Node {
         mut on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
         mut on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
+        let action = &self.resolve(action)?;
         let keep = Duration::try_from_secs_f64(self.number(&format!("{action}/status_list_timeout"), KEEP)?);
         let frequency = self.status_frequency(action)?;
         let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
-        let hear = |of: Type<'_>, suffix: &str, mut hearing: Hearing| {
-            let callback = move |delivery: Delivery<'_>| match delivery {
-                Delivery::Bytes { bytes, from } => hearing(&from.publisher, bytes),
-                Delivery::Shared(_) => Ok(()),
-            };
-            self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)
-        };
         let server = Arc::clone(&core);
         let cancels = move |client: &str, bytes: &[u8]| {
             server.cancel_came(client, bytes)?.into_iter().for_each(&mut on_cancel);
@@ -69,8 +63,8 @@ impl Node {
             Ok(())
         };
         let inputs = [
-            hear(Type::cancel(), "cancel", Box::new(cancels))?,
-            hear(Form::of::<A>().goal, "goal", Box::new(goals))?,
+            self.hear_clients(Type::cancel(), action, "cancel", cancels)?,
+            self.hear_clients(Form::of::<A>().goal, action, "goal", goals)?,
         ];
         core.publish_status();
         let timer = Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
@@ -79,6 +73,21 @@ impl Node {
             self.create_timer(period, move || core.publish_status())
         });
         Ok(ActionServer { _inputs: inputs, _timer: timer, core })
+    }
+
+    /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
+    fn hear_clients(
+        &self,
+        of: Type<'_>,
+        action: &str,
+        suffix: &str,
+        mut hearing: impl FnMut(&str, &[u8]) -> Result<(), DecodeError> + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let callback = move |delivery: Delivery<'_>| match delivery {
+            Delivery::Bytes { bytes, from } => hearing(&from.publisher, bytes),
+            Delivery::Shared(_) => Ok(()),
+        };
+        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)
     }
 
     /// How often the list of goals is to be published, in hertz; never, unless that is above 0.
@@ -102,9 +111,6 @@ impl Node {
         }
     }
 }
-
-/// What becomes of a message of the client of this name.
-type Hearing = Box<dyn FnMut(&str, &[u8]) -> Result<(), DecodeError> + Send>;
 
 /// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
 /// if they were not accepted.

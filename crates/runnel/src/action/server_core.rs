@@ -89,7 +89,7 @@ impl<A: Action> LastWords for ServerCore<A> {
 }
 
 impl<A: Action> ServerCore<A> {
-    /// A server of an action that lists goals for so long after their end.
+    /// A server of the action of this absolute name that lists goals for so long after their end.
     pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
         let form = Form::of::<A>();
         let topic = |of: Type<'_>, suffix: &str, qos: QoS| {
@@ -104,7 +104,7 @@ impl<A: Action> ServerCore<A> {
         let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), topics: Some(topics) };
         let core = Arc::new(Self {
             node: node.clone(),
-            action: node.resolve(action)?,
+            action: action.to_owned(),
             desk: Mutex::new(desk),
             refused: AtomicU64::new(0),
         });
