@@ -41,6 +41,11 @@ pub fn services() -> ArgValueCompleter {
     live(|graph| Ok(graph.system_state()?.services.into_keys().collect()))
 }
 
+/// Completes the names of actions.
+pub fn actions() -> ArgValueCompleter {
+    live(|graph| Ok(commands::actions(graph)?.into_keys().collect()))
+}
+
 /// Completes the names of parameters.
 pub fn parameters() -> ArgValueCompleter {
     live(|graph| Ok(graph.param_names()?.into_iter().collect()))
@@ -49,6 +54,11 @@ pub fn parameters() -> ArgValueCompleter {
 /// Completes the names of service types.
 pub fn service_types() -> ArgValueCompleter {
     types(&[Kind::Service])
+}
+
+/// Completes the names of action types.
+pub fn action_types() -> ArgValueCompleter {
+    types(&[Kind::Action])
 }
 
 /// Completes the names of message types.

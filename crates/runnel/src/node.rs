@@ -73,11 +73,11 @@ pub(crate) struct PublisherEnd {
 
 /// A topic by name and type, as peers are told of it.
 pub(crate) struct Announced<'a> {
-    topic: String,
-    type_name: &'a str,
-    md5: &'a str,
-    definition: &'a str,
-    has_header: bool,
+    pub(crate) topic: String,
+    pub(crate) type_name: &'a str,
+    pub(crate) md5: &'a str,
+    pub(crate) definition: &'a str,
+    pub(crate) has_header: bool,
 }
 
 impl Node {
@@ -298,7 +298,11 @@ impl Node {
     }
 
     /// The end of a topic that the node publishes, made with the first publisher.
-    fn publisher_end(&self, announced: &Announced<'_>, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
+    pub(crate) fn publisher_end(
+        &self,
+        announced: &Announced<'_>,
+        qos: QoS,
+    ) -> Result<Arc<PublisherEnd>, Error> {
         let (inner, topic) = (&self.inner, &announced.topic);
         let spec = announced.spec(qos.is_latching());
         let (mut publishers, end) = inner.publishers_and(topic)?;
@@ -332,7 +336,8 @@ impl Node {
         announced.publication(&self.inner.context, &self.inner.full_name, qos)
     }
 
-    fn subscribe(
+    /// Subscribes to a topic. With `takes` messages of this process come by reference.
+    pub(crate) fn subscribe(
         &self,
         announced: &Announced<'_>,
         qos: QoS,

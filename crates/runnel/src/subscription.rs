@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
 use crate::node::NodeInner;
 
+/// Messages that are taken out of turn at once, so that a publisher which never stops holds nobody up.
+const MOST_AT_ONCE: usize = 1000;
+
 /// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
@@ -33,6 +36,21 @@ impl Subscription {
     /// Publishers that are connected, those of this process included.
     pub fn publisher_count(&self) -> usize {
         self.input.link_count() + self.node.count_publishers_of_this_process(&self.core)
+    }
+
+    /// Whether a node of this name is among the publishers.
+    pub(crate) fn hears(&self, node: &str) -> bool {
+        let output = self.node.driver().output_of(node, &self.topic);
+        output.is_some_and(|output| output.has_local(&self.core)) || self.input.has_publisher(node)
+    }
+
+    /// Runs the callback here and now for what has arrived, unless another thread does.
+    pub(crate) fn run_due(&self) {
+        let ready = &self.node.context.shared.ready;
+        for _ in 0..MOST_AT_ONCE {
+            let Some(due) = ready.take(Arc::as_ptr(&self.core).cast()) else { return };
+            due.run();
+        }
     }
 
     /// Messages that arrived, those dropped included.

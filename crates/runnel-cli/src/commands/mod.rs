@@ -1,5 +1,6 @@
 //! The commands: one file each, an `Args` whose comments are the help, and `run`.
 
+mod action;
 mod bench;
 mod bench_peer;
 mod completion;
@@ -16,6 +17,7 @@ mod topic;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use action::actions;
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use crate::error::CliError;
@@ -64,6 +66,8 @@ pub enum Command {
     #[command(subcommand)]
     Service(service::Command),
     #[command(subcommand)]
+    Action(action::Command),
+    #[command(subcommand)]
     Param(param::Command),
     Log(log::Args),
     #[command(subcommand, visible_alias = "msg")]
@@ -99,6 +103,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Topic(command) => topic::run(command, session),
         Command::Node(command) => node::run(command, session),
         Command::Service(command) => service::run(command, session),
+        Command::Action(command) => action::run(command, session),
         Command::Param(command) => param::run(command, session),
         Command::Log(args) => log::run(args, session),
         Command::Interface(command) => interface::run(command, session),

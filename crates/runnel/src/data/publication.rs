@@ -117,6 +117,11 @@ impl Publication {
         state.links.len() + state.locals.len()
     }
 
+    /// Whether a subscriber of another process is a node of this name.
+    pub(crate) fn has_subscriber(&self, node: &str) -> bool {
+        lock(&self.state).links.iter().any(|link| link.subscriber == node)
+    }
+
     /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
     /// `keep_all` only if no message is dropped for it.
     ///

@@ -379,6 +379,16 @@ impl TopicInput {
         lock(&self.links).len()
     }
 
+    /// Whether a publisher of another process that is connected is a node of this name.
+    pub(crate) fn has_publisher(&self, node: &str) -> bool {
+        lock(&self.links).iter().any(|link| link.from.publisher == node)
+    }
+
+    /// Whether this is so for any subscription.
+    pub(crate) fn any(&self, is_so: impl FnMut(&Arc<SubscriptionCore>) -> bool) -> bool {
+        lock(&self.subscriptions).iter().any(is_so)
+    }
+
     /// A buffer to receive the next message into; what it holds does not matter.
     pub(crate) fn spare(&self) -> Vec<u8> {
         lock(&self.subscriptions).first().map(|first| first.spare()).unwrap_or_default()
