@@ -111,7 +111,7 @@ impl Node {
     }
 
     /// The topic and name of a subscriber that may join, or why it may not.
-    fn check_subscriber(&self, header: &ConnectionHeader) -> Result<(String, String), String> {
+    pub(super) fn check_subscriber(&self, header: &ConnectionHeader) -> Result<(String, String), String> {
         let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
         let (topic, md5, subscriber) = (require("topic")?, require("md5sum")?, require("callerid")?);
         let Some(spec) = self.publications.get(topic) else {
@@ -141,21 +141,27 @@ impl Node {
     }
 
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String) {
-        let Some(spec) = self.publications.get(&topic) else { return };
-        let reply = ConnectionHeader::new([
-            ("callerid", self.config.name.as_str()),
-            ("latching", if spec.latching { "1" } else { "0" }),
-            ("md5sum", &spec.md5),
-            ("message_definition", &spec.definition),
-            ("topic", &topic),
-            ("type", &spec.type_name),
-        ]);
+        let Some(reply) = self.publisher_header(&topic) else { return };
         self.send(conn, reply.emit());
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
-        let row = Linked { topic: of, node, uri, address, stats: Arc::clone(&stats) };
+        let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
-        self.events.push_back(NodeEvent::SubscriberJoined(SubscriberLink { topic, conn, subscriber, stats }));
+        let link = SubscriberLink { topic, conn, subscriber, datagrams: None, stats };
+        self.events.push_back(NodeEvent::SubscriberJoined(link));
+    }
+
+    /// What we say of a topic that we publish.
+    pub(super) fn publisher_header(&self, topic: &str) -> Option<ConnectionHeader> {
+        let spec = self.publications.get(topic)?;
+        Some(ConnectionHeader::new([
+            ("callerid", self.config.name.as_str()),
+            ("latching", if spec.latching { "1" } else { "0" }),
+            ("md5sum", &spec.md5),
+            ("message_definition", &spec.definition),
+            ("topic", topic),
+            ("type", &spec.type_name),
+        ]))
     }
 }
