@@ -46,7 +46,7 @@ fn strings(topic: &str) -> TopicSpec {
         md5: "992ce8a1687cec8c8bd883ec73ca41d1".to_owned(),
         definition: "string data\n".to_owned(),
         latching: true,
-        udpros: true,
+        udpros: false,
     }
 }
 
@@ -64,6 +64,8 @@ fn node() -> Node {
     let mut node = Node::new(config);
     node.advertise(Instant(0), strings("/out")).expect("a first topic");
     node.subscribe(Instant(0), strings("/in")).expect("another topic");
+    let radio = TopicSpec { udpros: true, ..strings("/radio") };
+    node.subscribe(Instant(0), radio).expect("a third topic");
     node
 }
 
