@@ -1,5 +1,7 @@
 //! Connections that others open to us: the header of a subscriber (or of a client, see `services`), and our answer.
 
+pub(super) mod datagrams;
+
 use litemap::LiteMap;
 use std::net::SocketAddr;
 use std::sync::Arc;

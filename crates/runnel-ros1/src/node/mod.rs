@@ -7,11 +7,10 @@
 //!  advertise, subscribe ─► registrar ─► rpc ─► master
 //!  publisherUpdate ─► outgoing ─► requestTopic, connect, header ─► PublisherJoined
 //!  accepted connection ─► incoming ─► header, answer ─────────────► SubscriberJoined
-//!  requestTopic ─► datagrams ─► open a socket, answer ────────────► SubscriberJoined, over UDPROS
+//!  requestTopic ─► incoming ─► open a socket, answer ────────────► SubscriberJoined, over UDPROS
 //! ```
 
 mod config;
-mod datagrams;
 mod event;
 mod incoming;
 mod master_calls;
@@ -39,7 +38,7 @@ pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
 use crate::xmlrpc::Value;
-use datagrams::Asking;
+use incoming::datagrams::Asking;
 use incoming::{ExpectHeader, HalfOpen};
 use outgoing::Subscription;
 use registrar::Registrar;

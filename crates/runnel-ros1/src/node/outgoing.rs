@@ -1,6 +1,8 @@
 //! Links to publishers: ask the publisher's node where its messages are, connect, exchange headers; and the same
 //! again, ever more slowly, when a step fails, for as long as the publisher is listed.
 
+mod datagrams;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,6 @@ use litemap::LiteMap;
 use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
-use super::datagrams::{Address, Offered};
 use super::event::{LinkStats, NodeEvent, PublisherLink};
 use super::timers::Timer;
 use super::{Conn, Linked, Node, Purpose};
@@ -18,6 +19,7 @@ use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallOptions, Uri};
 use crate::tcpros::FrameReader;
 use crate::xmlrpc::Value;
+use datagrams::Address;
 
 /// How long a publisher may take over one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
@@ -71,11 +73,13 @@ struct Link {
     told: bool,
     /// It was not to be had with datagrams since it stood last.
     tcpros_only: bool,
+    /// When to look whether it is silent, and how many messages had come when the master listed it.
+    silent: Option<(Instant, u64)>,
 }
 
 impl Link {
     fn new() -> Self {
-        Self { state: LinkState::Refused, pause: FIRST_PAUSE, told: false, tcpros_only: false }
+        Self { state: LinkState::Refused, pause: FIRST_PAUSE, told: false, tcpros_only: false, silent: None }
     }
 }
 
@@ -138,11 +142,12 @@ impl Node {
             gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
         }
         self.ask_again_where_refused(now, topic, &listed);
+        self.listen_for_silence(now, topic, &listed);
         new.into_iter().for_each(|uri| self.publisher_new(now, topic, uri));
     }
 
-    /// Publishers of this process that the master that came back did not list are gone. A link is its own proof
-    /// that its publisher lives, and stays.
+    /// Publishers of this process, and of datagrams, that the master that came back did not list are gone. A connection
+    /// is its own proof that its publisher lives, and stays.
     pub(super) fn lists_count_again(&mut self, now: Instant) {
         if self.registrar.lists_only_add(now) {
             return;
@@ -150,7 +155,9 @@ impl Node {
         let mut gone = Vec::new();
         for (topic, subscription) in &self.subscriptions {
             let unlisted = subscription.local.difference(&subscription.listed);
-            gone.extend(unlisted.map(|uri| (topic.clone(), uri.clone())));
+            let datagrams = self.datagram_publishers(topic).into_iter();
+            let unheard = datagrams.filter(|uri| !subscription.listed.contains(uri));
+            gone.extend(unlisted.cloned().chain(unheard).map(|uri| (topic.clone(), uri)));
         }
         gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
     }
@@ -281,48 +288,6 @@ impl Node {
         }
     }
 
-    /// A publisher has agreed to send datagrams; what it says of them is checked as a connection header is.
-    fn take_datagrams(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str, offer: Offered) {
-        match self.check_publisher(topic, &offer.header) {
-            Ok(header) => {
-                let (address, datagrams) = (offer.from.to_string(), Some(offer.link));
-                let joining = Joining { conn, address, datagrams, rest: &[] };
-                self.join_publisher(topic, uri, &header, joining);
-            }
-            Err(why) => {
-                self.close_datagrams(conn);
-                self.no_datagrams(now, topic, uri, &why);
-            }
-        }
-    }
-
-    /// A publisher is not to be had with datagrams: it is asked for a connection.
-    pub(super) fn no_datagrams(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
-        let Some(link) = self.link_mut(topic, uri) else { return };
-        link.tcpros_only = true;
-        self.ask_address(now, topic, uri);
-        self.refuse_peer(format!(
-            "publisher of {topic} at {uri}: no datagrams: {why}; it is asked for TCPROS"
-        ));
-    }
-
-    /// Somebody in this node wants all messages of a topic: links that are, or were to be, of datagrams are made anew.
-    pub(super) fn leave_datagrams(&mut self, now: Instant, topic: &str) {
-        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        if !std::mem::replace(&mut subscription.spec.udpros, false) {
-            return;
-        }
-        let conns =
-            subscription.links.iter().filter_map(|(uri, link)| Some((uri.clone(), link.state.conn()?)));
-        for (uri, conn) in conns.collect::<Vec<_>>() {
-            if self.is_of_datagrams(conn) {
-                self.close_datagrams(conn);
-                self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
-                self.ask_address(now, topic, &uri);
-            }
-        }
-    }
-
     fn connect_link(&mut self, now: Instant, topic: &str, uri: &str, to: Endpoint) {
         let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
         self.transmits.push_back(Transmit::Connect { conn, to: to.clone() });
@@ -351,6 +316,7 @@ impl Node {
                 self.close(conn);
                 self.try_later(now, topic, uri, "no answer within 10 s");
             }
+            LinkState::Linked { .. } => self.silence_due(now, topic, uri),
             _ => {}
         }
     }

@@ -5,8 +5,8 @@ use litemap::LiteMap;
 use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
-use super::datagrams::Asking;
 use super::event::NodeEvent;
+use super::incoming::datagrams::Asking;
 use super::{Caller, Conn, Linked, Node};
 use crate::xmlrpc::{Fault, Value};
 

@@ -1,4 +1,4 @@
-//! UDPROS links: what subscribers offer and publishers answer in `requestTopic`, and the links that come of it.
+//! Subscribers that ask for datagrams (UDPROS) in `requestTopic`: their offer, our answer, and the link that comes of it.
 //!
 //! ```text
 //! offer    ['UDPROS', header, host, port, longest datagram]
@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 
-use super::event::{LinkStats, NodeEvent, SubscriberLink};
-use super::{Caller, Conn, Linked, Node};
 use crate::header::ConnectionHeader;
-use crate::net::{ConnId, Endpoint, Transmit};
+use crate::net::{ConnId, Transmit};
+use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
+use crate::node::{Caller, Conn, Linked, Node};
 use crate::udpros::{DATAGRAM, Fragmenter, LONGEST, SHORTEST};
 use crate::xmlrpc::Value;
 
@@ -22,51 +22,9 @@ use crate::xmlrpc::Value;
 /// headers of UDP and IP.
 const ETHERNET: usize = 1500;
 
-/// Bytes of a connection header's total length, which headers in calls go without.
-const TOTAL: usize = 4;
-
-/// Where a publisher's messages are to be had.
-#[derive(Debug)]
-pub(super) enum Address {
-    Tcpros(Endpoint),
-    Udpros(Offered),
-}
-
-/// The datagrams that a publisher will send.
-#[derive(Debug)]
-pub(super) struct Offered {
-    /// Where it says that they come from; roscpp's come from another port.
-    pub(super) from: Endpoint,
-    /// The number that they bear.
-    pub(super) link: u32,
-    /// What the publisher says of itself and the topic.
-    pub(super) header: Vec<u8>,
-}
-
-impl Address {
-    /// Reads the answer to `requestTopic`.
-    pub(super) fn of(answer: &Value) -> Result<Self, String> {
-        let bad = || format!("its answer to requestTopic is not an address: {}", super::brief(answer));
-        let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
-        if status.as_int() != Some(1) {
-            return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
-        }
-        let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
-        let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
-        let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };
-        match (name.as_str(), rest) {
-            (Some("TCPROS"), _) => Ok(Self::Tcpros(from)),
-            (Some("UDPROS"), [Value::Int(link), Value::Int(_), Value::Binary(header), ..]) => {
-                Ok(Self::Udpros(Offered { from, link: link.cast_unsigned(), header: header.clone() }))
-            }
-            _ => Err(bad()),
-        }
-    }
-}
-
 /// A subscriber that asks for datagrams and may have them.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(in crate::node) struct Asking {
     /// The call to answer.
     caller: ConnId,
     /// Where its datagrams go.
@@ -81,89 +39,30 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    pub(super) fn caller(&self) -> ConnId {
+    pub(in crate::node) fn caller(&self) -> ConnId {
         self.caller
     }
 
-    pub(super) fn to(&self) -> SocketAddr {
+    pub(in crate::node) fn to(&self) -> SocketAddr {
         self.to
     }
 
-    pub(super) fn topic(&self) -> &str {
+    pub(in crate::node) fn topic(&self) -> &str {
         &self.topic
     }
 
-    pub(super) fn subscriber(&self) -> &str {
+    pub(in crate::node) fn subscriber(&self) -> &str {
         &self.subscriber
     }
 
-    pub(super) fn takes_tcpros(&self) -> bool {
+    pub(in crate::node) fn takes_tcpros(&self) -> bool {
         self.takes_tcpros
     }
 }
 
-/// The subscriber's side.
-impl Node {
-    /// Has a socket opened for the datagrams of a publisher.
-    pub(super) fn open_for_publisher(&mut self, topic: &str, uri: &str) -> ConnId {
-        let conn = self.rpc.new_conn_id();
-        self.transmits.push_back(Transmit::OpenDatagram { conn, to: None });
-        let (topic, uri) = (topic.to_owned(), uri.to_owned());
-        self.conns.insert(conn, Conn::PublisherDatagrams { topic, uri, port: 0 });
-        conn
-    }
-
-    /// The socket is open: the publisher is asked to send there.
-    pub(super) fn ask_for_datagrams(
-        &mut self,
-        now: Instant,
-        conn: ConnId,
-        topic: &str,
-        uri: &str,
-        bound: u16,
-    ) {
-        if let Some(Conn::PublisherDatagrams { port, .. }) = self.conns.get_mut(&conn) {
-            *port = bound;
-        }
-        let Some(header) = self.subscriber_header(topic) else { return };
-        let offer = vec![
-            "UDPROS".into(),
-            without_total(&header),
-            self.config.host.as_str().into(),
-            i32::from(bound).into(),
-            (DATAGRAM as i32).into(),
-        ];
-        self.request_topic_of(now, topic, uri, Some(conn), vec![offer.into()]);
-    }
-
-    /// Our port of the socket that a publisher was asked to send to.
-    pub(super) fn datagram_port(&self, conn: ConnId) -> u16 {
-        match self.conns.get(&conn) {
-            Some(Conn::PublisherDatagrams { port, .. }) => *port,
-            _ => 0,
-        }
-    }
-
-    /// Whether it is a socket for datagrams of a publisher.
-    pub(super) fn is_of_datagrams(&self, conn: ConnId) -> bool {
-        match self.conns.get(&conn) {
-            Some(Conn::LinkedPublisher(link)) => link.datagram_port.is_some(),
-            other => matches!(other, Some(Conn::PublisherDatagrams { .. })),
-        }
-    }
-
-    /// Closes such a socket.
-    pub(super) fn close_datagrams(&mut self, conn: ConnId) {
-        if self.conns.remove(&conn).is_some() {
-            self.close(conn);
-        }
-    }
-}
-
-/// The publisher's side.
 impl Node {
     /// Has a socket opened for a subscriber that may have datagrams; its call is answered when it is.
-    pub(super) fn open_for_subscriber(
+    pub(in crate::node) fn open_for_subscriber(
         &mut self,
         caller: Caller,
         topic: &str,
@@ -237,7 +136,7 @@ impl Node {
     }
 
     /// The socket for a subscriber's datagrams is open: the link stands with our answer.
-    pub(super) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
+    pub(in crate::node) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
         let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) else { return };
         self.answer_with_datagrams(now, &asking, port);
         let Asking { to, topic, subscriber, longest, link, .. } = *asking;
@@ -253,7 +152,7 @@ impl Node {
     }
 
     /// The protocol part of the answer; `None` if the topic is published no longer.
-    pub(super) fn datagram_answer(&self, asking: &Asking, port: u16) -> Option<Vec<Value>> {
+    pub(in crate::node) fn datagram_answer(&self, asking: &Asking, port: u16) -> Option<Vec<Value>> {
         let header = self.publisher_header(&asking.topic)?;
         Some(vec![
             "UDPROS".into(),
@@ -261,7 +160,7 @@ impl Node {
             i32::from(port).into(),
             asking.link.cast_signed().into(),
             (asking.longest as i32).into(),
-            without_total(&header),
+            Value::Binary(header.emit_fields()),
         ])
     }
 }
@@ -275,9 +174,4 @@ fn agreed(longest: i32) -> Result<usize, String> {
         DATAGRAM..=ETHERNET => Ok(DATAGRAM),
         _ => Ok(longest.min(LONGEST)),
     }
-}
-
-fn without_total(header: &ConnectionHeader) -> Value {
-    let mut bytes = header.emit();
-    Value::Binary(bytes.split_off(TOTAL))
 }
