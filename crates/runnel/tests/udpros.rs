@@ -175,6 +175,21 @@ fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
 }
 
 #[test]
+fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    drop(subscription);
+    // The first is refused by the subscriber's host, and the second takes that away from who waits at the socket.
+    talker.publish(bytes(10)).unwrap();
+    talker.publish(bytes(10)).unwrap();
+    wait_until("the link is gone", || talker.subscription_count() == 0);
+}
+
+#[test]
 fn a_publisher_that_ends_is_forgotten_and_a_new_one_is_heard() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());

@@ -41,13 +41,14 @@ fn unlucky(data: &[u8]) {
         frame(&mut framed, |out| out.extend_from_slice(message));
         for (header, part) in fragmenter.cut(&framed).expect("a short message") {
             let datagram = [&header[..], part].concat();
-            let arriving = match fates.next().map_or(0, |fate| fate % 8) {
-                1 => vec![],
-                2 => vec![datagram.clone(), datagram],
-                3 => held.replace(datagram).into_iter().collect(),
-                _ => [Some(datagram), held.take()].into_iter().flatten().collect(),
-            };
-            for datagram in arriving {
+            let (late, mut arriving) = (held.take(), Vec::new());
+            match fates.next().map_or(0, |fate| fate % 8) {
+                1 => {}
+                2 => arriving = vec![datagram.clone(), datagram],
+                3 => held = Some(datagram),
+                _ => arriving = vec![datagram],
+            }
+            for datagram in arriving.into_iter().chain(late) {
                 let taken = reassembler.take(&datagram, Vec::new);
                 heard.extend(taken.message);
                 lost += taken.lost;
