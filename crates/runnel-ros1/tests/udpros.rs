@@ -275,6 +275,57 @@ fn a_publisher_that_does_not_answer_the_wish_is_asked_for_a_connection() {
 }
 
 #[test]
+fn an_answer_to_a_wish_that_was_given_up_is_passed_over() {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe_as(listener, wished());
+    let publisher = net.fake_publisher("/talker", "p");
+    let mut number = 0;
+    net.answer_with(publisher.app, move |_, _| {
+        number += 1;
+        Some(Ok(udpros_answer(number, sound_header())))
+    });
+    net.run_for(secs(1));
+    net.stall(publisher.app);
+    for uris in [&[publisher.uri.as_str()][..], &[], &[publisher.uri.as_str()]] {
+        net.update(master, listener, TOPIC, uris);
+        net.run_for(millis(20));
+    }
+    net.resume(publisher.app);
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.run_for(millis(20));
+    let [_, second] = net.calls(publisher.app) else { panic!("two questions") };
+    let offers = second.params[2].as_array().unwrap();
+    let port = offers[0].as_array().unwrap()[3].as_int().unwrap() as u16;
+    let (socket, _) = net.open_datagrams(publisher.app);
+    net.send_datagram(socket, "l", port, &framed(2, 1, "a"));
+    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["a"]);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_publisher_that_is_listed_again_and_silent_is_asked_again_and_one_that_speaks_is_not() {
+    let (mut net, talker, listener) = pair();
+    let (master, uri) = (net.fake("other master", "m"), net.node_of(talker).uri());
+    let sockets = |net: &Net| {
+        net.events(listener).iter().filter(|event| matches!(event, NodeEvent::PublisherJoined(_))).count()
+    };
+    net.update(master, listener, TOPIC, &[&uri]);
+    net.run_for(millis(500));
+    net.publish(talker, TOPIC, "speaks");
+    net.run_for(secs(2));
+    assert_eq!(sockets(&net), 1);
+    net.update(master, listener, TOPIC, &[&uri]);
+    net.run_for(secs(2));
+    assert_eq!(sockets(&net), 2);
+    net.publish(talker, TOPIC, "once");
+    net.run_for(secs(1));
+    assert_eq!(net.heard(listener), ["speaks", "once"]);
+    assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (1, Vec::new()));
+}
+
+#[test]
 fn without_sockets_for_datagrams_both_ends_make_a_connection() {
     for host in ["l", "t"] {
         let mut net = Net::new(1);

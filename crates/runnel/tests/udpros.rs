@@ -244,6 +244,22 @@ fn doubled_loss_within_one_message_counts_once() {
     assert_eq!(through_relay(5000, 11, |count| count == 6 || count == 7), (10, 1));
 }
 
+#[test]
+fn messages_lost_in_a_row_are_counted_one_by_one() {
+    let (here, there) = (Graph::new(), Graph::new());
+    let (near, far) = (here.context(), there.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
+    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let uri = uri_of(&here, "/talker");
+    let loses = |count| (3..=5).contains(&count);
+    let _relay = Relay::new(&near, uri, &there, "/data", UInt8MultiArray::TYPE, loses);
+    spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
+    (1..=8).for_each(|size| talker.publish(bytes(size)).unwrap());
+    spin_until(&far, "the last is heard", || heard.lock().unwrap().last() == Some(&8));
+    assert_eq!((&heard.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
+}
+
 /// A subscriber made of sockets alone.
 fn raw_subscriber(context: &Context, node: &Uri, longest: i32) -> (UdpSocket, Value) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
