@@ -131,6 +131,21 @@ fn a_listener_of_either_kind_that_is_killed_leaves_no_link() {
 }
 
 #[test]
+fn runnel_topic_echo_and_hz_take_datagrams() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let _talker = ready(graph.talker(Origin::Roscpp, &["/chatter", "--wait", "0", "--rate", "50"]));
+    for command in ["echo", "hz"] {
+        let mut shown = graph.runnel("runnel", &["topic", command, "--udp", "/chatter"]);
+        let prints = |line: &str| line.starts_with("data: ") || line.starts_with("average rate: ");
+        shown.wait_for_line(prints, within(PATIENCE)).unwrap();
+        travels_by(graph, "/roscpp_talker", "UDPROS");
+        shown.signal(Signal::INT).unwrap();
+        shown.wait_exit(within(PATIENCE)).unwrap();
+    }
+}
+
+#[test]
 fn many_small_messages_arrive_in_order() {
     let master = Rosmaster::start();
     for (talker, listener) in [(Origin::Runnel, Origin::Roscpp), (Origin::Roscpp, Origin::Runnel)] {
