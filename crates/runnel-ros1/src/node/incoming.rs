@@ -101,7 +101,7 @@ impl Node {
                 Ok(())
             }
             None => {
-                let (topic, subscriber) = self.check_subscriber(&header)?;
+                let (topic, subscriber) = self.check_subscriber(&header, None)?;
                 self.join_subscriber(conn, topic, subscriber);
                 Ok(())
             }
@@ -112,14 +112,18 @@ impl Node {
         }
     }
 
-    /// The topic and name of a subscriber that may join, or why it may not.
-    pub(super) fn check_subscriber(&self, header: &ConnectionHeader) -> Result<(String, String), String> {
+    /// The topic and name of a subscriber that may join, perhaps in the place of a link that it has, or why it may not.
+    fn check_subscriber(
+        &self,
+        header: &ConnectionHeader,
+        former: Option<ConnId>,
+    ) -> Result<(String, String), String> {
         let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
         let (topic, md5, subscriber) = (require("topic")?, require("md5sum")?, require("callerid")?);
         let Some(spec) = self.publications.get(topic) else {
             return Err(format!("node [{}] is not a publisher of topic [{topic}]", self.config.name));
         };
-        if self.linked_count >= self.config.limits.subscribers {
+        if self.linked_count >= self.config.limits.subscribers && former.is_none() {
             return Err(self.too_many_linked());
         }
         let type_name = header.get("type").unwrap_or("*");

@@ -35,7 +35,10 @@ pub(in crate::node) struct Asking {
     longest: usize,
     /// It has offered a connection, too.
     takes_tcpros: bool,
+    /// The number of the link.
     link: u32,
+    /// The link that it takes the place of.
+    former: Option<ConnId>,
 }
 
 impl Asking {
@@ -73,7 +76,9 @@ impl Node {
         let asking = asking.inspect_err(|why| {
             self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {why}", caller.peer));
         })?;
-        self.replace_link_of(&asking);
+        if let Some(former) = asking.former {
+            self.end_former(former, topic);
+        }
         let conn = self.rpc.new_conn_id();
         self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(asking.to) });
         self.conns.insert(conn, Conn::SubscriberDatagrams(Box::new(asking)));
@@ -93,7 +98,8 @@ impl Node {
             return Err("the offer is not [UDPROS, header, host, port, size]".to_owned());
         };
         let header = ConnectionHeader::parse(header).map_err(|error| error.to_string())?;
-        let (of, subscriber) = self.check_subscriber(&header)?;
+        let former = self.former_link(caller, topic, &header);
+        let (of, subscriber) = self.check_subscriber(&header, former)?;
         if of != topic {
             return Err(format!("its header is for topic {of}"));
         }
@@ -113,26 +119,29 @@ impl Node {
             longest,
             takes_tcpros: offers.iter().any(is_tcpros),
             link: self.last_datagram_link,
+            former,
         })
     }
 
-    /// A subscriber that asks again, perhaps after its host was away, gets a new link instead of one more.
-    fn replace_link_of(&mut self, asking: &Asking) {
-        let ip = asking.to.ip();
-        let is_former = |(_, conn): &(&ConnId, &Conn)| match conn {
-            Conn::Subscriber(link) => {
-                let to = link.datagram_port.and_then(|_| link.address.parse::<SocketAddr>().ok());
-                to.is_some_and(|to| to.ip() == ip)
-                    && link.topic == asking.topic
-                    && link.node == asking.subscriber
+    /// The link that a subscriber has already. One that asks again, perhaps after its host was away, gets a new link in
+    /// its place instead of one more.
+    fn former_link(&self, caller: Caller, topic: &str, header: &ConnectionHeader) -> Option<ConnId> {
+        let (ip, node) = (caller.peer.ip().to_canonical(), header.get("callerid")?);
+        let is_former = |(conn, role): (&ConnId, &Conn)| match role {
+            Conn::Subscriber(link) if link.topic == topic && link.node == node => {
+                let to = link.datagram_port.and_then(|_| link.address.parse::<SocketAddr>().ok())?;
+                (to.ip() == ip).then_some(*conn)
             }
-            _ => false,
+            _ => None,
         };
-        let Some(conn) = self.conns.iter().find(is_former).map(|(conn, _)| *conn) else { return };
+        self.conns.iter().find_map(is_former)
+    }
+
+    fn end_former(&mut self, conn: ConnId, topic: &str) {
         self.conns.remove(&conn);
         self.linked_count -= 1;
         self.close(conn);
-        self.events.push_back(NodeEvent::LinkClosed { topic: asking.topic.clone(), conn });
+        self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
     }
 
     /// The socket for a subscriber's datagrams is open: the link stands with our answer.
