@@ -107,6 +107,19 @@ fn a_message_without_bytes_arrives() {
 }
 
 #[test]
+fn datagrams_travel_over_ipv6() {
+    let graph = Graph::new();
+    let [near, far] = [(); 2].map(|()| graph.context_with(&["__ip:=::1"]));
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
+    talker.publish(bytes(3000)).unwrap();
+    spin_until(&far, "it is heard", || *heard.lock().unwrap() == [3000]);
+}
+
+#[test]
 fn a_latched_message_comes_as_datagrams_too() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());

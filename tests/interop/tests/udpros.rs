@@ -1,6 +1,8 @@
 //! Datagram links between Runnel and roscpp, the one original that has them, and what becomes of the wish for them
 //! where a publisher has none.
 
+use std::process::Command;
+
 use interop::{Origin, PATIENCE, Ros1Graph, Rosmaster, hear_out, ready, told};
 use runnel_testkit::process::{Peer, Signal, within};
 
@@ -143,6 +145,40 @@ fn runnel_topic_echo_and_hz_take_datagrams() {
         shown.signal(Signal::INT).unwrap();
         shown.wait_exit(within(PATIENCE)).unwrap();
     }
+}
+
+/// Has the kernel lose every fifth datagram of this length, headers of UDP included, from whatever program.
+fn lose_every_fifth(length: usize) {
+    let rule = format!("add rule ip udpros_{length} lossy udp length {length} numgen inc mod 5 == 0 drop");
+    let lines = [
+        format!("add table ip udpros_{length}"),
+        format!("add chain ip udpros_{length} lossy {{ type filter hook input priority 0; }}"),
+        rule,
+    ];
+    for line in lines {
+        let done = Command::new("nft").arg(&line).output().expect("nft");
+        assert!(done.status.success(), "nft {line}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+#[test]
+fn losses_of_roscpps_datagrams_are_counted_and_told() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    // A length that no other test here has: 8 of UDP, 8 of the header, 4 and 12 of the message.
+    lose_every_fifth(8 + 8 + 4 + 12 + 777);
+    let typed = ["/lossy", "--type", "std_msgs/UInt8MultiArray", "--size", "777"];
+    let _talker =
+        ready(graph.talker(Origin::Roscpp, &[&typed[..], &["--wait", "0", "--rate", "100"]].concat()));
+    let mut echo = graph.runnel("runnel", &["topic", "echo", "--udp", "--json", "-n", "80", "/lossy"]);
+    assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
+    let lines = echo.lines();
+    assert_eq!(lines.iter().filter(|line| line.starts_with('{')).count(), 80);
+    let told = lines.iter().find_map(|line| line.strip_suffix(" messages sent as datagrams were lost"));
+    let lost: usize =
+        told.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect("a number of messages");
+    // One for every four that came, and what came after the last was printed.
+    assert!((19..=40).contains(&lost), "{lost} lost: {lines:#?}");
 }
 
 #[test]
