@@ -97,6 +97,14 @@ fn the_wish_for_datagrams_falls_back_to_a_connection_where_there_are_none() {
 }
 
 #[test]
+fn an_independent_publisher_without_datagrams_is_heard_all_the_same() {
+    let master = Rosmaster::start();
+    let listener = ready(master.graph().listener(Origin::Runnel, &["/chatter", "--udp", "--count", "5"]));
+    let mut talker = master.graph().talker(Origin::Foxglove, &["/chatter", "--count", "5"]);
+    hear_out(&mut talker, &mut [listener], MESSAGES);
+}
+
+#[test]
 fn latched_messages_come_as_datagrams() {
     let master = Rosmaster::start();
     for (origin, listener) in [(Origin::Runnel, Origin::Roscpp), (Origin::Roscpp, Origin::Runnel)] {
