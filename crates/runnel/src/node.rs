@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use runnel_core::Message;
 use runnel_core::names::{self, Remapping};
-use runnel_core::qos::{History, QoS};
+use runnel_core::qos::{History, QoS, Ros1Transport};
 use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
@@ -353,7 +353,9 @@ impl Node {
             takes,
         };
         let core = SubscriptionCore::new(options, when, callback);
-        let input = self.inner.add_subscription(&core, announced.spec(false))?;
+        let udpros = qos.ros1_transport == Ros1Transport::UdprosFirst;
+        let spec = TopicSpec { udpros, ..announced.spec(false) };
+        let input = self.inner.add_subscription(&core, spec)?;
         let subscription = Subscription::new(Arc::clone(&self.inner), announced.topic.clone(), core, input);
         self.inner.wait_registered(Role::Subscriber, &announced.topic)?;
         Ok(subscription)
@@ -417,6 +419,7 @@ impl Announced<'_> {
             md5: self.md5.to_owned(),
             definition: self.definition.to_owned(),
             latching,
+            udpros: false,
         }
     }
 }

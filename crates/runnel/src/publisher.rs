@@ -205,7 +205,8 @@ macro_rules! getters {
             self.handle.end.publication.published()
         }
 
-        /// Messages that were dropped because a subscriber was too slow, all subscribers together.
+        /// Messages that were dropped because a subscriber was too slow, or that its datagrams could not carry (see
+        /// `QoS::udpros`), all subscribers together.
         pub fn dropped(&self) -> u64 {
             self.handle.end.publication.dropped()
         }

@@ -63,6 +63,12 @@ impl Subscription {
         self.core.malformed()
     }
 
+    /// Messages that publishers sent as datagrams (see [`QoS::udpros`](crate::QoS::udpros)) and that did not arrive
+    /// whole. A loss shows when a later message arrives, and 256 in a row do not show: there are at least so many.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
+    }
+
     /// Messages that were dropped because the callback was slower than the publishers.
     pub fn dropped(&self) -> u64 {
         self.core.dropped()

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use runnel::RawMessage;
 use runnel::io::clock;
-use runnel::{QoS, RawMessage};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
 use super::subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -26,6 +27,9 @@ pub struct Args {
     /// Average over so many messages
     #[arg(short, long, default_value_t = 100)]
     window: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
@@ -37,14 +41,17 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let count = Arc::clone(&bandwidth);
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());
-    let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), arrived)?;
+    let qos = args.transport.qos(DEPTH);
+    let subscription = node.create_raw_subscription(&topic, None, qos, arrived)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let flow = lock(&bandwidth).flow(clock::monotonic());
         end.unless_ok(flow.map_or(Ok(()), |flow| report(output, &topic, &flow)));
     });
-    ending.wait()
+    let ended = ending.wait();
+    tell_lost([&subscription]);
+    ended
 }
 
 fn report(output: Output, topic: &str, flow: &Flow) -> Result<(), CliError> {

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::schema::Schema;
 use runnel::io::clock;
-use runnel::{QoS, RawMessage, Time};
+use runnel::{RawMessage, Time};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
 use super::subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -29,6 +30,9 @@ pub struct Args {
     /// Average over so many messages
     #[arg(short, long, default_value_t = WIDEST)]
     window: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
@@ -44,14 +48,17 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         Ok(None) => {}
         Err(error) => end.unless_ok(Err(error)),
     };
-    let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), take)?;
+    let qos = args.transport.qos(DEPTH);
+    let subscription = node.create_raw_subscription(&topic, None, qos, take)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let news = lock(&delays).news();
         end.unless_ok(report(output, &topic, news));
     });
-    ending.wait()
+    let ended = ending.wait();
+    tell_lost([&subscription]);
+    ended
 }
 
 /// When a message was stamped. One that does not say is passed over with a word about it.

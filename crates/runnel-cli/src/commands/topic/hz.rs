@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use runnel::RawMessage;
 use runnel::io::clock;
-use runnel::{QoS, RawMessage};
 use serde_json::json;
 
 use super::subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -32,6 +33,9 @@ pub struct Args {
     /// Average over so many messages
     #[arg(short, long, default_value_t = WIDEST)]
     window: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 type Shared = Arc<Mutex<Intervals>>;
@@ -48,13 +52,16 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         let intervals: Shared = Arc::new(Mutex::new(Intervals::new(args.window)));
         let count = Arc::clone(&intervals);
         let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
-        subscriptions.push(node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), arrived)?);
+        let qos = args.transport.qos(DEPTH);
+        subscriptions.push(node.create_raw_subscription(&topic, None, qos, arrived)?);
         subscribed(session.output, &topic)?;
         measured.push((topic, intervals));
     }
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || end.unless_ok(report(output, &measured)));
-    ending.wait()
+    let ended = ending.wait();
+    tell_lost(&subscriptions);
+    ended
 }
 
 /// Tells people that messages are waited for.

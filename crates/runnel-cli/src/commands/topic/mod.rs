@@ -9,6 +9,7 @@ mod info;
 mod list;
 mod publish;
 mod subject;
+mod transport;
 mod type_name;
 
 use clap::Subcommand;
