@@ -17,8 +17,7 @@ const ROSCPP: &str = include_str!("../../../../../bench/peers/roscpp/ends.cpp");
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
-const NO_ROSCPP: &str =
-    "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev)";
+const NO_ROSCPP: &str = "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev libstd-srvs-dev)";
 
 /// How a node is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +56,9 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
         return Ok(program);
     }
     let missing = |_| Failure::Missing(NO_ROSCPP.into());
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "roscpp"])).map_err(missing)?;
+    let libraries = ["roscpp", "std_msgs", "std_srvs"];
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs"]).args(libraries));
+    let flags = flags.map_err(missing)?;
     let compile = || {
         write_source(&source, ROSCPP)?;
         let mut compiler = Command::new("g++");

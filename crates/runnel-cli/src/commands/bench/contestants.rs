@@ -2,6 +2,7 @@
 //! one entry here.
 
 use super::failure::Failure;
+use super::masters::Kind;
 use super::room::Room;
 use super::{compile, plan::Exchange};
 
@@ -17,9 +18,22 @@ pub const ROSCPP: &str = "roscpp";
 /// Runnel over TCPROS.
 pub const RUNNEL: &str = "runnel-tcpros";
 
+/// The peer at Runnel's master: where the master takes part in what is measured, it tells the one's gain from the
+/// other's.
+pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
+
 /// Everything that `--only` can name: contestants of exchanges and idle programs.
-pub const NAMES: [&str; 8] =
-    [FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP, "runnel", "runnel-static", "bare-static", "topic-echo"];
+pub const NAMES: [&str; 9] = [
+    FLOOR,
+    FLOOR_PAIR,
+    RUNNEL,
+    ROSCPP,
+    ROSCPP_AT_RUNNEL,
+    "runnel",
+    "runnel-static",
+    "bare-static",
+    "topic-echo",
+];
 
 /// A contestant that can be started.
 #[derive(Clone, Debug)]
@@ -37,8 +51,10 @@ pub struct Contestant {
 pub enum Introduction {
     /// The one says where it is and the other is told by `--peer`.
     Address,
-    /// By a ROS master.
+    /// By the master that runs all the time.
     Master,
+    /// By a master of the run's own, on the CPU of the end that answers.
+    OwnMaster(Kind),
 }
 
 /// The contestants of an exchange that are wanted and can be had; of the others the user is told.
@@ -49,10 +65,10 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
     let mut ready = Vec::new();
     let wanted: Vec<_> = names(exchange).iter().filter(|name| room.wants(name)).collect();
     for &name in wanted {
-        match contestant(name, room) {
+        match taking_part(name, exchange, room) {
             Ok(contestant) => ready.push(contestant),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-            Err(why) => room.note(format!("{} without {name}: {why}", exchange.letter())),
+            Err(why) => room.note(format!("{} without {name}: {why}", list(exchange))),
         }
     }
     if ready.iter().any(|contestant| contestant.introduction == Introduction::Master) {
@@ -66,7 +82,24 @@ fn names(exchange: Exchange) -> &'static [&'static str] {
     match exchange {
         Exchange::PingPong => &[FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP],
         Exchange::Queue => &[FLOOR, RUNNEL, ROSCPP],
+        Exchange::CallPersistent => &[RUNNEL, ROSCPP],
+        Exchange::CallOnce | Exchange::SetParam | Exchange::GetParam => &[RUNNEL, ROSCPP, ROSCPP_AT_RUNNEL],
     }
+}
+
+/// The names of all that is exchanged in one run.
+fn list(exchange: Exchange) -> String {
+    exchange.by_turns().iter().map(|exchange| exchange.name()).collect::<Vec<_>>().join(" and ")
+}
+
+/// A contestant as it takes part in an exchange: at the master of its own world, where that takes part as well.
+fn taking_part(name: &'static str, exchange: Exchange, room: &mut Room) -> Result<Contestant, Failure> {
+    if !exchange.asks_master() {
+        return contestant(name, room);
+    }
+    let kind = if name == ROSCPP { Kind::Original } else { Kind::Runnel };
+    kind.check()?;
+    Ok(Contestant { introduction: Introduction::OwnMaster(kind), ..contestant(name, room)? })
 }
 
 /// A contestant by its name.
