@@ -4,7 +4,7 @@ use runnel_floor::Trial;
 use serde::Serialize;
 
 /// Bytes of a parameter that is an int; other sizes are those of strings.
-pub const INT: usize = 4;
+pub const INT: usize = size_of::<i32>();
 
 /// What `runnel bench` can measure. The letters are those of the published evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

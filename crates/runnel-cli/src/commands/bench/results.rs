@@ -187,6 +187,13 @@ pub mod tests {
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
             report.add(Run { case, contestant, round: 2, result: Err("late".into()) });
         }
+        for (contestant, lost, trips) in
+            [("roscpp", 1, [80_000, 90_000]), ("roscpp-at-runnel", 0, [60_000, 72_000])]
+        {
+            let case = Case { scenario: Exchange::CallOnce, size: 1, placement: Placement::OneCore };
+            let outcome = Outcome { sent: 2 + lost, lost, round_trip: trips.to_vec(), ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+        }
         report.footprints.push(Footprint::example());
         report.first_messages.push(FirstMessage::example());
         report
@@ -224,6 +231,7 @@ pub mod tests {
         assert_eq!(read["runs"][0]["round_trip_ns"]["p50"], 4200);
         assert_eq!(read["runs"][4]["failure"], "late");
         assert_eq!(read["runs"][4]["sent"], Json::Null);
+        assert_eq!((&read["runs"][9]["one_way_ns"], &read["runs"][9]["span_ns"]), (&Json::Null, &Json::Null));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished stays");
     }
 
@@ -233,5 +241,6 @@ pub mod tests {
         assert_eq!(lines[1], "C 10 B one-core round 1 runnel-tcpros: round trip 6.00 us");
         assert_eq!(lines[4], "A 60000 B two-cores round 2 floor-tcp: no figures: late");
         assert_eq!(lines[7], "A 60000 B two-cores round 1 roscpp: 500 messages/s, 2 of 6 lost");
+        assert_eq!(lines[9], "service-once 1 B one-core round 1 roscpp: call 80.00 us, 1 of 3 lost");
     }
 }

@@ -158,6 +158,15 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_are_not_answered_leave_the_others_their_figures() {
+        let mut run = run("roscpp", 1, &[10, 12], 1);
+        run.case.scenario = Exchange::CallOnce;
+        let summary = summaries(&[run]).remove(0);
+        assert_eq!((summary.lost, summary.rounds_counted), (1, 1));
+        assert_eq!(summary.round_trip_ns.unwrap().max, 12);
+    }
+
+    #[test]
     fn ratios_are_of_the_same_case() {
         let mut runs = vec![run("floor-tcp", 1, &[10], 0), run("runnel-tcpros", 1, &[14], 0)];
         runs.push(run("roscpp", 1, &[56], 0));

@@ -236,6 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_compared_with_roscpp_and_failed_ones_told() {
+        let text = report(&full());
+        let (_, calls) = text.split_once("service  calls, each on its own connection, one-core, ").unwrap();
+        let lines: Vec<&str> = calls.lines().skip(2).take(3).collect();
+        assert_eq!(lines[0], "roscpp             80.00   90.00   90.00   80.00   10.00      0%    1.00");
+        assert_eq!(lines[1], "roscpp-at-runnel   60.00   72.00   72.00   60.00   12.00      0%    0.75");
+        assert_eq!(lines[2], "! roscpp: 1 of 1 rounds count: 1 calls not answered");
+    }
+
+    #[test]
+    fn the_floor_is_missed_only_where_messages_are_exchanged() {
+        let missed = "note: without the floor there is nothing to compare with\n";
+        let mut some = full();
+        assert!(!report(&some).contains(missed));
+        some.runs.retain(|run| run.contestant != FLOOR);
+        assert!(report(&some).contains(missed));
+        some.runs.retain(|run| run.case.scenario.is_call());
+        assert!(!some.runs.is_empty() && !report(&some).contains(missed));
+    }
+
+    #[test]
     fn numbers_keep_to_their_column() {
         for figure in [0.0, 0.004, 99.99, 100.0, 9999.94, 12_345.6, 9_999_999.4, 1e12] {
             let text = number(Some(figure));

@@ -8,11 +8,11 @@ use runnel_floor::Stamps;
 
 use super::EndArgs;
 use super::runnel::PATIENCE;
-use super::talk::{end_with_bench, say_ready, wait_for_go};
+use super::talk::{self, end_with_bench, say_ready, wait_for_go};
 use crate::error::CliError;
 
 /// Bytes of a parameter that is an int; other sizes are those of strings.
-const INT: usize = 4;
+const INT: usize = size_of::<i32>();
 
 pub(super) fn serve(context: &Context, node: &Node) -> Result<(), CliError> {
     let echo = |request: &SetBoolRequest| {
@@ -20,7 +20,7 @@ pub(super) fn serve(context: &Context, node: &Node) -> Result<(), CliError> {
     };
     let _service = node.create_service::<SetBool, _>("switch", echo)?;
     say_ready()?;
-    super::talk::serve(context)
+    talk::serve(context)
 }
 
 pub(super) fn call_once(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
