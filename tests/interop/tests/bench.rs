@@ -1,5 +1,7 @@
 //! `runnel bench` with every contestant of the scenarios in which the original master and roscpp take part.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +13,10 @@ fn bench(arguments: &[&str], folder: &Path) -> String {
         "{} is missing: run ./test, or cargo build --workspace --bins",
         program.display()
     );
-    let told = Command::new(program).arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();
+    let mut command = Command::new(program);
+    // A master of the folder's own comes before the one that is installed.
+    command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
+    let told = command.arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();
     let progress = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(told.status.success(), "{progress}");
     progress
@@ -46,4 +51,17 @@ fn every_contestant_calls_services_and_sets_and_gets_parameters() {
         assert!(line.contains("service-once") && line.contains(" roscpp"), "{line}");
     }
     assert!(!progress.contains("without"), "{progress}");
+}
+
+#[test]
+fn a_master_that_fails_is_named_and_costs_only_those_who_ask_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let master = folder.path().join("rosmaster");
+    fs::write(&master, "#!/bin/sh\necho no luck >&2\nexit 3\n").unwrap();
+    fs::set_permissions(&master, fs::Permissions::from_mode(0o755)).unwrap();
+    let progress = bench(&["param", "--quick", "--only", "roscpp", "roscpp-at-runnel"], folder.path());
+    assert_eq!(figures(&progress, "param-get", "roscpp-at-runnel"), 8, "{progress}");
+    let failed =
+        |line: &&str| line.contains(" roscpp: no figures: rosmaster: ended early (exit status: 3): no luck");
+    assert_eq!(progress.lines().filter(failed).count(), 16, "{progress}");
 }

@@ -61,9 +61,12 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
     let flags = flags.map_err(missing)?;
     let compile = || {
         write_source(&source, ROSCPP)?;
+        // Another bench may be about to do the same: neither is to start what the other has half written.
+        let unfinished = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
-        compiler.args(["-O2", "-std=c++17", "-o"]).args([&program, &source]);
-        output(compiler.args(flags.split_whitespace()).arg("-lpthread"))
+        compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &source]);
+        output(compiler.args(flags.split_whitespace()).arg("-lpthread"))?;
+        fs::rename(unfinished, &program)
     };
     compile().map_err(Failure::missing("roscpp's ends cannot be compiled"))?;
     Ok(program)

@@ -92,14 +92,17 @@ fn list(exchange: Exchange) -> String {
     exchange.by_turns().iter().map(|exchange| exchange.name()).collect::<Vec<_>>().join(" and ")
 }
 
-/// A contestant as it takes part in an exchange: at the master of its own world, where that takes part as well.
+/// A contestant as it takes part in an exchange.
 fn taking_part(name: &'static str, exchange: Exchange, room: &mut Room) -> Result<Contestant, Failure> {
-    if !exchange.asks_master() {
-        return contestant(name, room);
-    }
-    let kind = if name == ROSCPP { Kind::Original } else { Kind::Runnel };
+    let Some(kind) = own_master(name, exchange) else { return contestant(name, room) };
     kind.check()?;
     Ok(Contestant { introduction: Introduction::OwnMaster(kind), ..contestant(name, room)? })
+}
+
+/// The master of a contestant's own world, where that takes part in what is measured.
+fn own_master(name: &str, exchange: Exchange) -> Option<Kind> {
+    let own = if name == ROSCPP { Kind::Original } else { Kind::Runnel };
+    exchange.asks_master().then_some(own)
 }
 
 /// A contestant by its name.
@@ -114,4 +117,28 @@ pub fn contestant(name: &'static str, room: &mut Room) -> Result<Contestant, Fai
         _ => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
     };
     Ok(Contestant { name, program, introduction })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roscpp_has_the_original_master_where_a_master_is_asked() {
+        let masters =
+            |exchange| names(exchange).iter().map(|name| own_master(name, exchange)).collect::<Vec<_>>();
+        let (runnel, original) = (Some(Kind::Runnel), Some(Kind::Original));
+        for exchange in [Exchange::CallOnce, Exchange::SetParam, Exchange::GetParam] {
+            assert_eq!(masters(exchange), [runnel, original, runnel]);
+        }
+        assert_eq!(masters(Exchange::CallPersistent), [None, None]);
+        assert_eq!(masters(Exchange::PingPong), [None; 4]);
+    }
+
+    #[test]
+    fn every_contestant_can_be_asked_for() {
+        let exchanges = [Exchange::PingPong, Exchange::Queue, Exchange::CallOnce, Exchange::CallPersistent];
+        let mut all = exchanges.into_iter().chain(Exchange::SetParam.by_turns()).flat_map(names);
+        assert!(all.all(|name| NAMES.contains(name)));
+    }
 }
