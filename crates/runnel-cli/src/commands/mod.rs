@@ -4,13 +4,14 @@ mod bench;
 mod bench_peer;
 mod completion;
 mod demo;
-mod interface;
+pub mod interface;
 mod line_trace;
 mod master;
-mod node;
-mod param;
-mod service;
-mod topic;
+pub mod node;
+pub mod param;
+mod ros1;
+pub mod service;
+pub mod topic;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,6 +67,8 @@ pub enum Command {
     Param(param::Command),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
+    #[command(subcommand)]
+    Ros1(ros1::Command),
     Bench(bench::Args),
     Completion(completion::Args),
     #[command(hide = true)]
@@ -99,6 +102,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Service(command) => service::run(command, session),
         Command::Param(command) => param::run(command, session),
         Command::Interface(command) => interface::run(command, session),
+        Command::Ros1(command) => ros1::run(&command, session),
         Command::Bench(args) => bench::run(&args, session),
         Command::BenchPeer(args) => bench_peer::run(&args),
         Command::Completion(args) => completion::run(&args),

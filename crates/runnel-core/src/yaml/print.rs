@@ -38,7 +38,8 @@ pub fn field_to_yaml(
     Ok(value_to_yaml(message.get(path)?, options))
 }
 
-fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
+/// A part of a message, as [`field_to_yaml`] prints it.
+pub fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
     let mut printer = Printer { options: *options, out: String::new() };
     match value {
         ValueRef::Message(message) => printer.message(message, 0),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use runnel::io::clock;
-use runnel::{QoS, RawMessage};
+use runnel::{Context, QoS, RawMessage};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
@@ -31,9 +31,14 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
     let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    let node = session.node(&context, "bw")?;
-    let ending = Ending::of(&context);
-    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(args.window)));
+    measure(session, &context, topic, args.window)
+}
+
+/// Measures a topic over a window of messages, and reports once a second until the user ends it.
+pub fn measure(session: &Session, context: &Context, topic: String, window: usize) -> Result<(), CliError> {
+    let node = session.node(context, "bw")?;
+    let ending = Ending::of(context);
+    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(window)));
     let count = Arc::clone(&bandwidth);
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());

@@ -191,8 +191,9 @@ impl Printer {
             Ok(ValueRef::Time(stamp)) => stamp,
             _ => runnel::io::clock::realtime(),
         };
-        let row = yaml::plot_row(message, stamp);
-        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(message)) } else { row }
+        let value = ValueRef::Message(message);
+        let row = yaml::plot_row(value, stamp, &self.options);
+        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
     }
 }
 
