@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use runnel::ParamValue;
+use runnel::core::names;
 
 use super::{Failure, print_joined, pyyaml};
 use crate::commands::param::{leaves, load, yaml};
@@ -200,12 +201,15 @@ impl Params<'_> {
         let text =
             load::read(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
         let namespace = self.session.place(&args.namespace);
+        let mut documents = Vec::new();
         for mut value in yaml::documents(&text).map_err(Failure::failed)? {
-            let has_inner = matches!(&value, ParamValue::Struct(members) if members.contains_key("_ns"));
-            let namespace = inner_namespace(&namespace, &mut value);
-            self.say(args.verbose && has_inner, || {
-                format!("reading parameters into namespace [{namespace}]")
-            })?;
+            let inner = take_inner_namespace(&namespace, &mut value);
+            if let Some(inner) = &inner {
+                self.say(args.verbose, || format!("reading parameters into namespace [{inner}]"))?;
+            }
+            documents.push((inner.unwrap_or_else(|| namespace.clone()), value));
+        }
+        for (namespace, value) in documents {
             if args.verbose {
                 self.session.output.text(&assignments(&namespace, &value))?;
             }
@@ -251,15 +255,12 @@ impl Params<'_> {
     }
 }
 
-/// What a document is set below: its member `_ns`, which is then taken out, within the given namespace.
-fn inner_namespace(namespace: &str, value: &mut ParamValue) -> String {
-    let ParamValue::Struct(members) = value else { return namespace.to_owned() };
-    match members.remove("_ns") {
-        Some(ParamValue::String(inner)) if inner.starts_with('/') => inner,
-        Some(ParamValue::String(inner)) if !inner.is_empty() => {
-            format!("{}/{inner}", namespace.trim_end_matches('/'))
-        }
-        _ => namespace.to_owned(),
+/// What a document says that it is set below: its member `_ns`, which is taken out, within the given namespace.
+fn take_inner_namespace(namespace: &str, value: &mut ParamValue) -> Option<String> {
+    let ParamValue::Struct(members) = value else { return None };
+    match members.remove("_ns")? {
+        ParamValue::String(inner) => Some(names::join(namespace, &inner)),
+        _ => None,
     }
 }
 
@@ -286,13 +287,13 @@ mod tests {
     fn a_document_may_say_what_it_is_set_below() {
         let place = |inner: &str| {
             let mut value = yaml::from_text(&format!("{{_ns: '{inner}', a: 1}}")).expect("YAML");
-            let namespace = inner_namespace("/robot", &mut value);
+            let namespace = take_inner_namespace("/robot", &mut value);
             assert_eq!(value, yaml::from_text("{a: 1}").expect("YAML"));
             namespace
         };
-        assert_eq!(place("arm"), "/robot/arm");
-        assert_eq!(place("/other"), "/other");
-        assert_eq!(place(""), "/robot");
+        assert_eq!(place("arm").as_deref(), Some("/robot/arm"));
+        assert_eq!(place("/other").as_deref(), Some("/other"));
+        assert_eq!(place("").as_deref(), Some("/robot"));
     }
 
     #[test]
