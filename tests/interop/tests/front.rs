@@ -174,9 +174,26 @@ fn messages_and_their_fields_are_echoed_to_the_byte() {
         "rostopic echo -n1 --noarr /image",
         "rostopic echo -n1 -p --noarr --nostr /image",
         "rostopic echo -n1 /image/header/stamp",
+        "rostopic echo -n1 -w 6 /image",
+        "rostopic echo -n1 -w 4 /twist",
+        "rostopic echo -n1 -w 3 /poses/poses[:]/position/x",
+        "rostopic echo -n1 -w 12 /image/header/stamp",
         "rostopic echo -n1 /image/encoding",
     ];
     run_alike(graph, &lines);
+    times_from_now_are_alike(graph);
+}
+
+/// What lies between the stamp of 1970 and the two moments at which the commands run is alike but for seconds.
+fn times_from_now_are_alike(graph: &Ros1Graph) {
+    let seconds = |printed: Printed| -> Option<i64> {
+        let line = printed.output.lines().find_map(|line| line.strip_prefix("secs: "))?;
+        line.parse().ok()
+    };
+    let line = "rostopic echo --offset -n1 /image/header/stamp";
+    let [ours, theirs] = [graph.linked(line), graph.original(line)].map(seconds);
+    let (ours, theirs) = (ours.expect("seconds"), theirs.expect("seconds"));
+    assert!(ours < -1_000_000_000 && (ours - theirs).abs() < PATIENCE as i64, "{ours} {theirs}");
 }
 
 #[test]

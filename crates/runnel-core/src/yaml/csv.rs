@@ -4,7 +4,7 @@
 //! Text that holds a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, and what they
 //! print for it cannot be told apart.
 
-use super::number::{duration, time};
+use super::number::{duration, time, time_since};
 use super::print::{YamlOptions, abbreviated, number_text, truncated};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
 use crate::schema::{Arity, Element, Field, Primitive};
@@ -81,7 +81,7 @@ pub fn plot_header(value: ValueRef<'_>, options: &YamlOptions) -> String {
 pub fn plot_row(value: ValueRef<'_>, now: Time, options: &YamlOptions) -> String {
     let mut cells = Vec::new();
     plot_cells(value, options, &mut cells);
-    format!("{},{}", nanoseconds(time(now)), cells.join(","))
+    format!("{},{}", nanoseconds(time_since(now, options.since)), cells.join(","))
 }
 
 fn plot_names(value: ValueRef<'_>, name: &str, options: &YamlOptions, names: &mut Vec<String>) {
@@ -115,7 +115,7 @@ fn plot_cells(value: ValueRef<'_>, options: &YamlOptions, cells: &mut Vec<String
     match value {
         ValueRef::Bool(value) => cells.push(u8::from(value).to_string()),
         ValueRef::String(text) => cells.push(quoted(text)),
-        ValueRef::Time(value) => cells.push(nanoseconds(time(value))),
+        ValueRef::Time(value) => cells.push(nanoseconds(time_since(value, options.since))),
         ValueRef::Duration(value) => cells.push(nanoseconds(duration(value))),
         ValueRef::Message(message) => {
             plotted(message, options).for_each(|(_, value)| plot_cells(value, options, cells))

@@ -49,6 +49,14 @@ pub(super) fn time(value: Time) -> (i64, i64) {
     (i64::from(value.sec as u32), i64::from(value.nanosec))
 }
 
+/// The same of what lies between a time and an earlier one, if there is one: seconds rounded down.
+pub(super) fn time_since(value: Time, earlier: Option<Time>) -> (i64, i64) {
+    let Some(earlier) = earlier else { return time(value) };
+    let nanoseconds = |(sec, nanosec): (i64, i64)| sec * 1_000_000_000 + nanosec;
+    let between = nanoseconds(time(value)) - nanoseconds(time(earlier));
+    (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
+}
+
 /// Seconds and nanoseconds of a ROS 1 duration as the wire has them: both with a sign.
 pub(super) fn duration(value: Duration) -> (i64, i64) {
     (i64::from(value.sec), i64::from(value.nanosec as i32))

@@ -143,7 +143,12 @@ impl Printer {
         Ok(Self {
             output: session.output,
             form,
-            options: YamlOptions { no_arr: args.no_arr, no_str: args.no_str, truncate },
+            options: YamlOptions {
+                no_arr: args.no_arr,
+                no_str: args.no_str,
+                truncate,
+                ..YamlOptions::default()
+            },
             field,
             types: ReceivedTypes::new(session.types_loader()),
             printed: 0,

@@ -2,6 +2,7 @@
 
 use runnel::core::dynamic::{DynamicError, DynamicMessage, Value, ValueRef};
 use runnel::core::yaml::{self, YamlOptions};
+use runnel::io::clock;
 use runnel::{QoS, RawMessage, Time};
 
 use super::Failure;
@@ -38,6 +39,14 @@ pub struct Args {
     #[arg(short, long)]
     clear: bool,
 
+    /// Print numbers in so many columns
+    #[arg(short, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(2..))]
+    width: Option<u16>,
+
+    /// Print times as seconds from now
+    #[arg(long)]
+    offset: bool,
+
     /// Do not print the elements of arrays
     #[arg(long)]
     noarr: bool,
@@ -66,7 +75,9 @@ pub fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let Some(subject) = Subject::wait_for(session, &session.types()?, &context, &args.topic)? else {
         return Ok(());
     };
-    let options = YamlOptions { no_arr: args.noarr, no_str: args.nostr, ..YamlOptions::default() };
+    let (no_arr, no_str) = (args.noarr, args.nostr);
+    let width = args.width.map(usize::from);
+    let options = YamlOptions { no_arr, no_str, width, ..YamlOptions::default() };
     let types = ReceivedTypes::new(session.types_loader());
     let field_type = subject.field_type(&session.types()?);
     let Subject { topic, field, .. } = subject;
@@ -93,6 +104,7 @@ impl Printer {
     /// Prints a message. One that has no such element, or cannot be read, is passed over with a word about it.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
         let schema = self.types.of(message)?;
+        self.options.since = self.args.offset.then(clock::realtime);
         let text = DynamicMessage::decode(&schema, message.bytes()).and_then(|message| self.text(&message));
         match text {
             Ok(text) => {
@@ -144,10 +156,9 @@ impl Printer {
 
 /// When a message was stamped, or else the time now.
 fn stamp(value: ValueRef<'_>) -> Time {
-    let now = runnel::io::clock::realtime;
-    let ValueRef::Message(message) = value else { return now() };
+    let ValueRef::Message(message) = value else { return clock::realtime() };
     match message.get("header.stamp") {
         Ok(ValueRef::Time(stamp)) => stamp,
-        _ => now(),
+        _ => clock::realtime(),
     }
 }
