@@ -16,7 +16,7 @@ pub mod topic;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 
 use crate::error::CliError;
 use crate::session::Session;
@@ -83,9 +83,28 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "must be a number of seconds".to_owned())
 }
 
+/// The name of the flag below.
+const GROUP_VERBOSE: &str = "group_verbose";
+
 /// The parser of the command line.
 pub fn command() -> clap::Command {
-    Cli::command().max_term_width(WIDTH)
+    Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose)
+}
+
+/// The flag that asks for more of the log may also stand behind a group: `runnel topic -v list`. Behind a command it
+/// is the command's own.
+fn with_verbose(group: clap::Command) -> clap::Command {
+    if !group.has_subcommands() {
+        return group;
+    }
+    group.arg(Arg::new(GROUP_VERBOSE).short('v').long("verbose").action(ArgAction::Count).hide(true))
+}
+
+/// How often that flag was given.
+pub fn group_verbose(matches: &ArgMatches) -> u8 {
+    let group = matches.subcommand().map(|(_, group)| group);
+    let count = group.and_then(|group| group.try_get_one::<u8>(GROUP_VERBOSE).ok().flatten());
+    count.copied().unwrap_or_default()
 }
 
 /// Carries out a command.
@@ -106,5 +125,22 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Bench(args) => bench::run(&args, session),
         Command::BenchPeer(args) => bench_peer::run(&args),
         Command::Completion(args) => completion::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_for_the_log_may_stand_behind_a_group() {
+        let given = |line: &str| {
+            let matches = command().try_get_matches_from(line.split(' ')).expect("a good line");
+            matches.get_count("verbose") + group_verbose(&matches)
+        };
+        assert_eq!(given("runnel topic -v list"), 1);
+        assert_eq!(given("runnel -v topic -vv list -v"), 3);
+        assert_eq!(given("runnel node list"), 0);
+        assert_eq!(given("runnel master"), 0);
     }
 }

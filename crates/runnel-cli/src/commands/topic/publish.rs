@@ -52,7 +52,7 @@ pub struct Args {
     topic: String,
 
     /// The message type, such as std_msgs/String or std_msgs/msg/String
-    #[arg(value_name = "TYPE", add = completion::message_types())]
+    #[arg(value_name = "TYPE", add = completion::topics_type())]
     type_name: String,
 
     /// The message, in YAML
