@@ -50,7 +50,7 @@ impl Session {
         Ok(self.remapping.remap(&resolved).to_owned())
     }
 
-    /// The same for what need not be a valid name, as rosparam takes it: only made absolute, and not remapped. An empty
+    /// The same for what need not be a valid name, since it is only looked up: only made absolute, and not remapped. An empty
     /// text is the namespace.
     pub fn place(&self, name: &str) -> String {
         match name.strip_prefix('~') {

@@ -132,7 +132,7 @@ impl Nodes<'_> {
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut nodes = self.names()?;
         if let Some(namespace) = &args.namespace {
-            let namespace = self.session.resolve(namespace)?;
+            let namespace = self.session.place(namespace);
             nodes.retain(|node| is_within(node, &namespace));
         }
         if args.all || args.uri {
@@ -146,7 +146,7 @@ impl Nodes<'_> {
 
     fn info(&self, args: &InfoArgs) -> Result<(), Failure> {
         for node in &args.nodes {
-            let node = self.session.resolve(node)?;
+            let node = self.session.place(node);
             let state = self.graph.system_state()?;
             self.line(&"-".repeat(80))?;
             self.line(&description(&state, &self.graph.published_types()?, &node))?;
@@ -198,7 +198,7 @@ impl Nodes<'_> {
 
     fn ping(&self, args: &PingArgs) -> Result<(), Failure> {
         if let Some(node) = &args.node {
-            let node = self.session.resolve(node)?;
+            let node = self.session.place(node);
             self.line(&format!("rosnode: node is [{node}]"))?;
             // That a node does not answer is told, but it is no failure of the original.
             return self.ping_node(&node, args.count).map(drop);
@@ -268,8 +268,7 @@ impl Nodes<'_> {
     }
 
     fn known_only(&self, typed: &[String], known: &[String]) -> Result<Vec<String>, Failure> {
-        let nodes: Vec<String> =
-            typed.iter().map(|name| self.session.resolve(name)).collect::<Result<_, _>>()?;
+        let nodes: Vec<String> = typed.iter().map(|name| self.session.place(name)).collect();
         let unknown: Vec<&String> = nodes.iter().filter(|node| !known.contains(node)).collect();
         match unknown.as_slice() {
             [] => Ok(nodes),
@@ -285,7 +284,8 @@ impl Nodes<'_> {
         }
         let numbered = known.iter().enumerate().map(|(index, node)| format!("{}. {node}", index + 1));
         let numbered = numbered.collect::<Vec<_>>().join("\n");
-        self.line(&format!("{numbered}\n\nPlease enter the number of the node you wish to kill."))?;
+        let question = "Please enter the number of the node you wish to kill.";
+        self.session.output.raw(&format!("{numbered}\n\n{question}\n> "))?;
         for line in io::stdin().lock().lines() {
             let number = line.map_err(CliError::from)?.trim().parse::<usize>().ok();
             if let Some(node) = number.and_then(|number| known.get(number.checked_sub(1)?)) {

@@ -91,14 +91,14 @@ pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
     let context = session.asking()?;
     let services = Services { session, graph: Graph::new(&context), context: &context };
     match cli.command {
-        Command::Args(args) => services.args(&session.resolve(&args.service)?),
+        Command::Args(args) => services.args(&session.place(&args.service)),
         Command::Call(args) => services.call(&args),
         Command::Find(args) => services.find(&args.type_name),
-        Command::Info(args) => services.info(&session.resolve(&args.service)?),
+        Command::Info(args) => services.info(&session.place(&args.service)),
         Command::List(args) => services.list(&args),
-        Command::Node(args) => services.node(&session.resolve(&args.service)?),
-        Command::Type(args) => services.type_name(&session.resolve(&args.service)?),
-        Command::Uri(args) => services.uri(&session.resolve(&args.service)?),
+        Command::Node(args) => services.node(&session.place(&args.service)),
+        Command::Type(args) => services.type_name(&session.place(&args.service)),
+        Command::Uri(args) => services.uri(&session.place(&args.service)),
     }
 }
 
@@ -116,7 +116,7 @@ impl Services<'_> {
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut services = self.graph.system_state()?.services;
         if let Some(namespace) = &args.namespace {
-            let namespace = self.session.resolve(namespace)?;
+            let namespace = self.session.place(namespace);
             services.retain(|service, _| is_within(service, &namespace));
         }
         let line = |(service, nodes): (String, Vec<String>)| match args.nodes {
@@ -190,7 +190,7 @@ impl Services<'_> {
     }
 
     fn call(&self, args: &CallArgs) -> Result<(), Failure> {
-        let service = self.session.resolve(&args.service)?;
+        let service = self.session.place(&args.service);
         let caller = self.caller()?;
         if args.wait {
             self.graph.check_master()?;

@@ -42,7 +42,7 @@ struct Topics {
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), Failure> {
-    let namespace = args.namespace.as_ref().map(|name| session.resolve(name)).transpose()?;
+    let namespace = args.namespace.as_ref().map(|name| session.place(name));
     let context = session.asking()?;
     let graph = Graph::new(&context);
     let listing = graph.listing()?;
