@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::Program;
@@ -32,7 +32,13 @@ pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// True if something other than this executable stands there.
 fn is_taken(link: &Path, own: &Path) -> bool {
-    fs::symlink_metadata(link).is_ok() && !fs::canonicalize(link).is_ok_and(|target| target == own)
+    fs::symlink_metadata(link).is_ok() && !is_same(link, own).unwrap_or_default()
+}
+
+/// True if two paths lead to one file, by links of either kind.
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    let [one, other] = [fs::metadata(one)?, fs::metadata(other)?];
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 #[cfg(test)]
@@ -47,6 +53,8 @@ mod tests {
         assert_eq!(made.len(), Program::ALL.len());
         let own = fs::canonicalize(std::env::current_exe().expect("a path")).expect("a path");
         assert!(made.iter().all(|link| fs::canonicalize(link).is_ok_and(|target| target == own)));
+        fs::remove_file(&made[0]).expect("a link");
+        fs::hard_link(&own, &made[0]).or_else(|_| symlink(&own, &made[0])).expect("a link of another kind");
         assert_eq!(link(&inner).expect("they are ours"), made);
 
         let other = folder.path().join("other");

@@ -154,3 +154,56 @@ fn four_digits(number: f64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", trimmed(digits), exponent.unsigned_abs())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits_as_python_formats_them() {
+        for (number, text) in [
+            (10.0, "10.0"),
+            (9.9999, "10.0"),
+            (999.95, "1e+03"),
+            (999.4, "999.4"),
+            (1000.0, "1e+03"),
+            (123_456.0, "1.235e+05"),
+            (12.345_678, "12.35"),
+            (0.1, "0.1"),
+            (0.000_123_45, "0.0001234"),
+            (0.000_012, "1.2e-05"),
+            (0.0, "0.0"),
+        ] {
+            assert_eq!(four_digits(number), text);
+        }
+    }
+
+    #[test]
+    fn heads_stand_in_the_middle_as_python_centers_them() {
+        for (text, width, expected) in [
+            ("ab", 5, "  ab "),
+            ("abc", 6, " abc  "),
+            ("topic", 9, "  topic  "),
+            ("a", 2, "a "),
+            ("abc", 2, "abc"),
+        ] {
+            assert_eq!(centered(text, width), expected);
+        }
+    }
+
+    #[test]
+    fn several_topics_make_a_table() {
+        let summary = Summary { mean: 0.1, min: 0.1, max: 0.2, std_dev: 0.01 };
+        let rows = [row("/a", &(summary, 10)), row("/long_one", &(summary, 2))];
+        let expected = "  topic     rate   min_delta   max_delta   std_dev   window\n\
+                        ===========================================================\n\
+                        /a          10.0   0.1         0.2         0.01      10    \n\
+                        /long_one   10.0   0.1         0.2         0.01      2     \n";
+        assert_eq!(table(&rows), expected);
+    }
+
+    #[test]
+    fn no_window_is_the_widest() {
+        assert_eq!([-1, 7].map(messages), [WIDEST, 7]);
+    }
+}
