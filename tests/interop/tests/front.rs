@@ -61,6 +61,10 @@ fn topics_nodes_and_services_are_shown_to_the_byte_at_both_masters() {
             "rostopic list -v -s",
             "rostopic list -s",
             "rostopic list -p /twist",
+            "rostopic list /twist/",
+            "rosnode list /front/",
+            "rosservice list /front/",
+            "rosservice list /switch/",
             "rostopic list /none",
             "rostopic list --host",
             "rostopic list --verb --host",
@@ -99,6 +103,8 @@ fn types_and_fields_of_topics_are_told() {
         "rostopic type /poses/poses",
     ];
     run_alike(master.graph(), &lines);
+    let unknown = "unknown topic type [/poses/poses/position]";
+    refused_alike(master.graph(), &[("rostopic type /poses/poses/position", unknown)]);
 }
 
 #[test]

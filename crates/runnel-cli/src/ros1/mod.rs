@@ -21,6 +21,7 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use crate::error::CliError;
+use crate::graph::is_within;
 use crate::session::Session;
 use failure::Failure;
 use front::Front;
@@ -79,6 +80,13 @@ pub fn run(program: Program, words: Vec<String>) -> u8 {
 fn print_joined<T: AsRef<str>>(session: &Session, lines: &[T]) -> Result<(), CliError> {
     let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
     session.output.line(&lines.join("\n"))
+}
+
+/// Whether a name is the one that was typed or lies below it; behind a slash it must lie below.
+fn lies_in(session: &Session, typed: &str) -> impl Fn(&str) -> bool {
+    let place = session.place(typed);
+    let itself = place == "/" || !typed.ends_with('/');
+    move |name| is_within(name, &place) && (itself || name != place)
 }
 
 /// Tells the user on standard error.

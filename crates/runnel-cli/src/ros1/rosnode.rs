@@ -9,12 +9,12 @@ use runnel::io::clock;
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, Rate};
 
-use super::{Failure, print_joined, tell};
+use super::{Failure, lies_in, print_joined, tell};
 use crate::commands::node::cleanup::unregister;
 use crate::commands::node::info::connection_text;
 use crate::commands::node::ping::milliseconds;
 use crate::error::CliError;
-use crate::graph::{Connection, Graph, SystemState, is_within, names_of};
+use crate::graph::{Connection, Graph, SystemState, names_of};
 use crate::output::lines;
 use crate::session::Session;
 
@@ -132,8 +132,8 @@ impl Nodes<'_> {
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut nodes = self.names()?;
         if let Some(namespace) = &args.namespace {
-            let namespace = self.session.place(namespace);
-            nodes.retain(|node| is_within(node, &namespace));
+            let is_wanted = lies_in(self.session, namespace);
+            nodes.retain(|node| is_wanted(node));
         }
         if args.all || args.uri {
             for node in &mut nodes {

@@ -9,11 +9,11 @@ use runnel::core::schema::ServiceSchema;
 use runnel::core::yaml::{self, YamlOptions};
 use runnel::{Context, Node};
 
-use super::{Failure, print_joined};
+use super::{Failure, lies_in, print_joined};
 use crate::commands::service::{LONG, arguments, definition, probe, request};
 use crate::commands::topic::publish::documents;
 use crate::error::CliError;
-use crate::graph::{Graph, is_within};
+use crate::graph::Graph;
 use crate::output::lines;
 use crate::session::Session;
 
@@ -116,8 +116,8 @@ impl Services<'_> {
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut services = self.graph.system_state()?.services;
         if let Some(namespace) = &args.namespace {
-            let namespace = self.session.place(namespace);
-            services.retain(|service, _| is_within(service, &namespace));
+            let is_wanted = lies_in(self.session, namespace);
+            services.retain(|service, _| is_wanted(service));
         }
         let line = |(service, nodes): (String, Vec<String>)| match args.nodes {
             true => format!("{service} {}", nodes.join(",")),

@@ -6,9 +6,9 @@ use runnel::ros1::rpc::Uri;
 
 use super::Failure;
 use crate::error::CliError;
-use crate::graph::{Graph, Holders, is_within};
+use crate::graph::{Graph, Holders};
 use crate::output::lines;
-use crate::ros1::print_joined;
+use crate::ros1::{lies_in, print_joined};
 use crate::session::Session;
 
 /// List topics
@@ -42,14 +42,14 @@ struct Topics {
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), Failure> {
-    let namespace = args.namespace.as_ref().map(|name| session.place(name));
     let context = session.asking()?;
     let graph = Graph::new(&context);
     let listing = graph.listing()?;
     let mut topics = Topics { publishers: listing.publishers, subscribers: listing.subscribers };
-    if let Some(namespace) = &namespace {
-        topics.publishers.retain(|(topic, _)| is_within(topic, namespace));
-        topics.subscribers.retain(|(topic, _)| is_within(topic, namespace));
+    if let Some(namespace) = &args.namespace {
+        let is_wanted = lies_in(session, namespace);
+        topics.publishers.retain(|(topic, _)| is_wanted(topic));
+        topics.subscribers.retain(|(topic, _)| is_wanted(topic));
     }
     let types = if args.verbose { graph.topic_types()? } else { BTreeMap::new() };
     if !args.host {

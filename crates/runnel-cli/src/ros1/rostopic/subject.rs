@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use runnel::Context;
-use runnel::core::schema::Schema;
+use runnel::core::schema::{Arity, Schema};
 
 use crate::commands::interface::full_type;
 use crate::error::CliError;
@@ -103,13 +103,16 @@ impl Subject {
     }
 }
 
-/// The type of a field as its file spells it; `None` if there is no such field. Indices are passed over.
+/// The type of a field as its file spells it; `None` if there is no such field. Of an array some elements must be
+/// picked before one of their fields.
 fn field_type(schema: &Schema, path: &str) -> Option<String> {
     let (name, rest) = path.split_once('/').map_or((path, None), |(name, rest)| (name, Some(rest)));
-    let name = name.split('[').next().unwrap_or(name);
+    let (name, picks) = name.split_once('[').map_or((name, false), |(name, _)| (name, true));
     let index = schema.def.fields.iter().position(|field| field.name == name)?;
+    let field = schema.def.fields.get(index)?;
     match rest.filter(|rest| !rest.is_empty()) {
-        None => schema.def.fields.get(index).map(full_type),
+        None => Some(full_type(field)),
+        Some(_) if picks == (field.arity == Arity::One) => None,
         Some(rest) => field_type(schema.parts.get(index)?.as_ref()?, rest),
     }
 }
@@ -148,5 +151,6 @@ mod tests {
         assert_eq!(field_type("geometry_msgs/PoseArray", "poses[3]/position/x"), Some("float64".into()));
         assert_eq!(field_type("sensor_msgs/Imu", "angular_velocity_covariance"), Some("float64[9]".into()));
         assert_eq!(field_type("sensor_msgs/Imu", "header/none"), None);
+        assert_eq!(field_type("geometry_msgs/PoseArray", "poses/position"), None);
     }
 }
