@@ -146,7 +146,7 @@ impl Ros1Graph {
     }
 
     /// A command with nothing of the user's environment but the search path.
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let home = self.home.path();
         let mut command = Command::new(program);
         command

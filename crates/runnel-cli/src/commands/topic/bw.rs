@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use runnel::RawMessage;
 use runnel::io::clock;
+use runnel::{Context, RawMessage};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
@@ -35,13 +35,24 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
     let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    let node = session.node(&context, "bw")?;
-    let ending = Ending::of(&context);
-    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(args.window)));
+    measure(session, &context, topic, args.window, args.transport)
+}
+
+/// Measures a topic over a window of messages, and reports once a second until the user ends it.
+pub fn measure(
+    session: &Session,
+    context: &Context,
+    topic: String,
+    window: usize,
+    transport: Transport,
+) -> Result<(), CliError> {
+    let node = session.node(context, "bw")?;
+    let ending = Ending::of(context);
+    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(window)));
     let count = Arc::clone(&bandwidth);
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());
-    let qos = args.transport.qos(DEPTH);
+    let qos = transport.qos(DEPTH);
     let subscription = node.create_raw_subscription(&topic, None, qos, arrived)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());

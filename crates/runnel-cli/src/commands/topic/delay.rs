@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::schema::Schema;
 use runnel::io::clock;
-use runnel::{RawMessage, Time};
+use runnel::{Context, RawMessage, Time};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
@@ -38,9 +38,21 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
     let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    let node = session.node(&context, "delay")?;
-    let ending = Ending::of(&context);
-    let delays = Arc::new(Mutex::new(Delays::new(args.window)));
+    measure(session, &context, topic, args.window, args.transport, report)
+}
+
+/// Measures a topic over a window of messages, and reports once a second until the user ends it.
+pub fn measure(
+    session: &Session,
+    context: &Context,
+    topic: String,
+    window: usize,
+    transport: Transport,
+    mut report: impl FnMut(Output, &str, Option<(Summary, usize)>) -> Result<(), CliError> + Send + 'static,
+) -> Result<(), CliError> {
+    let node = session.node(context, "delay")?;
+    let ending = Ending::of(context);
+    let delays = Arc::new(Mutex::new(Delays::new(window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
     let mut types = ReceivedTypes::new(session.types_loader());
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
@@ -48,7 +60,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         Ok(None) => {}
         Err(error) => end.unless_ok(Err(error)),
     };
-    let qos = args.transport.qos(DEPTH);
+    let qos = transport.qos(DEPTH);
     let subscription = node.create_raw_subscription(&topic, None, qos, take)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
@@ -87,7 +99,8 @@ fn header_field(schema: &Schema) -> Option<&str> {
     schema.def.fields.first().filter(|_| schema.def.has_header()).map(|field| field.name.as_str())
 }
 
-fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
+/// Prints the ages, or that no messages came.
+pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
     match news {
         Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
         Some((summary, window)) => output.line(&text(&summary, window)),

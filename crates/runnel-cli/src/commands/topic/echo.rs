@@ -149,7 +149,12 @@ impl Printer {
         Ok(Self {
             output: session.output,
             form,
-            options: YamlOptions { no_arr: args.no_arr, no_str: args.no_str, truncate },
+            options: YamlOptions {
+                no_arr: args.no_arr,
+                no_str: args.no_str,
+                truncate,
+                ..YamlOptions::default()
+            },
             field,
             types: ReceivedTypes::new(session.types_loader()),
             printed: 0,
@@ -197,8 +202,9 @@ impl Printer {
             Ok(ValueRef::Time(stamp)) => stamp,
             _ => runnel::io::clock::realtime(),
         };
-        let row = yaml::plot_row(message, stamp);
-        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(message)) } else { row }
+        let value = ValueRef::Message(message);
+        let row = yaml::plot_row(value, stamp, &self.options);
+        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
     }
 }
 

@@ -3,7 +3,7 @@
 use runnel::{QoS, Subscription};
 
 /// What is asked of publishers.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Transport {
     /// Have publishers send datagrams (UDPROS) if they can: what is lost is not sent again
     #[arg(long)]
