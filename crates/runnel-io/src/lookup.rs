@@ -1,8 +1,41 @@
 //! From host names to addresses, never on the caller's thread when it could take long.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::thread;
+
+/// Which address of a host that has several is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Family {
+    /// An IPv4 one, if there is any.
+    #[default]
+    V4,
+    /// An IPv6 one, if there is any.
+    V6,
+}
+
+impl Family {
+    /// This host itself.
+    pub fn loopback(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::LOCALHOST.into(),
+            Self::V6 => Ipv6Addr::LOCALHOST.into(),
+        }
+    }
+
+    /// Every interface: with IPv6, IPv4 as well where the system is set up as usual.
+    pub fn unspecified(self) -> IpAddr {
+        match self {
+            Self::V4 => Ipv4Addr::UNSPECIFIED.into(),
+            Self::V6 => Ipv6Addr::UNSPECIFIED.into(),
+        }
+    }
+
+    /// The address that is taken.
+    pub fn choose(self, addresses: impl IntoIterator<Item = IpAddr>) -> Option<IpAddr> {
+        addresses.into_iter().min_by_key(|address| address.is_ipv6() != (self == Self::V6))
+    }
+}
 
 /// What is known of a host at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,30 +47,33 @@ pub enum Lookup {
 }
 
 /// The address of a host that is written as an address or called `localhost`.
-pub fn at_once(host: &str, port: u16) -> Lookup {
+pub fn at_once(host: &str, port: u16, family: Family) -> Lookup {
     if host.eq_ignore_ascii_case("localhost") {
-        return Lookup::Known(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+        return Lookup::Known(SocketAddr::new(family.loopback(), port));
     }
     host.parse::<IpAddr>().map_or(Lookup::Unknown, |address| Lookup::Known(SocketAddr::new(address, port)))
 }
 
-/// Asks the system's resolver on a thread of its own and passes the first address of `host`, IPv4 before IPv6, to
-/// `done`.
+/// Asks the system's resolver on a thread of its own and passes the address of `host` to `done`.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn in_background(host: String, done: impl FnOnce(io::Result<IpAddr>) + Send + 'static) -> io::Result<()> {
+pub fn in_background(
+    host: String,
+    family: Family,
+    done: impl FnOnce(io::Result<IpAddr>) + Send + 'static,
+) -> io::Result<()> {
     thread::Builder::new()
         .name("runnel-lookup".into())
         .stack_size(128 * 1024)
-        .spawn(move || done(resolve(&host)))
+        .spawn(move || done(resolve(&host, family)))
         .map(drop)
 }
 
-fn resolve(host: &str) -> io::Result<IpAddr> {
+fn resolve(host: &str, family: Family) -> io::Result<IpAddr> {
     let addresses = (host, 0).to_socket_addrs()?.map(|address| address.ip());
-    addresses
-        .min_by_key(IpAddr::is_ipv6)
+    family
+        .choose(addresses)
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("host name {host} has no address")))
 }
 
@@ -47,17 +83,30 @@ mod tests {
 
     #[test]
     fn addresses_and_localhost_are_known_at_once() {
-        assert_eq!(at_once("127.0.0.1", 5), Lookup::Known(([127, 0, 0, 1], 5).into()));
-        assert_eq!(at_once("LocalHost", 5), Lookup::Known(([127, 0, 0, 1], 5).into()));
-        assert!(matches!(at_once("::1", 5), Lookup::Known(SocketAddr::V6(_))));
-        assert_eq!(at_once("robot", 5), Lookup::Unknown);
+        assert_eq!(at_once("127.0.0.1", 5, Family::V4), Lookup::Known(([127, 0, 0, 1], 5).into()));
+        assert_eq!(at_once("LocalHost", 5, Family::V4), Lookup::Known(([127, 0, 0, 1], 5).into()));
+        assert!(matches!(at_once("::1", 5, Family::V4), Lookup::Known(SocketAddr::V6(_))));
+        assert_eq!(at_once("robot", 5, Family::V4), Lookup::Unknown);
+        assert_eq!(at_once("localhost", 5, Family::V6), Lookup::Known(([0, 0, 0, 0, 0, 0, 0, 1], 5).into()));
+    }
+
+    #[test]
+    fn of_several_addresses_one_of_the_wanted_family_is_taken_and_any_if_there_is_none() {
+        let [four, six]: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        for addresses in [[four, six], [six, four]] {
+            assert_eq!((Family::V4.choose(addresses), Family::V6.choose(addresses)), (Some(four), Some(six)));
+        }
+        assert_eq!((Family::V4.choose([six]), Family::V6.choose([four])), (Some(six), Some(four)));
+        assert_eq!(Family::V4.choose([]), None);
     }
 
     #[test]
     fn a_name_that_does_not_exist_is_an_error() {
         let (send, receive) = std::sync::mpsc::channel();
-        in_background("no-such-host.invalid".into(), move |result| send.send(result.is_err()).unwrap())
-            .unwrap();
+        in_background("no-such-host.invalid".into(), Family::V4, move |result| {
+            send.send(result.is_err()).unwrap()
+        })
+        .unwrap();
         assert!(receive.recv_timeout(std::time::Duration::from_secs(60)).unwrap());
     }
 }

@@ -153,7 +153,7 @@ impl Context {
         let ready = Arc::new(ReadyQueue::new(waker.clone()));
         let simulation = Arc::new(Simulation::new(Arc::clone(&ready)));
         let (timers, clock) = (Arc::clone(&simulation.timers), Arc::clone(&simulation.clock));
-        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation);
+        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation, settings.family);
         let shared = Shared {
             turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
             ready,

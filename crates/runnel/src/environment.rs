@@ -1,9 +1,11 @@
 //! What the environment and the command line say about where a process stands in the ROS graph.
 
 use std::env;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
 use runnel_core::names::Arguments;
+use runnel_io::lookup::Family;
+use runnel_ros1::net::Endpoint;
 use runnel_ros1::rpc::Uri;
 
 use crate::error::Error;
@@ -20,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) host: String,
     /// The address that sockets listen on.
     pub(crate) bind: IpAddr,
+    /// Which addresses of hosts are taken: `ROS_IPV6=on` asks for IPv6.
+    pub(crate) family: Family,
     /// The namespace of nodes that are given none.
     pub(crate) namespace: String,
 }
@@ -28,14 +32,17 @@ impl Settings {
     /// Reads the environment; arguments win over it, as in roscpp.
     pub(crate) fn read(arguments: &Arguments) -> Result<Self, Error> {
         let master = master_uri(arguments)?;
+        let family = if variable("ROS_IPV6").as_deref() == Some("on") { Family::V6 } else { Family::V4 };
         let host = match stated_host(arguments) {
             Some((variable, host)) => checked(variable, host)?,
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
-            None => own_address(&master).map_or_else(runnel_io::host::name, |address| address.to_string()),
+            None => {
+                own_address(&master, family).map_or_else(runnel_io::host::name, |address| address.to_string())
+            }
         };
-        let bind = address_to_bind(&host);
+        let bind = address_to_bind(&host, family);
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
-        Ok(Self { master, host, bind, namespace })
+        Ok(Self { master, host, bind, family, namespace })
     }
 }
 
@@ -74,23 +81,46 @@ fn is_loopback(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Loopback for a host that is that, and otherwise all addresses of its family.
-fn address_to_bind(host: &str) -> IpAddr {
-    let v6 = host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
-    match (is_loopback(host), v6) {
-        (true, false) => Ipv4Addr::LOCALHOST.into(),
-        (true, true) => Ipv6Addr::LOCALHOST.into(),
-        (false, false) => Ipv4Addr::UNSPECIFIED.into(),
-        (false, true) => Ipv6Addr::UNSPECIFIED.into(),
-    }
+/// Loopback for a host that is that, and otherwise all addresses: of its family if it is an address, or else of the one
+/// that is asked for.
+fn address_to_bind(host: &str, family: Family) -> IpAddr {
+    let family = match host.parse() {
+        Ok(IpAddr::V4(_)) => Family::V4,
+        Ok(IpAddr::V6(_)) => Family::V6,
+        Err(_) => family,
+    };
+    if is_loopback(host) { family.loopback() } else { family.unspecified() }
 }
 
 /// Our address on the way to the master, which is one that its other nodes can reach as well as it can itself. The
 /// socket sends nothing: connecting a datagram socket only chooses the way.
-fn own_address(master: &Uri) -> Option<IpAddr> {
-    let to = (master.endpoint.host.as_str(), master.endpoint.port);
-    let to: SocketAddr = to.to_socket_addrs().ok()?.find(SocketAddr::is_ipv4)?;
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    socket.connect(to).ok()?;
+fn own_address(master: &Uri, family: Family) -> Option<IpAddr> {
+    let Endpoint { host, port } = &master.endpoint;
+    let addresses = (host.as_str(), *port).to_socket_addrs().ok()?;
+    let to = family.choose(addresses.map(|address| address.ip()))?;
+    let of_its_family = if to.is_ipv6() { Family::V6 } else { Family::V4 };
+    let socket = UdpSocket::bind((of_its_family.unspecified(), 0)).ok()?;
+    socket.connect((to, *port)).ok()?;
     socket.local_addr().ok().map(|address| address.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_listen_where_the_host_that_is_announced_leads() {
+        for (host, family, bind) in [
+            ("localhost", Family::V4, "127.0.0.1"),
+            ("localhost", Family::V6, "::1"),
+            ("127.0.0.1", Family::V6, "127.0.0.1"),
+            ("::1", Family::V4, "::1"),
+            ("10.0.0.5", Family::V6, "0.0.0.0"),
+            ("fd00::5", Family::V4, "::"),
+            ("robot", Family::V4, "0.0.0.0"),
+            ("robot", Family::V6, "::"),
+        ] {
+            assert_eq!(address_to_bind(host, family).to_string(), bind, "{host} {family:?}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Starting the originals against a master, each with an environment of its own.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::Command;
@@ -49,6 +51,10 @@ impl fmt::Display for Origin {
 pub struct Ros1Graph {
     master_uri: String,
     home: TempDir,
+    /// Variables that differ from those which programs get otherwise; an empty one is not set.
+    variables: Vec<(&'static str, String)>,
+    /// What programs find in `/etc/hosts`, if that differs from this system's.
+    hosts: Option<&'static str>,
 }
 
 impl Ros1Graph {
@@ -59,7 +65,21 @@ impl Ros1Graph {
     pub fn at(master_uri: impl Into<String>) -> Ros1Graph {
         require_private_network();
         let home = TempDir::with_prefix("runnel-interop-").expect("a temporary folder");
-        Ros1Graph { master_uri: master_uri.into(), home }
+        Ros1Graph { master_uri: master_uri.into(), home, variables: Vec::new(), hosts: None }
+    }
+
+    /// Has programs started from now on see a variable; an empty one is not set.
+    #[must_use]
+    pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Ros1Graph {
+        self.variables.push((variable, value.into()));
+        self
+    }
+
+    /// Has programs started from now on find these lines in `/etc/hosts`.
+    #[must_use]
+    pub fn with_hosts(mut self, lines: &'static str) -> Ros1Graph {
+        self.hosts = Some(lines);
+        self
     }
 
     /// The address of the master.
@@ -146,9 +166,12 @@ impl Ros1Graph {
     }
 
     /// A command with nothing of the user's environment but the search path.
-    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let home = self.home.path();
-        let mut command = Command::new(program);
+        let mut command = match self.hosts {
+            None => Command::new(program),
+            Some(lines) => with_hosts(&home.join("hosts"), lines, program.as_ref()),
+        };
         command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
@@ -160,8 +183,25 @@ impl Ros1Graph {
             ])
             .envs([("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")])
             .current_dir(home);
+        for (variable, value) in &self.variables {
+            match value.as_str() {
+                "" => command.env_remove(variable),
+                value => command.env(variable, value),
+            };
+        }
         command
     }
+}
+
+/// A command that finds other lines in `/etc/hosts`.
+fn with_hosts(path: &Path, lines: &str, program: &OsStr) -> Command {
+    fs::write(path, lines).expect("a file for /etc/hosts");
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "sh", "-c", "mount --bind \"$0\" /etc/hosts && exec \"$@\""])
+        .arg(path)
+        .arg(program);
+    command
 }
 
 fn start(name: &str, command: Command) -> Peer {

@@ -113,8 +113,14 @@ fn port_number(digits: &str) -> Option<u16> {
     digits.parse().ok().filter(|port| *port > 0)
 }
 
-/// A host name or IPv4 address, and the port after its colon.
+/// A host name or IPv4 address, and the port after its colon. rospy announces an IPv6 address without brackets.
 fn named(authority: &str) -> Result<(&str, &str), UriProblem> {
+    if let Some((host, port)) = authority.rsplit_once(':')
+        && host.contains(':')
+        && host.parse::<Ipv6Addr>().is_ok()
+    {
+        return Ok((host, port));
+    }
     let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
     if is_name(host) { Ok((host, port)) } else { Err(UriProblem::Host) }
 }
@@ -155,6 +161,7 @@ mod tests {
         assert_eq!(parts("HTTP://a:65535/RPC2?x"), ("a".into(), 65535, "/RPC2?x".into()));
         assert_eq!(parts("http://[::1]:1/"), ("::1".into(), 1, "/".into()));
         assert_eq!(parts("http://[fe80::1%eth0]:1/"), ("fe80::1%eth0".into(), 1, "/".into()));
+        assert_eq!(parts("http://::1:40000/"), ("::1".into(), 40000, "/".into()));
     }
 
     #[test]

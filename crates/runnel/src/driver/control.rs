@@ -63,7 +63,7 @@ impl Driver {
     }
 
     fn connect(&mut self, engine: Key, conn: ConnId, to: &Endpoint) {
-        let begun = match at_once(&to.host, to.port) {
+        let begun = match at_once(&to.host, to.port, self.family) {
             Lookup::Known(address) => self.connect_address(engine, conn, address),
             Lookup::Unknown => self.lookups.begin(engine, conn, to),
         };

@@ -6,7 +6,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use runnel_io::{Waker, lookup};
+use runnel_io::Waker;
+use runnel_io::lookup::{self, Family};
 use runnel_ros1::net::{ConnId, Endpoint};
 
 use super::table::Key;
@@ -46,13 +47,14 @@ pub(super) struct Lookups {
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
     waker: Waker,
+    family: Family,
 }
 
 impl Lookups {
-    pub(super) fn new(waker: Waker) -> Self {
+    pub(super) fn new(waker: Waker, family: Family) -> Self {
         let (sender, receiver) = channel();
         let (waiting, line, found) = (HashMap::new(), VecDeque::new(), VecDeque::new());
-        Self { under_way: 0, waiting, line, found, sender, receiver, waker }
+        Self { under_way: 0, waiting, line, found, sender, receiver, waker, family }
     }
 
     /// Begins a look-up, or has it wait in line.
@@ -72,7 +74,7 @@ impl Lookups {
 
     fn start(&mut self, host: String) -> io::Result<()> {
         let (sender, waker, name) = (self.sender.clone(), self.waker.clone(), host.clone());
-        lookup::in_background(host, move |address| {
+        lookup::in_background(host, self.family, move |address| {
             // Nobody waits for the answer any more once the driver is gone.
             let _ = sender.send(Answer { host: name, address });
             waker.wake();
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn more_hosts_than_are_looked_up_at_once_wait_in_line_and_none_fails_for_it() {
-        let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone());
+        let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone(), Family::V4);
         let count = 5 * MOST as u64;
         // Two connections to each host.
         for number in 0..count {
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_not_wanted_any_more_is_passed_over() {
-        let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone());
+        let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone(), Family::V4);
         for number in 0..2 * MOST as u64 {
             lookups.begin(key(), ConnId(number), &endpoint(number)).unwrap();
         }
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_line_has_an_end() {
-        let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone());
+        let mut lookups = Lookups::new(Reactor::new().unwrap().waker().clone(), Family::V4);
         let refused = (0..).find_map(|number| lookups.begin(key(), ConnId(number), &endpoint(number)).err());
         assert!(refused.unwrap().to_string().contains("host names wait"));
     }

@@ -28,6 +28,7 @@ use std::time::Duration;
 use crate::logging::console;
 use crate::ros_clock::Simulation;
 use runnel_core::time::Instant;
+use runnel_io::lookup::Family;
 use runnel_io::{Events, Interest, Listener, Reactor, Token, clock};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
@@ -59,6 +60,8 @@ pub(crate) struct Driver {
     sockets: Table<Socket>,
     engines: Table<Slot>,
     lookups: Lookups,
+    /// Which addresses of hosts are taken.
+    family: Family,
     /// Engines that may ask for something, and whether they are being served.
     unserved: VecDeque<Key>,
     serving: bool,
@@ -89,9 +92,15 @@ pub(crate) struct Turned {
 }
 
 impl Driver {
-    pub(crate) fn new(reactor: Arc<Reactor>, stop: Arc<AtomicBool>, simulation: Arc<Simulation>) -> Self {
+    pub(crate) fn new(
+        reactor: Arc<Reactor>,
+        stop: Arc<AtomicBool>,
+        simulation: Arc<Simulation>,
+        family: Family,
+    ) -> Self {
         Self {
-            lookups: Lookups::new(reactor.waker().clone()),
+            lookups: Lookups::new(reactor.waker().clone(), family),
+            family,
             reactor,
             events: Events::default(),
             scratch: Vec::new(),

@@ -32,7 +32,7 @@ const QUESTIONS: [Question; 24] = [
     ("rosservice call /power true", "success: True"),
     ("rosparam list", "/runnel_server/speed"),
     ("rosparam get /runnel_server/speed", "0.5"),
-    ("rosparam dump - /runnel_server", "{speed: 0.5}"),
+    ("rosparam get /runnel_server", "speed: 0.5"),
 ];
 
 pub fn sheet() -> Sheet {

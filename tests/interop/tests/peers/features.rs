@@ -40,7 +40,7 @@ const FEATURES: [Feature; 19] = [
     ("levels of loggers set", |(from, to)| both(from, to, &[Origin::Rospy]), levels),
     ("`/clock` followed", |(from, to)| both(from, to, &[Origin::Rospy]) || to == Origin::Roscpp, clock),
     ("`/statistics` told", |(_, to)| to == Origin::Roscpp, statistics),
-    ("a newer node of the same name takes over", |(_, to)| to != Origin::Foxglove, takes_over),
+    ("a newer node takes over the name", |(_, to)| both(to, to, &[Origin::Rospy]), takes_over),
 ];
 
 fn everybody(_: Way) -> bool {
@@ -71,7 +71,7 @@ pub fn sheet() -> Sheet {
     };
     Sheet {
         title: "On the wire",
-        text: "The left one of a column publishes, calls, sends goals, sets or comes later. A dash: one of them has no such thing.",
+        text: "The left one of a column publishes, calls, sends goals, sets or comes later. A dash: one of them has no such thing (a\nroscpp node that is told to end takes its name back from a newer one, also from another roscpp node).",
         columns: ways.iter().map(|way| column(*way)).collect(),
         rows: FEATURES.iter().map(row).collect(),
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use runnel_core::time::Instant;
+use runnel_io::lookup::Family;
 use runnel_io::{Listener, Reactor, clock};
 
 use super::*;
@@ -107,7 +108,7 @@ fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
     let reactor = Arc::new(Reactor::new().unwrap());
     let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
-    (Driver::new(reactor, Arc::clone(&stop), Arc::new(Simulation::new(ready))), stop)
+    (Driver::new(reactor, Arc::clone(&stop), Arc::new(Simulation::new(ready)), Family::V4), stop)
 }
 
 /// A driver with a talker, and where that listens.
