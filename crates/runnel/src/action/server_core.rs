@@ -233,7 +233,7 @@ impl<A: Action> ServerCore<A> {
         let mut desk = lock(&self.desk);
         let text = "nobody works on the goal any more: its handle was dropped before it ended";
         if self.end_goal(&mut desk, id, text) {
-            console::warning!("action {}: goal {id}: {text}", self.action);
+            self.warn(format_args!("goal {id}: {text}"));
             self.publish_list(&mut desk);
         }
     }
@@ -284,8 +284,12 @@ impl<A: Action> ServerCore<A> {
     fn refuse(&self, what: fmt::Arguments<'_>) {
         let count = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() {
-            console::warning!("action {}: refused (number {count}): {what}", self.action);
+            self.warn(format_args!("refused (number {count}): {what}"));
         }
+    }
+
+    fn warn(&self, what: fmt::Arguments<'_>) {
+        self.node.inner.log().say(log::Level::Warn, format_args!("action {}: {what}", self.action));
     }
 
     fn open_desk(&self) -> Result<MutexGuard<'_, Desk<A>>, Error> {
