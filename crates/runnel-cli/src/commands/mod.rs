@@ -4,6 +4,7 @@ mod bench;
 mod bench_peer;
 mod completion;
 mod demo;
+mod doctor;
 mod interface;
 mod line_trace;
 mod log;
@@ -66,6 +67,7 @@ pub enum Command {
     #[command(subcommand)]
     Param(param::Command),
     Log(log::Args),
+    Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
     Bench(bench::Args),
@@ -100,6 +102,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Node(command) => node::run(command, session),
         Command::Service(command) => service::run(command, session),
         Command::Param(command) => param::run(command, session),
+        Command::Doctor(args) => doctor::run(&args, session),
         Command::Log(args) => log::run(args, session),
         Command::Interface(command) => interface::run(command, session),
         Command::Bench(args) => bench::run(&args, session),
