@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn the_gravest_comes_first_and_of_one_kind_the_nearest() {
         let finding = |severity, area| Finding::new(severity, area, "", "", "");
-        let mut all = vec![
+        let mut all = [
             finding(Severity::Info, Area::Here),
             finding(Severity::Error, Area::Clock),
             finding(Severity::Error, Area::Node),

@@ -33,9 +33,12 @@ pub fn gather(
 ) -> Result<BTreeMap<String, NodeFound>, CliError> {
     let (mut found, mut candidates) = (BTreeMap::new(), Vec::new());
     for (name, uri) in names.iter().zip(graph.look_up_all("lookupNode", names)?) {
-        match candidate(name, uri) {
+        match candidate(name, uri.as_deref()) {
             Ok(candidate) => candidates.push(candidate),
-            Err(node) => drop(found.insert((*name).to_owned(), node)),
+            Err(trouble) => {
+                let node = NodeFound { uri, trouble: Some(trouble), ..NodeFound::default() };
+                found.insert((*name).to_owned(), node);
+            }
         }
     }
     hosts.look_up(candidates.iter().map(|candidate| candidate.uri.endpoint.host.as_str()));
@@ -48,14 +51,11 @@ pub fn gather(
     Ok(found)
 }
 
-/// A node whose address cannot be one is in trouble already.
-fn candidate(name: &str, uri: Option<String>) -> Result<Candidate<'_>, NodeFound> {
-    let in_trouble = |uri, trouble| NodeFound { uri, trouble: Some(trouble), ..NodeFound::default() };
-    let Some(text) = uri else { return Err(in_trouble(None, Trouble::NoUri)) };
-    match Uri::parse(&text) {
-        Ok(uri) => Ok(Candidate { name, uri, found: NodeFound { uri: Some(text), ..NodeFound::default() } }),
-        Err(error) => Err(in_trouble(Some(text), Trouble::BadUri(error.to_string()))),
-    }
+/// A node to ask; one without a sound address is in trouble already.
+fn candidate<'n>(name: &'n str, uri: Option<&str>) -> Result<Candidate<'n>, Trouble> {
+    let text = uri.ok_or(Trouble::NoUri)?;
+    let uri = Uri::parse(text).map_err(|error| Trouble::BadUri(error.to_string()))?;
+    Ok(Candidate { name, uri, found: NodeFound { uri: Some(text.to_owned()), ..NodeFound::default() } })
 }
 
 impl Candidate<'_> {

@@ -1,0 +1,327 @@
+//! `runnel doctor` in graphs of the originals' and Runnel's nodes: silent about a healthy one, and each fault made for
+//! real.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use interop::{
+    Master, Origin, Outcome, PATIENCE, Ros1Graph, Rosmaster, Server, outcome, ready, told, wait_until,
+};
+use runnel::ros1::header::ConnectionHeader;
+use runnel::{Context, ContextOptions};
+use runnel_testkit::process::{Peer, Signal, free_port, within};
+
+/// What `runnel doctor` says, in one line, once it ends with this code.
+fn doctor(graph: &Ros1Graph, options: &[&str], code: i32) -> String {
+    let Outcome { code: ended, lines } = outcome(graph.runnel("runnel", &[&["doctor"], options].concat()));
+    assert_eq!(ended, Some(code), "{lines:#?}");
+    let wide: Vec<&String> = lines.iter().filter(|line| line.len() > 80 && !line.starts_with('{')).collect();
+    assert!(wide.is_empty(), "beyond 80 columns: {wide:#?}");
+    lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What it says holds all these texts.
+fn finds(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
+    let said = doctor(graph, options, code);
+    texts.iter().for_each(|text| assert!(said.contains(text), "{text:?} is not in {said:?}"));
+}
+
+fn finds_nothing(graph: &Ros1Graph, options: &[&str]) {
+    let said = doctor(graph, options, 0);
+    assert!(said.contains("nothing is wrong") && said.starts_with("looked at "), "{said}");
+}
+
+/// A talker and listeners that hear it.
+fn talking(graph: &Ros1Graph, talker: Origin, listeners: &[Origin]) -> Vec<Peer> {
+    let count = listeners.len().to_string();
+    let mut peers: Vec<Peer> =
+        listeners.iter().map(|origin| ready(graph.listener(*origin, &["/chatter"]))).collect();
+    let talker = graph.talker(talker, &["/chatter", "--rate", "20", "--wait", &count]);
+    peers.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
+    peers.push(talker);
+    peers
+}
+
+/// Calls the master as a node would, to leave something wrong behind.
+fn call_master(graph: &Ros1Graph, method: &str, params: &[&str]) {
+    let arguments = vec![format!("__master:={}", graph.master_uri())];
+    let options = ContextOptions::default().arguments(arguments).signals(false);
+    let context = Context::with_options(options).unwrap();
+    let params: Vec<_> = params.iter().map(|text| (*text).into()).collect();
+    let answer = context.call_master(method, &params, Duration::from_secs(PATIENCE)).unwrap();
+    assert_eq!(answer.as_array().and_then(|parts| parts.first()?.as_int()), Some(1), "{answer:?}");
+}
+
+#[test]
+fn nothing_is_wrong_with_a_healthy_graph() {
+    const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let serve = |origin: Origin| {
+            ready(graph.node(origin, "server", &format!("{origin}_server"), &[&format!("/power_{origin}")]))
+        };
+        let _servers = ORIGINS.map(serve);
+        let mut listeners = ORIGINS.map(|origin| ready(graph.listener(origin, &["/chatter"])));
+        let _talkers = ORIGINS.map(|origin| {
+            let talker = graph.talker(origin, &["/chatter", "--rate", "20", "--wait", "3"]);
+            listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 3, within(PATIENCE))));
+            talker
+        });
+        finds_nothing(graph, &[]);
+        finds_nothing(graph, &["--all", "--stamps"]);
+        finds(
+            graph,
+            &["--report"],
+            0,
+            &["ROS_IP=127.0.0.1", "/roscpp_talker", "looked at 9 nodes", "9 connections"],
+        );
+        finds(graph, &["--json"], 0, &["{\"findings\":[]", "\"node\":9"]);
+    }
+}
+
+#[test]
+fn a_killed_node_is_found_dead_until_it_is_cleaned_up() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let mut nodes = talking(graph, Origin::Roscpp, &[Origin::Rospy, Origin::Runnel]);
+        nodes[0].signal(Signal::KILL).unwrap();
+        nodes[0].wait_exit(within(PATIENCE)).unwrap();
+        let dead = [
+            "error: /rospy_listener: nobody listens at http://127.0.0.1:",
+            "-> runnel node cleanup",
+            "1 error,",
+        ];
+        finds(graph, &[], 1, &dead);
+        outcome(graph.runnel("runnel", &["node", "cleanup", "--yes"])).success();
+        finds_nothing(graph, &[]);
+    }
+}
+
+#[test]
+fn a_stopped_node_is_told_from_a_dead_one() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
+    nodes[0].signal(Signal::STOP).unwrap();
+    finds(
+        graph,
+        &[],
+        1,
+        &["error: /roscpp_listener: http://127.0.0.1:", "does not answer: it is stopped", "1 error,"],
+    );
+    nodes[0].signal(Signal::CONT).unwrap();
+    finds_nothing(graph, &[]);
+}
+
+#[test]
+fn fifty_silent_nodes_take_no_longer_than_one() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    // A listener that never accepts: the kernel takes the connection, and nobody answers.
+    let silent: Vec<TcpListener> =
+        (0..50).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+    for (number, listener) in silent.iter().enumerate() {
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let node = format!("/silent_{number}");
+        call_master(graph, "registerSubscriber", &[&node, "/chatter", "std_msgs/String", &uri]);
+    }
+    let start = Instant::now();
+    finds(graph, &[], 1, &["error: /silent_49: ", "does not answer", "50 errors,"]);
+    // One after another they would take two minutes and a half.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+#[test]
+fn ends_of_different_types_are_named() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let _listener = ready(graph.listener(Origin::Runnel, &["/chatter"]));
+        let twist = ["/chatter", "--type", "geometry_msgs/Twist", "--rate", "20", "--wait", "0"];
+        let _talker = ready(graph.talker(Origin::Rospy, &twist));
+        let said = [
+            "error: /chatter: the types differ: /rospy_talker publishes geometry_msgs/Twist;",
+            "/runnel_listener subscribes to std_msgs/String",
+            "1 error,",
+        ];
+        finds(graph, &[], 1, &said);
+    }
+}
+
+#[test]
+fn a_host_name_that_nobody_knows_is_named() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let arguments = ["/chatter", "--wait", "0", "__name:=lost", "__hostname:=robot.invalid"];
+    let _talker = ready(graph.rospy("talker.py", &arguments));
+    finds(
+        graph,
+        &[],
+        1,
+        &["error: /lost: the host name robot.invalid of http://robot.invalid:", "set ROS_IP"],
+    );
+}
+
+#[test]
+fn a_variable_that_names_no_address_of_this_host_is_told() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    finds(graph, &["__ip:=192.0.2.1"], 1, &["error: __ip: 192.0.2.1 is no address of this host"]);
+    finds(
+        graph,
+        &["__hostname:=robot.invalid"],
+        1,
+        &["error: __hostname: the host name robot.invalid does not"],
+    );
+    finds(graph, &["__master:=robot:11311"], 1, &["error: ROS_MASTER_URI: \"robot:11311\" is no address"]);
+    finds(
+        graph,
+        &["__master:=http://127.0.0.1:9"],
+        1,
+        &["error: master: nobody listens", "this process alone"],
+    );
+    finds(graph, &["__master:=http://robot.invalid:9"], 1, &["error: master: the host name robot.invalid"]);
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let uri = format!("__master:=http://{}", silent.local_addr().unwrap());
+    finds(graph, &[&uri], 1, &["error: master: http://127.0.0.1:", "takes connections and does not answer"]);
+}
+
+#[test]
+fn a_node_at_loopback_is_told_where_the_master_is_not() {
+    const ADDRESS: &str = "10.77.0.1";
+    let added = Command::new("ip").args(["addr", "add", ADDRESS, "dev", "lo"]).status().unwrap();
+    assert!(added.success(), "an address of this host beside loopback");
+    let port = free_port();
+    let graph = Ros1Graph::at(format!("http://{ADDRESS}:{port}"));
+    let serve = ["master", "--no-rosout", "--host", ADDRESS, "--port", &port.to_string()];
+    let mut master = graph.runnel("runnel", &serve);
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+    let _talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "0"]));
+    let said = [
+        "warning: /rospy_talker: announces itself at http://127.0.0.1:",
+        "no other host",
+        "0 errors, 1 warning,",
+    ];
+    finds(&graph, &[], 0, &said);
+}
+
+#[test]
+fn simulated_time_that_nobody_tells_is_an_error() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let set =
+            |value| outcome(graph.runnel("runnel", &["param", "set", "/use_sim_time", value])).success();
+        set("true");
+        finds(graph, &[], 1, &["error: /use_sim_time: true, but nobody publishes /clock", "1 error,"]);
+        let clock = ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
+        let mut teller = graph.runnel("runnel", &clock);
+        wait_until("/clock is published", within(PATIENCE), || {
+            !graph.nodes_at(interop::Side::Publishers, "/clock").is_empty()
+        });
+        finds_nothing(graph, &[]);
+        set("false");
+        finds(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
+        teller.signal(Signal::INT).unwrap();
+        teller.wait_exit(within(PATIENCE)).unwrap();
+    }
+}
+
+#[test]
+fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
+    let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
+                  rospy.init_node('sim', disable_rostime=True)\n\
+                  p = rospy.Publisher('/clock', Clock, queue_size=1)\nprint('ready')\nimport sys, time\n\
+                  for n in itertools.count():\n  time.sleep(0.02)\n  \
+                  p.publish(Clock(rospy.Time(10 - n % 5))) if len(sys.argv) > 1 else None\n";
+    let file = graph.home().join("sim.py");
+    std::fs::write(&file, script).unwrap();
+    let file = file.to_str().unwrap();
+    let silent = ready(graph.tool("python3", &[file]));
+    finds(graph, &[], 0, &["warning: /clock: /sim told no time within a second"]);
+    drop(silent);
+    let _back = ready(graph.tool("python3", &[file, "back"]));
+    finds(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
+}
+
+#[test]
+fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    let image =
+        ["/camera", "--type", "sensor_msgs/Image", "--size", "500000", "--rate", "100", "--queue", "2"];
+    let mut talker = ready(graph.talker(Origin::Runnel, &[&image[..], &["--wait", "1"]].concat()));
+    let port = graph.tcpros_port("/runnel_talker", "/camera").expect("it publishes");
+    let mut lazy = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    let header = [("callerid", "/lazy"), ("md5sum", "*"), ("topic", "/camera"), ("type", "*")];
+    lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
+    told(&mut talker, "sent", 100, within(PATIENCE));
+    let said = [
+        "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
+        "while we looked",
+    ];
+    finds(graph, &[], 0, &said);
+}
+
+#[test]
+fn registrations_that_were_left_over_are_found() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let _nodes = talking(graph, Origin::Runnel, &[Origin::Rospy]);
+        let uri = graph.uri_of("/rospy_listener").expect("it is registered");
+        let listener = "/rospy_listener";
+        call_master(graph, "registerService", &[listener, "/gone", "rosrpc://127.0.0.1:9", &uri]);
+        finds(
+            graph,
+            &[],
+            1,
+            &["error: /gone: service of /rospy_listener: nobody listens at 127.0.0.1:9", "1 error,"],
+        );
+        call_master(graph, "unregisterService", &[listener, "/gone", "rosrpc://127.0.0.1:9"]);
+        call_master(graph, "registerSubscriber", &[listener, "/rosout", "rosgraph_msgs/Log", &uri]);
+        finds(graph, &[], 1, &["error: /rosout: /runnel_talker -> /rospy_listener: not connected"]);
+        call_master(graph, "unregisterSubscriber", &[listener, "/rosout", &uri]);
+        call_master(graph, "registerPublisher", &["/ghost", "/statistics", "std_msgs/String", &uri]);
+        let shared = "error: /ghost and /rospy_listener: all registered at";
+        finds(graph, &[], 1, &[shared, "where /rospy_listener answers"]);
+    }
+}
+
+#[test]
+fn a_topic_that_was_misspelt_is_suggested() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let _talker = ready(graph.talker(Origin::Roscpp, &["/robot/chatter", "--wait", "0"]));
+    let _listener = ready(graph.listener(Origin::Rospy, &["/chatter"]));
+    finds(
+        graph,
+        &[],
+        0,
+        &["warning: /chatter: /rospy_listener subscribed", "start one with /chatter:=/robot/chatter"],
+    );
+}
+
+#[test]
+fn stamps_of_another_time_are_told_if_asked_for() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    // The test messages are stamped with the seconds of their number.
+    let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];
+    for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
+        let mut talker = graph.talker(origin, &image);
+        told(&mut talker, "sent", 1, within(PATIENCE));
+        let said = format!("warning: /camera: stamps of /{origin}_talker are");
+        finds(graph, &["--stamps"], 0, &[&said, "behind this host's clock"]);
+        assert!(!doctor(graph, &[], 0).contains("stamps"));
+        talker.signal(Signal::INT).unwrap();
+        talker.wait_exit(within(PATIENCE)).unwrap();
+    }
+}
