@@ -13,10 +13,13 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
-/// What `runnel doctor` says, in one line, once it ends with this code.
+/// What `runnel doctor` says on standard output, in one line, once it ends with this code.
 fn doctor(graph: &Ros1Graph, options: &[&str], code: i32) -> String {
-    let Outcome { code: ended, lines } = outcome(graph.runnel("runnel", &[&["doctor"], options].concat()));
+    let Outcome { code: ended, mut lines } =
+        outcome(graph.runnel("runnel", &[&["doctor"], options].concat()));
     assert_eq!(ended, Some(code), "{lines:#?}");
+    // The line on standard error may come among the others.
+    lines.retain(|line| !(line.starts_with("error: ") && line.ends_with(" found")));
     let wide: Vec<&String> = lines.iter().filter(|line| line.len() > 80 && !line.starts_with('{')).collect();
     assert!(wide.is_empty(), "beyond 80 columns: {wide:#?}");
     lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
@@ -268,6 +271,44 @@ fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
         "while we looked",
     ];
     finds(graph, &[], 0, &said);
+}
+
+/// A firewall that lets nothing through to a port, while this lives: later the port may be another program's.
+struct Firewall(u16);
+
+impl Firewall {
+    fn before(port: u16) -> Firewall {
+        let chain = format!("chain in {{ type filter hook input priority 0; tcp dport {port} drop; }}");
+        nft(&format!("table ip doctor_{port} {{ {chain}; }}"));
+        Firewall(port)
+    }
+}
+
+impl Drop for Firewall {
+    fn drop(&mut self) {
+        nft(&format!("delete table ip doctor_{}", self.0));
+    }
+}
+
+fn nft(rules: &str) {
+    assert!(Command::new("nft").arg(rules).status().unwrap().success(), "{rules}");
+}
+
+#[test]
+fn a_firewall_is_told_from_a_process_that_is_gone() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let _nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
+    let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");
+    let _messages = Firewall::before(port);
+    let behind =
+        format!("error: /chatter: messages of /rospy_talker: nothing comes back from 127.0.0.1:{port}");
+    finds(graph, &[], 1, &[&behind, "a firewall lets calls through but not messages"]);
+    let uri = graph.uri_of("/roscpp_listener").expect("it is registered");
+    let port = uri.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let _calls = Firewall::before(port);
+    let silent = format!("error: /roscpp_listener: nothing comes back from {uri}");
+    finds(graph, &[], 1, &[&silent, "firewall"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::graph::{Connection, Drops};
 
 /// What to do about ends that do not meet.
 const RESTART: &str = "see what the subscriber logs (another definition of the type, a host name that does not \
-                       resolve there, a firewall), and restart it";
+                       resolve there, a firewall, UDPROS that the publisher has not), and restart it";
 
 /// A publisher and a subscriber that the master lists and that both answer.
 struct Pair<'g> {
