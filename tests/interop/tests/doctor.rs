@@ -212,6 +212,47 @@ fn a_node_at_loopback_is_told_where_the_master_is_not() {
     finds(&graph, &[], 0, &said);
 }
 
+/// Two hosts joined by a cable, each a network of its own: 10.5.0.1, from which is looked, and 10.5.0.2 with the master
+/// and a node that announces loopback. `$0` is `runnel`.
+const TWO_HOSTS: &str = r#"
+ip link set lo up
+unshare -n sleep 120 & other=$!
+while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.05; done
+there() { nsenter -t $other -n --preserve-credentials "$@"; }
+ip link add here type veth peer name there netns $other
+ip addr add 10.5.0.1/24 dev here && ip link set here up
+there ip link set lo up
+there ip addr add 10.5.0.2/24 dev there && there ip link set there up
+there "$0" master --no-rosout --host 10.5.0.2 --port 11311 >/dev/null &
+until "$0" topic list >/dev/null 2>&1; do sleep 0.1; done
+ROS_IP=127.0.0.1 there "$0" topic pub -r 5 /chatter std_msgs/String hello >/dev/null &
+until "$0" topic list 2>/dev/null | grep -q chatter; do sleep 0.1; done
+echo "NODE"; ROS_IP=10.5.0.1 "$0" doctor 2>/dev/null
+echo "OURS"; ROS_IP=127.0.0.1 "$0" doctor 2>/dev/null
+there ip link set there down
+echo "PULLED"; ROS_IP=10.5.0.1 "$0" doctor 2>/dev/null
+kill $other
+exit 0
+"#;
+
+#[test]
+fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
+    let runnel = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("runnel");
+    let graph = Ros1Graph::at("http://10.5.0.2:11311");
+    let hosts = ["-n", "sh", "-c", TWO_HOSTS, runnel.to_str().unwrap()];
+    let mut hosts = graph.tool("unshare", &hosts);
+    let status = hosts.wait_exit(within(PATIENCE)).unwrap();
+    assert!(status.success(), "{}", hosts.output());
+    let said = hosts.lines().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (node, rest) = said.split_once("OURS").expect("what it says for a sound ROS_IP");
+    let (ours, pulled) = rest.split_once("PULLED").expect("what it says for loopback");
+    let there = "announces itself at http://127.0.0.1:";
+    assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{said}");
+    let here = "error: ROS_IP: 127.0.0.1 is this host alone, but the master is on another";
+    assert!(ours.contains(here) && ours.contains(there), "{said}");
+    assert!(pulled.contains("error: master: ") && pulled.contains("this process alone"), "{said}");
+}
+
 #[test]
 fn simulated_time_that_nobody_tells_is_an_error() {
     for server in Server::BOTH {

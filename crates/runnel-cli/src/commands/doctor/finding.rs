@@ -5,6 +5,9 @@ use serde_json::{Value as Json, json};
 /// How wide the text is, in columns.
 const WIDTH: usize = 80;
 
+/// The longest text of a finding, in characters: parts of it are what peers say.
+const LONGEST: usize = 1000;
+
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -86,7 +89,7 @@ impl Finding {
         what: impl Into<String>,
         advice: &str,
     ) -> Self {
-        Self { severity, area, who: who.into(), what: what.into(), advice: advice.to_owned() }
+        Self { severity, area, who: clean(&who.into()), what: clean(&what.into()), advice: advice.to_owned() }
     }
 
     /// What is wrong and, on lines of its own, what to do.
@@ -104,6 +107,16 @@ impl Finding {
         let (severity, area) = (severity.word(), area.word());
         json!({ "severity": severity, "area": area, "who": who, "what": what, "advice": advice })
     }
+}
+
+/// What may be printed on a terminal, of a bounded length.
+fn clean(text: &str) -> String {
+    let printable = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    let mut clean: String = printable.take(LONGEST).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        clean += " ..";
+    }
+    clean
 }
 
 /// Several names in a sentence: `/a`, `/a and /b`, `/a, /b and 4 more`.
@@ -156,6 +169,14 @@ mod tests {
         assert_eq!(text, expected);
         let long = Finding::info(Area::Topic, "/t", "x".repeat(100), "").text();
         assert_eq!(long.lines().count(), 2);
+    }
+
+    #[test]
+    fn what_a_peer_says_is_bounded_and_cannot_paint_the_terminal() {
+        let said = format!("\u{1b}[2Jno\n{}", "x".repeat(1_000_000));
+        let finding = Finding::error(Area::Topic, "/t", said, "");
+        assert!(finding.what.starts_with(" [2Jno x") && finding.what.ends_with("x .."), "{}", finding.what);
+        assert_eq!(finding.what.chars().count(), LONGEST + 3);
     }
 
     #[test]

@@ -33,6 +33,7 @@ fn master_trouble(master: &MasterFound, named: bool) -> Option<Finding> {
     }
     let advice = match trouble {
         Trouble::Unresolved { .. } => "use its address in ROS_MASTER_URI, or add the name to /etc/hosts",
+        Trouble::Unreachable(_) => "check the network of this host, and the address in ROS_MASTER_URI",
         Trouble::Silent => "is the host on, and does a firewall let its port through?",
         Trouble::Mute => "it is stopped or hangs: look at its process, or start it again",
         Trouble::Nonsense(_) => "something else has its port: does ROS_MASTER_URI name the right one?",
@@ -108,7 +109,7 @@ mod tests {
             (Trouble::Refused, "nobody listens at http://10.0.0.1:11311/"),
             (Trouble::Silent, "nothing comes back"),
             (Trouble::Mute, "does not answer"),
-            (Trouble::Unreachable("no route".into()), "no route"),
+            (Trouble::Unreachable("no route".into()), "no way to http://10.0.0.1:11311/: no route"),
             (Trouble::Nonsense("404".into()), "404"),
             (Trouble::Unresolved { host: "robot".into(), why: "unknown".into() }, "robot"),
         ];

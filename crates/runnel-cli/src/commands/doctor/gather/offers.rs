@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::net::Endpoint;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 
@@ -99,7 +100,8 @@ fn converse(
     port: u16,
     hosts: &Hosts,
 ) -> Result<(ConnectionHeader, Link), Refusal> {
-    let in_trouble = |trouble: Trouble| Refusal::Port { at: format!("{host}:{port}"), trouble };
+    let at = Endpoint { host: host.to_owned(), port };
+    let in_trouble = |trouble: Trouble| Refusal::Port { at: at.to_string(), trouble };
     let address = hosts.address(host).map_err(in_trouble)?;
     let (told, link) = Link::open(SocketAddr::new(address, port), header).map_err(in_trouble)?;
     match told.get("error") {
