@@ -6,6 +6,7 @@
 //! that quietly runs without its peer proves nothing.
 
 mod asking;
+pub mod doctor;
 mod graph;
 mod hearing;
 pub mod messages;

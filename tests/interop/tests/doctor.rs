@@ -1,61 +1,15 @@
 //! `runnel doctor` in graphs of the originals' and Runnel's nodes: silent about a healthy one, and each fault made for
-//! real.
+//! real. Faults of links and registrations are in `doctor_links.rs`.
 
-use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use interop::doctor::{doctor, finds, finds_nothing, talking};
 use interop::{
-    Master, Origin, Outcome, PATIENCE, Ros1Graph, Rosmaster, Server, outcome, ready, told, wait_until,
+    Master, Origin, PATIENCE, Ros1Graph, Rosmaster, Server, Side, outcome, ready, told, wait_until,
 };
-use runnel::ros1::header::ConnectionHeader;
-use runnel::{Context, ContextOptions};
-use runnel_testkit::process::{Peer, Signal, free_port, within};
-
-/// What `runnel doctor` says on standard output, in one line, once it ends with this code.
-fn doctor(graph: &Ros1Graph, options: &[&str], code: i32) -> String {
-    let Outcome { code: ended, mut lines } =
-        outcome(graph.runnel("runnel", &[&["doctor"], options].concat()));
-    assert_eq!(ended, Some(code), "{lines:#?}");
-    // The line on standard error may come among the others.
-    lines.retain(|line| !(line.starts_with("error: ") && line.ends_with(" found")));
-    let wide: Vec<&String> = lines.iter().filter(|line| line.len() > 80 && !line.starts_with('{')).collect();
-    assert!(wide.is_empty(), "beyond 80 columns: {wide:#?}");
-    lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What it says holds all these texts.
-fn finds(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
-    let said = doctor(graph, options, code);
-    texts.iter().for_each(|text| assert!(said.contains(text), "{text:?} is not in {said:?}"));
-}
-
-fn finds_nothing(graph: &Ros1Graph, options: &[&str]) {
-    let said = doctor(graph, options, 0);
-    assert!(said.contains("nothing is wrong") && said.starts_with("looked at "), "{said}");
-}
-
-/// A talker and listeners that hear it.
-fn talking(graph: &Ros1Graph, talker: Origin, listeners: &[Origin]) -> Vec<Peer> {
-    let count = listeners.len().to_string();
-    let mut peers: Vec<Peer> =
-        listeners.iter().map(|origin| ready(graph.listener(*origin, &["/chatter"]))).collect();
-    let talker = graph.talker(talker, &["/chatter", "--rate", "20", "--wait", &count]);
-    peers.iter_mut().for_each(|listener| drop(told(listener, "got", 1, within(PATIENCE))));
-    peers.push(talker);
-    peers
-}
-
-/// Calls the master as a node would, to leave something wrong behind.
-fn call_master(graph: &Ros1Graph, method: &str, params: &[&str]) {
-    let arguments = vec![format!("__master:={}", graph.master_uri())];
-    let options = ContextOptions::default().arguments(arguments).signals(false);
-    let context = Context::with_options(options).unwrap();
-    let params: Vec<_> = params.iter().map(|text| (*text).into()).collect();
-    let answer = context.call_master(method, &params, Duration::from_secs(PATIENCE)).unwrap();
-    assert_eq!(answer.as_array().and_then(|parts| parts.first()?.as_int()), Some(1), "{answer:?}");
-}
+use runnel_testkit::process::{Signal, free_port, within};
 
 #[test]
 fn nothing_is_wrong_with_a_healthy_graph() {
@@ -130,7 +84,7 @@ fn fifty_silent_nodes_take_no_longer_than_one() {
     for (number, listener) in silent.iter().enumerate() {
         let uri = format!("http://{}/", listener.local_addr().unwrap());
         let node = format!("/silent_{number}");
-        call_master(graph, "registerSubscriber", &[&node, "/chatter", "std_msgs/String", &uri]);
+        graph.call_master("registerSubscriber", &[&node, "/chatter", "std_msgs/String", &uri]);
     }
     let start = Instant::now();
     finds(graph, &[], 1, &["error: /silent_49: ", "does not answer", "50 errors,"]);
@@ -265,7 +219,7 @@ fn simulated_time_that_nobody_tells_is_an_error() {
         let clock = ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
         let mut teller = graph.runnel("runnel", &clock);
         wait_until("/clock is published", within(PATIENCE), || {
-            !graph.nodes_at(interop::Side::Publishers, "/clock").is_empty()
+            !graph.nodes_at(Side::Publishers, "/clock").is_empty()
         });
         finds_nothing(graph, &[]);
         set("false");
@@ -293,88 +247,6 @@ fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
     drop(silent);
     let _back = ready(graph.tool("python3", &[file, "back"]));
     finds(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
-}
-
-#[test]
-fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
-    let master = Master::start(Server::Runnel);
-    let graph = master.graph();
-    let image =
-        ["/camera", "--type", "sensor_msgs/Image", "--size", "500000", "--rate", "100", "--queue", "2"];
-    let mut talker = ready(graph.talker(Origin::Runnel, &[&image[..], &["--wait", "1"]].concat()));
-    let port = graph.tcpros_port("/runnel_talker", "/camera").expect("it publishes");
-    let mut lazy = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-    let header = [("callerid", "/lazy"), ("md5sum", "*"), ("topic", "/camera"), ("type", "*")];
-    lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
-    told(&mut talker, "sent", 100, within(PATIENCE));
-    let said = [
-        "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
-        "while we looked",
-    ];
-    finds(graph, &[], 0, &said);
-}
-
-/// A firewall that lets nothing through to a port, while this lives: later the port may be another program's.
-struct Firewall(u16);
-
-impl Firewall {
-    fn before(port: u16) -> Firewall {
-        let chain = format!("chain in {{ type filter hook input priority 0; tcp dport {port} drop; }}");
-        nft(&format!("table ip doctor_{port} {{ {chain}; }}"));
-        Firewall(port)
-    }
-}
-
-impl Drop for Firewall {
-    fn drop(&mut self) {
-        nft(&format!("delete table ip doctor_{}", self.0));
-    }
-}
-
-fn nft(rules: &str) {
-    assert!(Command::new("nft").arg(rules).status().unwrap().success(), "{rules}");
-}
-
-#[test]
-fn a_firewall_is_told_from_a_process_that_is_gone() {
-    let master = Rosmaster::start();
-    let graph = master.graph();
-    let _nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
-    let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");
-    let _messages = Firewall::before(port);
-    let behind =
-        format!("error: /chatter: messages of /rospy_talker: nothing comes back from 127.0.0.1:{port}");
-    finds(graph, &[], 1, &[&behind, "a firewall lets calls through but not messages"]);
-    let uri = graph.uri_of("/roscpp_listener").expect("it is registered");
-    let port = uri.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
-    let _calls = Firewall::before(port);
-    let silent = format!("error: /roscpp_listener: nothing comes back from {uri}");
-    finds(graph, &[], 1, &[&silent, "firewall"]);
-}
-
-#[test]
-fn registrations_that_were_left_over_are_found() {
-    for server in Server::BOTH {
-        let master = Master::start(server);
-        let graph = master.graph();
-        let _nodes = talking(graph, Origin::Runnel, &[Origin::Rospy]);
-        let uri = graph.uri_of("/rospy_listener").expect("it is registered");
-        let listener = "/rospy_listener";
-        call_master(graph, "registerService", &[listener, "/gone", "rosrpc://127.0.0.1:9", &uri]);
-        finds(
-            graph,
-            &[],
-            1,
-            &["error: /gone: service of /rospy_listener: nobody listens at 127.0.0.1:9", "1 error,"],
-        );
-        call_master(graph, "unregisterService", &[listener, "/gone", "rosrpc://127.0.0.1:9"]);
-        call_master(graph, "registerSubscriber", &[listener, "/rosout", "rosgraph_msgs/Log", &uri]);
-        finds(graph, &[], 1, &["error: /rosout: /runnel_talker -> /rospy_listener: not connected"]);
-        call_master(graph, "unregisterSubscriber", &[listener, "/rosout", &uri]);
-        call_master(graph, "registerPublisher", &["/ghost", "/statistics", "std_msgs/String", &uri]);
-        let shared = "error: /ghost and /rospy_listener: all registered at";
-        finds(graph, &[], 1, &[shared, "where /rospy_listener answers"]);
-    }
 }
 
 #[test]
