@@ -150,7 +150,7 @@ fn a_variable_that_names_no_address_of_this_host_is_told() {
 #[test]
 fn a_node_at_loopback_is_told_where_the_master_is_not() {
     const ADDRESS: &str = "10.77.0.1";
-    let added = Command::new("ip").args(["addr", "add", ADDRESS, "dev", "lo"]).status().unwrap();
+    let added = Command::new("ip").args(["addr", "replace", ADDRESS, "dev", "lo"]).status().unwrap();
     assert!(added.success(), "an address of this host beside loopback");
     let port = free_port();
     let graph = Ros1Graph::at(format!("http://{ADDRESS}:{port}"));
