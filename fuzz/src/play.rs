@@ -16,6 +16,8 @@ pub trait Engine {
     fn accepted(&mut self, now: Instant, rpc: bool, peer: SocketAddr) -> Option<ConnId>;
     /// A connection that the engine asked for stands.
     fn connected(&mut self, now: Instant, conn: ConnId);
+    /// A datagram socket that the engine asked for is open.
+    fn bound(&mut self, _now: Instant, _conn: ConnId, _port: u16) {}
     /// Bytes arrived.
     fn data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]);
     /// A connection ended.
@@ -38,6 +40,7 @@ pub trait Engine {
 /// | `C0...` | a POST with this body arrives |
 /// | `R0...` | a 200 with this body arrives |
 /// | `O0` | the connection that the engine asked for stands |
+/// | `B0` | the datagram socket that it asked for is open |
 /// | `X0`, `F0` | the connection ends, or is refused |
 /// | `W3` | 8 seconds pass |
 pub fn play(engine: &mut impl Engine, script: &[u8]) {
@@ -91,6 +94,7 @@ impl<E: Engine> Game<'_, E> {
             b'C' => self.engine.data(self.now, conn, &http::request("h:1", "/RPC2", body, true)),
             b'R' => self.engine.data(self.now, conn, &http::response(body, true)),
             b'O' => self.engine.connected(self.now, conn),
+            b'B' => self.engine.bound(self.now, conn, 50_000),
             b'X' | b'F' => {
                 self.open.remove(&conn);
                 self.engine.closed(self.now, conn, (letter == b'F').then_some("Connection refused"));
@@ -103,7 +107,7 @@ impl<E: Engine> Game<'_, E> {
     fn follow(&mut self) {
         while let Some(transmit) = self.engine.transmit() {
             match transmit {
-                Transmit::Connect { conn, .. } => self.know(conn),
+                Transmit::Connect { conn, .. } | Transmit::OpenDatagram { conn, .. } => self.know(conn),
                 Transmit::Send { conn, .. } => {
                     assert!(self.open.contains(&conn), "sends on {conn:?}, which is closed")
                 }

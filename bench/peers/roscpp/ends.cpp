@@ -1,16 +1,18 @@
 // The ends of the bench's exchanges on roscpp. How the bench talks with an end is told in bench/README.md.
 //
-//   ends ping|pong|source|sink --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE]
+//   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE]
 //   ends idle|first
 #include <ros/ros.h>
 #include <std_msgs/String.h>
 #include <std_msgs/UInt8MultiArray.h>
+#include <std_srvs/SetBool.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <stdexcept>
@@ -99,14 +101,19 @@ static void wait_for_go() {
   if (!std::getline(std::cin, line)) throw std::runtime_error("the bench has gone");
 }
 
-// Serves the graph until the bench closes our standard input, or a callback has asked for the end.
-static void serve() {
+// Asks for the end once the bench has closed our standard input.
+static void end_with_bench() {
   std::thread([] {
     std::string line;
     while (std::getline(std::cin, line)) {
     }
     ros::requestShutdown();
   }).detach();
+}
+
+// Serves the graph until the bench closes our standard input, or a callback has asked for the end.
+static void serve() {
+  end_with_bench();
   ros::spin();
 }
 
@@ -190,6 +197,74 @@ static void sink(const Options& options) {
   received.write(options.text("--received"));
 }
 
+static void answer() {
+  ros::NodeHandle node;
+  const boost::function<bool(std_srvs::SetBool::Request&, std_srvs::SetBool::Response&)> echo =
+      [](std_srvs::SetBool::Request& request, std_srvs::SetBool::Response& response) {
+        response.success = request.data;
+        return true;
+      };
+  const auto service = node.advertiseService("switch", echo);
+  say_ready();
+  serve();
+}
+
+// Asks one thing after the other, each number in turn, until all are asked or the bench has closed our standard input.
+// What is not answered, or wrongly, has no second stamp.
+static void ask(const Options& options, const std::function<bool(uint64_t)>& answered) {
+  Stamps sent(options), received(options);
+  say_ready();
+  wait_for_go();
+  end_with_bench();
+  for (uint64_t number = 0; number < options.total && ros::ok(); ++number) {
+    sent.take(number);
+    if (answered(number)) received.take(number);
+  }
+  sent.write(options.text("--sent"));
+  received.write(options.text("--received"));
+}
+
+static bool call(ros::ServiceClient& client, uint64_t number) {
+  std_srvs::SetBool service;
+  service.request.data = number % 2 == 0;
+  return client.call(service) && service.response.success == service.request.data;
+}
+
+static void call_once(const Options& options) {
+  ros::NodeHandle node;
+  ros::ServiceClient client = node.serviceClient<std_srvs::SetBool>("switch", false);
+  client.waitForExistence();
+  ask(options, [&](uint64_t number) { return call(client, number); });
+}
+
+static void call_persistent(const Options& options) {
+  ros::NodeHandle node;
+  ros::service::waitForService("switch");
+  ros::ServiceClient client = node.serviceClient<std_srvs::SetBool>("switch", true);
+  ask(options, [&](uint64_t number) { return call(client, number); });
+}
+
+// Sets a parameter with each even number, and gets it with the odd number that follows.
+template <typename Value>
+static void set_and_get(const Options& options, const std::function<Value(uint64_t)>& value_of) {
+  ros::NodeHandle node;
+  Value value;
+  ask(options, [&](uint64_t number) {
+    if (number % 2 == 0) return node.setParam("value", value_of(number)), true;
+    return node.getParam("value", value) && value == value_of(number - 1);
+  });
+}
+
+static void param(const Options& options) {
+  if (options.size == sizeof(int32_t)) {
+    return set_and_get<int>(options, [](uint64_t number) { return static_cast<int>(number); });
+  }
+  set_and_get<std::string>(options, [&](uint64_t number) {
+    const std::string digits = std::to_string(number);
+    return std::string(options.size - std::min<size_t>(options.size, digits.size()), '0') + digits;
+  });
+}
+
 static void idle() {
   ros::NodeHandle node;
   const boost::function<void(const std_msgs::String::ConstPtr&)> nothing = [](const std_msgs::String::ConstPtr&) {};
@@ -218,9 +293,13 @@ static int run(const Options& options) {
   if (options.role == "pong") return pong(options), 0;
   if (options.role == "source") return source(options), 0;
   if (options.role == "sink") return sink(options), 0;
+  if (options.role == "serve") return answer(), 0;
+  if (options.role == "call") return call_once(options), 0;
+  if (options.role == "call-persistent") return call_persistent(options), 0;
+  if (options.role == "param") return param(options), 0;
   if (options.role == "idle") return idle(), 0;
   if (options.role == "first") return first(), 0;
-  std::cerr << "which end: ping, pong, source, sink, idle or first?" << std::endl;
+  std::cerr << "there is no role '" << options.role << "'" << std::endl;
   return 2;
 }
 
@@ -228,7 +307,9 @@ int main(int argc, char** argv) {
   // Otherwise the thread that reads would hold C's standard input while the process ends.
   std::ios::sync_with_stdio(false);
   const Options options(argc, argv);
-  ros::init(argc, argv, options.role.empty() ? "end" : options.role);
+  std::string name = options.role.empty() ? "end" : options.role;
+  std::replace(name.begin(), name.end(), '-', '_');
+  ros::init(argc, argv, name);
   try {
     return run(options);
   } catch (const std::exception& error) {

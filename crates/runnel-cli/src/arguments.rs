@@ -14,20 +14,12 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Splits the arguments of this process.
-    ///
-    /// # Errors
-    /// When an argument is not UTF-8, or has the form of a ROS argument but cannot be followed.
-    pub fn of_process() -> Result<Self, CliError> {
-        let text = |argument: std::ffi::OsString| argument.into_string();
-        let arguments: Result<Vec<String>, _> = std::env::args_os().map(text).collect();
-        let not_text = |argument| CliError::Usage(format!("argument {argument:?} is not UTF-8"));
-        Self::split(arguments.map_err(not_text)?)
-    }
-
     /// Splits a command line whose first argument is the program's name. What stands behind a `--` of the command's
     /// own is left alone, so that values of the form `a:=b` can be given there.
-    fn split(arguments: Vec<String>) -> Result<Self, CliError> {
+    ///
+    /// # Errors
+    /// When an argument has the form of a ROS argument but cannot be followed.
+    pub fn split(arguments: Vec<String>) -> Result<Self, CliError> {
         let mut arguments = arguments.into_iter();
         let program = arguments.next().unwrap_or_else(|| "runnel".into());
         let arguments: Vec<String> = arguments.collect();
@@ -37,6 +29,16 @@ impl Arguments {
         let own = [&[program], ros.rest.as_slice(), values].concat();
         Ok(Self { ros, own })
     }
+}
+
+/// The command line of this process.
+///
+/// # Errors
+/// When an argument is not UTF-8.
+pub fn of_process() -> Result<Vec<String>, CliError> {
+    let text = |argument: std::ffi::OsString| argument.into_string();
+    let arguments: Result<Vec<String>, _> = std::env::args_os().map(text).collect();
+    arguments.map_err(|argument| CliError::Usage(format!("argument {argument:?} is not UTF-8")))
 }
 
 /// Where the first `--` stands that does not end ROS 2 arguments.

@@ -38,6 +38,20 @@ pub struct SystemState {
     pub services: BTreeMap<String, Vec<String>>,
 }
 
+/// Names, and the nodes that hold each, in the master's order.
+pub type Holders = Vec<(String, Vec<String>)>;
+
+/// The same in the master's order, in which the original commands print it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Topics that are published.
+    pub publishers: Holders,
+    /// Topics that are subscribed to.
+    pub subscribers: Holders,
+    /// Services.
+    pub services: Holders,
+}
+
 /// One connection of a node, as its bus info tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
@@ -105,14 +119,33 @@ impl<'a> Graph<'a> {
 
     /// Who publishes, subscribes and serves.
     pub fn system_state(&self) -> Result<SystemState, CliError> {
+        self.listing().map(SystemState::from)
+    }
+
+    /// The same in the master's order.
+    pub fn listing(&self) -> Result<Listing, CliError> {
         let state = self.ask("getSystemState", &[])?;
         read_state(&state).ok_or_else(|| self.malformed("getSystemState"))
     }
 
     /// The types of all topics that the master knows.
     pub fn topic_types(&self) -> Result<BTreeMap<String, String>, CliError> {
-        let types = self.ask("getTopicTypes", &[])?;
-        read_pairs(&types).ok_or_else(|| self.malformed("getTopicTypes"))
+        self.listed_topic_types().map(BTreeMap::from_iter)
+    }
+
+    /// The same in the master's order.
+    pub fn listed_topic_types(&self) -> Result<Vec<(String, String)>, CliError> {
+        self.pairs("getTopicTypes", &[])
+    }
+
+    /// The types of the topics that somebody publishes.
+    pub fn published_types(&self) -> Result<BTreeMap<String, String>, CliError> {
+        self.pairs("getPublishedTopics", &["/"]).map(BTreeMap::from_iter)
+    }
+
+    fn pairs(&self, method: &str, params: &[&str]) -> Result<Vec<(String, String)>, CliError> {
+        let pairs = self.ask(method, params)?;
+        read_pairs(&pairs).ok_or_else(|| self.malformed(method))
     }
 
     /// Where a node answers; `None` if the master does not know the node.
@@ -338,9 +371,9 @@ fn parts(answer: Value) -> Option<(i32, String, Value)> {
     Some((status.as_int()?, text.as_str().unwrap_or_default().to_owned(), value))
 }
 
-fn read_state(state: &Value) -> Option<SystemState> {
+fn read_state(state: &Value) -> Option<Listing> {
     let [publishers, subscribers, services] = state.as_array()? else { return None };
-    Some(SystemState {
+    Some(Listing {
         publishers: read_holders(publishers)?,
         subscribers: read_holders(subscribers)?,
         services: read_holders(services)?,
@@ -348,7 +381,7 @@ fn read_state(state: &Value) -> Option<SystemState> {
 }
 
 /// Reads `[[name, [node, ..]], ..]`.
-fn read_holders(value: &Value) -> Option<BTreeMap<String, Vec<String>>> {
+fn read_holders(value: &Value) -> Option<Holders> {
     let holder = |row: &Value| {
         let [name, nodes] = row.as_array()? else { return None };
         let nodes: Option<Vec<String>> = nodes.as_array()?.iter().map(text).collect();
@@ -358,7 +391,7 @@ fn read_holders(value: &Value) -> Option<BTreeMap<String, Vec<String>>> {
 }
 
 /// Reads `[[name, type], ..]`.
-pub fn read_pairs(value: &Value) -> Option<BTreeMap<String, String>> {
+pub fn read_pairs(value: &Value) -> Option<Vec<(String, String)>> {
     let pair = |row: &Value| {
         let [name, value] = row.as_array()? else { return None };
         Some((text(name)?, text(value)?))
@@ -392,6 +425,16 @@ fn read_connection(row: &Value) -> Option<Connection> {
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+impl From<Listing> for SystemState {
+    fn from(listing: Listing) -> Self {
+        Self {
+            publishers: BTreeMap::from_iter(listing.publishers),
+            subscribers: BTreeMap::from_iter(listing.subscribers),
+            services: BTreeMap::from_iter(listing.services),
+        }
+    }
 }
 
 impl SystemState {
@@ -463,7 +506,7 @@ mod tests {
     fn the_state_of_the_system_is_read() {
         let nodes = list(vec!["/b".into(), "/a".into()]);
         let state = list(vec![list(vec![list(vec!["/t".into(), nodes])]), list(vec![]), list(vec![])]);
-        let state = read_state(&state).expect("a state");
+        let state = SystemState::from(read_state(&state).expect("a state"));
         assert_eq!(state.publishers["/t"], ["/b", "/a"]);
         assert!(state.nodes().into_iter().eq(["/a", "/b"]));
         assert!(state.topics().into_iter().eq(["/t"]));

@@ -6,25 +6,28 @@ use std::path::Path;
 use clap::Command;
 
 use crate::commands;
+use crate::ros1::Program;
 
 /// Columns of the terminal.
 const WIDTH: usize = 80;
 
 /// Appends what a user sees for `path --help`, and for all below.
-fn append_help(command: &Command, path: &[&str], text: &mut String) {
+fn append_help(program: &Command, command: &Command, path: &[&str], text: &mut String) {
     let typed = path.iter().chain(&["--help"]);
-    let shown =
-        commands::command().term_width(WIDTH).try_get_matches_from(typed).expect_err("help is no match");
+    let shown = program.clone().term_width(WIDTH).try_get_matches_from(typed).expect_err("help is no match");
     text.push_str(&format!("## {} --help\n\n{shown}\n", path.join(" ")));
     let shown = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
     for subcommand in command.get_subcommands().filter(shown) {
-        append_help(subcommand, &[path, &[subcommand.get_name()]].concat(), text);
+        append_help(program, subcommand, &[path, &[subcommand.get_name()]].concat(), text);
     }
 }
 
 fn whole_help() -> String {
     let mut text = String::new();
-    append_help(&commands::command(), &["runnel"], &mut text);
+    append_help(&commands::command(), &commands::command(), &["runnel"], &mut text);
+    for program in Program::ALL {
+        append_help(&program.command(), &program.command(), &[program.name()], &mut text);
+    }
     let trimmed = text.lines().map(|line| line.trim_end().to_owned() + "\n");
     trimmed.collect()
 }

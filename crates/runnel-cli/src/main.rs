@@ -9,6 +9,7 @@ mod error;
 mod graph;
 mod logging;
 mod output;
+mod ros1;
 mod session;
 mod statistics;
 mod streaming;
@@ -29,17 +30,22 @@ use session::Session;
 fn main() -> ExitCode {
     // Where a shell asks for completions, this answers and ends the program.
     completion::environment().complete();
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.report(),
+    let words = match arguments::of_process() {
+        Ok(words) => words,
+        Err(error) => return error.report(),
+    };
+    if let Some((program, words)) = ros1::called(&words) {
+        return ros1::run(program, words).into();
     }
+    run(words).map_or_else(CliError::report, |()| ExitCode::SUCCESS)
 }
 
-fn run() -> Result<(), CliError> {
-    let arguments = Arguments::of_process()?;
+fn run(words: Vec<String>) -> Result<(), CliError> {
+    let arguments = Arguments::split(words)?;
     let mut matches = commands::command().try_get_matches_from(&arguments.own)?;
+    let group_verbose = commands::group_verbose(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
-    logging::install(cli.verbose);
+    logging::install(cli.verbose.saturating_add(group_verbose));
     let session = Session::new(arguments, cli.json, cli.interfaces)?;
     commands::run(cli.command, &session)
 }

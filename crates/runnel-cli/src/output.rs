@@ -31,6 +31,11 @@ impl Output {
         }
     }
 
+    /// Prints text as it is.
+    pub fn raw(self, text: &str) -> Result<(), CliError> {
+        write(text)
+    }
+
     /// Prints a line, which may be empty.
     pub fn line(self, line: &str) -> Result<(), CliError> {
         write(&format!("{line}\n"))

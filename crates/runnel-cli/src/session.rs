@@ -50,6 +50,15 @@ impl Session {
         Ok(self.remapping.remap(&resolved).to_owned())
     }
 
+    /// The same for what need not be a valid name, since it is only looked up: only made absolute, and not remapped. An empty
+    /// text is the namespace.
+    pub fn place(&self, name: &str) -> String {
+        match name.strip_prefix('~') {
+            Some(private) => names::join(&names::join(&self.namespace, NODE), private),
+            None => names::join(&self.namespace, name),
+        }
+    }
+
     /// A context for a command that asks and ends: Ctrl-C ends the process at once.
     ///
     /// # Errors
@@ -67,7 +76,7 @@ impl Session {
     }
 
     /// The arguments that say where nodes of this session stand, such as `__ip:=10.0.0.1`.
-    pub fn place(&self) -> &[String] {
+    pub fn place_arguments(&self) -> &[String] {
         &self.place
     }
 

@@ -229,3 +229,21 @@ fn the_doctor_is_content_with_a_sound_graph_and_not_with_a_dead_master() {
     assert_eq!((code, error.as_str()), (Some(1), "error: 1 error found\n"), "{output}");
     assert!(output.starts_with("error: master: nobody listens at http://"), "{output}");
 }
+
+#[test]
+fn a_shell_is_offered_the_type_of_the_topic_that_stands_before_it() {
+    let graph = Graph::start();
+    let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/flag", "std_msgs/Bool", "true"]);
+    graph.wait_for(&["topic", "-v", "find", "std_msgs/Bool"], "/flag\n");
+    let offered = |topic: &str| {
+        let line = ["--", "runnel", "topic", "pub", "-r", "5", topic, "std_msgs/B"];
+        let mut command = graph.runnel(&line);
+        command.env("RUNNEL_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "6");
+        command.env("_CLAP_COMPLETE_COMP_TYPE", "9").env("_CLAP_IFS", " ");
+        result(command.output().expect("it starts"))
+    };
+    assert_eq!(offered("/flag"), (Some(0), "std_msgs/Bool".to_owned(), String::new()));
+    assert_eq!(offered("flag").1, "std_msgs/Bool");
+    let (_, others, _) = offered("/none");
+    assert_eq!(others, "std_msgs/Bool std_msgs/Byte std_msgs/ByteMultiArray");
+}

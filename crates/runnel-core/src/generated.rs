@@ -122,3 +122,23 @@ macro_rules! service {
         }
     };
 }
+
+/// Makes an action of the messages that ROS 1 derives from it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! action {
+    (
+        $name:ident($goal:ident, $result:ident, $feedback:ident),
+        $action_goal:ident, $action_result:ident, $action_feedback:ident, $ros_name:literal
+    ) => {
+        impl $crate::Action for $name {
+            type Goal = $goal;
+            type Result = $result;
+            type Feedback = $feedback;
+            type ActionGoal = $action_goal;
+            type ActionResult = $action_result;
+            type ActionFeedback = $action_feedback;
+            const NAME: &'static str = $ros_name;
+        }
+    };
+}

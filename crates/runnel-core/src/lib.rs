@@ -21,4 +21,4 @@ pub mod schema;
 #[cfg(feature = "std")]
 pub mod yaml;
 
-pub use message::{Message, Service};
+pub use message::{Action, Message, Service};

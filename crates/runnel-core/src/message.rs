@@ -1,4 +1,4 @@
-//! What generated message and service types offer.
+//! What generated message, service and action types offer.
 
 use crate::wire::Wire;
 use core::fmt::Debug;
@@ -27,4 +27,26 @@ pub trait Service: Send + Sync + 'static {
     const TYPE: &'static str;
     /// ROS 1 MD5 sum, 32 lower-case hex digits.
     const MD5: &'static str;
+}
+
+/// An action type: what is asked for, what comes of it and what is told on the way.
+///
+/// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. No message of that
+/// type travels: in ROS 1 the three that do are the goal, the result and the feedback, each behind a header and a goal
+/// id or a goal status.
+pub trait Action: Send + Sync + 'static {
+    /// What is asked for.
+    type Goal: Message;
+    /// What came of it.
+    type Result: Message;
+    /// What is told on the way.
+    type Feedback: Message;
+    /// The goal as ROS 1 sends it: a header, a goal id and the goal.
+    type ActionGoal: Message;
+    /// The result as ROS 1 sends it: a header, a goal status and the result.
+    type ActionResult: Message;
+    /// The feedback as ROS 1 sends it: a header, a goal status and the feedback.
+    type ActionFeedback: Message;
+    /// The action's name, such as `actionlib/TwoInts`.
+    const NAME: &'static str;
 }

@@ -48,6 +48,16 @@ pub enum Liveliness {
     ManualByTopic,
 }
 
+/// How a subscription's messages travel from ROS 1 publishers of other processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ros1Transport {
+    /// On a connection: every message arrives, in order.
+    #[default]
+    Tcpros,
+    /// As datagrams from publishers that can, see [`QoS::udpros`], and on a connection from the others.
+    UdprosFirst,
+}
+
 /// A set of policies, made by a constructor and narrowed by methods:
 /// `QoS::keep_last(10).reliable().transient_local()`.
 ///
@@ -70,6 +80,8 @@ pub struct QoS {
     pub liveliness: Liveliness,
     /// How long it counts as living after it last did; `None` for ever.
     pub liveliness_lease: Option<Duration>,
+    /// How messages travel in ROS 1. It stands in no publisher's way.
+    pub ros1_transport: Ros1Transport,
 }
 
 impl Default for QoS {
@@ -97,6 +109,7 @@ impl QoS {
             lifespan: None,
             liveliness: Liveliness::Automatic,
             liveliness_lease: None,
+            ros1_transport: Ros1Transport::Tcpros,
         }
     }
 
@@ -170,6 +183,17 @@ impl QoS {
     #[must_use]
     pub const fn liveliness(self, kind: Liveliness, lease: Option<Duration>) -> Self {
         Self { liveliness: kind, liveliness_lease: lease, ..self }
+    }
+
+    /// Has a subscription ask each ROS 1 publisher for datagrams (UDPROS) first and for a connection (TCPROS) where it
+    /// has none, as roscpp's `TransportHints().unreliable().reliable()` does.
+    ///
+    /// Worth it only for small messages that come often over a radio that loses packets, where the next message is
+    /// better than the last one late: what is lost is not sent again, and a message of several datagrams is lost with
+    /// any one of them. So [`QoS::best_effort`] does not ask for it. Publishers have no use for it.
+    #[must_use]
+    pub const fn udpros(self) -> Self {
+        Self { ros1_transport: Ros1Transport::UdprosFirst, ..self }
     }
 
     /// True if late subscribers get earlier messages, which is how a ROS 1 connection header says `latching=1`.
@@ -252,6 +276,14 @@ mod tests {
         assert_eq!((QoS::sensor_data().depth, QoS::sensor_data().reliability), (5, Reliability::BestEffort));
         assert_eq!((QoS::services().depth, QoS::parameters().depth), (10, 1000));
         assert_eq!(QoS::default(), QoS::services());
+    }
+
+    #[test]
+    fn datagrams_are_asked_for_by_name_only() {
+        assert_eq!(QoS::sensor_data().best_effort().ros1_transport, Ros1Transport::Tcpros);
+        let wants = QoS::keep_last(1).udpros();
+        assert_eq!(wants.ros1_transport, Ros1Transport::UdprosFirst);
+        assert_eq!(wants.incompatible_with(&QoS::keep_last(1)), []);
     }
 
     #[test]

@@ -92,7 +92,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = to;
         if let Ok(message) = DynamicMessage::decode(&schema(), &bytes) {
-            let options = YamlOptions { no_arr: to & 1 == 0, no_str: to & 2 == 0, truncate: Some(usize::from(to >> 4)) };
+            let options = YamlOptions { no_arr: to & 1 == 0, no_str: to & 2 == 0, truncate: Some(usize::from(to >> 4)), ..YamlOptions::default() };
             let _ = (to_yaml(&message, &options), to_csv(&message, &options));
         }
         bytes.truncate(at);

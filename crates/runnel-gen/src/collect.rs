@@ -1,7 +1,8 @@
 //! Reads the definitions that code is to be generated for.
 
 use runnel_core::schema::{
-    DefinitionFile, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName, definition_files,
+    ActionSchema, DefinitionFile, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName,
+    definition_files,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -65,6 +66,8 @@ pub(crate) struct Interfaces {
 pub(crate) struct Package {
     pub(crate) messages: Vec<Arc<Schema>>,
     pub(crate) services: Vec<ServiceSchema>,
+    /// Their messages are among the others.
+    pub(crate) actions: Vec<ActionSchema>,
 }
 
 impl Interfaces {
@@ -81,6 +84,7 @@ impl Interfaces {
         }
         let messages: Vec<TypeName> = library.names(Kind::Message).cloned().collect();
         let services: Vec<TypeName> = library.names(Kind::Service).cloned().collect();
+        let actions: Vec<TypeName> = library.names(Kind::Action).cloned().collect();
         if let Some(standard) = standard {
             library.add_folder(standard).map_err(|error| vec![GenerateError::folder(standard, &error)])?;
         }
@@ -95,6 +99,12 @@ impl Interfaces {
         for name in &services {
             match library.service(name) {
                 Ok(service) => interfaces.package(name).services.push(service),
+                Err(error) => errors.push(error),
+            }
+        }
+        for name in &actions {
+            match library.action(name) {
+                Ok(action) => interfaces.package(name).actions.push(action),
                 Err(error) => errors.push(error),
             }
         }

@@ -4,7 +4,9 @@
 use crate::collect::{GenerateError, Interfaces, Package, is_plain};
 use crate::docs::Comments;
 use crate::{names, values};
-use runnel_core::schema::{Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName};
+use runnel_core::schema::{
+    ActionSchema, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
+};
 use std::collections::{BTreeSet, HashSet};
 
 /// A module for each package.
@@ -17,6 +19,7 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
         out.push_str(&format!("/// The package `{name}`.\npub mod {} {{\n", names::module(name)));
         package.messages.iter().for_each(|schema| out.push_str(&module.message(schema)));
         package.services.iter().for_each(|service| out.push_str(&module.service(service)));
+        package.actions.iter().for_each(|schema| out.push_str(&action(schema)));
         out.push_str("}\n\n");
     }
     if errors.is_empty() { Ok(out) } else { Err(errors) }
@@ -96,6 +99,17 @@ impl Module<'_> {
             }
         }
     }
+}
+
+/// Joins an action's messages, which are written as all are.
+fn action(schema: &ActionSchema) -> String {
+    let ActionSchema { name, action, goal, result, feedback, .. } = schema;
+    let [action, goal, result, feedback] = [action, goal, result, feedback].map(|part| type_name(&part.def));
+    let travelling = [&schema.action_goal, &schema.action_result, &schema.action_feedback];
+    let travelling = travelling.map(|part| type_name(&part.def)).join(", ");
+    format!(
+        "::runnel::core::action! {{ {action}({goal}, {result}, {feedback}), {travelling}, \"{name}\" }}\n\n"
+    )
 }
 
 /// What leads the fields: the name, and that of the view if it has one of its own.

@@ -1,4 +1,4 @@
-//! The crate with system calls: an epoll reactor, TCP sockets, clocks, signals, name look-up, CPU placement.
+//! The crate with system calls: an epoll reactor, TCP and UDP sockets, clocks, signals, name look-up, CPU placement.
 //!
 //! It knows nothing of ROS. Each module wraps one thing of the operating system thinly; descriptors close when
 //! their owner drops.
@@ -11,6 +11,8 @@ pub mod output;
 pub mod reactor;
 pub mod signals;
 pub mod tcp;
+pub mod udp;
 
 pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};
 pub use tcp::{Listener, Stream};
+pub use udp::{Datagrams, Sent};

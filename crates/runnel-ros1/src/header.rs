@@ -97,6 +97,11 @@ impl ConnectionHeader {
         Ok(Self { fields })
     }
 
+    /// The bytes of the fields without their total length, as headers go in calls.
+    pub fn emit_fields(&self) -> Vec<u8> {
+        self.emit().split_off(4)
+    }
+
     /// The bytes of the header, its total length first.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = vec![0; 4];

@@ -1,5 +1,5 @@
 //! The ROS 1 protocols without I/O: XML-RPC over HTTP, the master and its parameter server, the slave API,
-//! connection headers and TCPROS framing.
+//! connection headers, TCPROS and UDPROS framing.
 //!
 //! Everything here takes bytes and the time and gives bytes and events back. The engines ([`master::Master`],
 //! [`node::Node`]) have methods of four kinds: getters, `handle_*(now, ..)`, mutators and `poll_*`; whoever
@@ -13,4 +13,5 @@ pub mod net;
 pub mod node;
 pub mod rpc;
 pub mod tcpros;
+pub mod udpros;
 pub mod xmlrpc;

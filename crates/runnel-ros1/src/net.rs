@@ -1,6 +1,7 @@
 //! How an engine speaks of connections to whoever owns the sockets.
 
 use core::fmt;
+use core::net::SocketAddr;
 
 /// One connection of an engine. Never used twice within the life of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +35,13 @@ pub enum Transmit {
         conn: ConnId,
         /// Where to.
         to: Endpoint,
+    },
+    /// Open a datagram socket; answered by `handle_bound`, or by `handle_closed` when it cannot be opened.
+    OpenDatagram {
+        /// The engine's name for it.
+        conn: ConnId,
+        /// The one peer that it sends to; without one it receives from any.
+        to: Option<SocketAddr>,
     },
     /// Send these bytes after all that was sent before.
     Send {

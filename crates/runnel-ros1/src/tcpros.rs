@@ -117,6 +117,15 @@ impl FrameReader {
         Some(whole)
     }
 
+    /// Bytes reserved for the message under way.
+    #[cfg(test)]
+    pub(crate) fn reserved(&self) -> usize {
+        match &self.state {
+            State::ExpectLength { .. } => 0,
+            State::ExpectBody { body, .. } => body.capacity(),
+        }
+    }
+
     /// The length of the piece that begins, once it is known; `None` within a piece or when more is needed.
     fn take_length(&mut self, input: &mut &[u8]) -> Result<Option<usize>, LengthBeyondLimit> {
         let State::ExpectLength { have, count } = &mut self.state else { return Ok(None) };

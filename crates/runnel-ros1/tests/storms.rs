@@ -1,7 +1,7 @@
 //! Everything goes wrong at random, and in the end every subscriber has every living publisher exactly once.
 
-use runnel_ros1::node::NodeConfig;
-use runnel_testkit::net::{App, Net, Weather, millis, secs};
+use runnel_ros1::node::{NodeConfig, TopicSpec};
+use runnel_testkit::net::{App, Net, Weather, millis, secs, text_topic};
 
 const TOPICS: [&str; 2] = ["/x", "/y"];
 
@@ -117,7 +117,9 @@ impl Storm {
             self.net.with_node(place.app, |node, now| node.unsubscribe(now, topic));
         } else {
             place.subscribes.push(topic);
-            self.net.subscribe(place.app, topic);
+            // Of one topic, datagrams are wanted.
+            let spec = TopicSpec { udpros: topic == TOPICS[1], ..text_topic(topic) };
+            self.net.subscribe_as(place.app, spec);
         }
     }
 

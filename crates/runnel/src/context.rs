@@ -3,7 +3,7 @@
 use std::env;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use runnel_core::names::{self, Arguments};
@@ -100,6 +100,12 @@ pub struct Context {
     pub(crate) shared: Arc<Shared>,
 }
 
+/// What has something to tell its peers before it leaves the graph.
+pub(crate) trait LastWords: Send + Sync {
+    /// Tells them. Spinning has ended.
+    fn say(&self);
+}
+
 pub(crate) struct Shared {
     pub(crate) turning: Arc<Turning>,
     pub(crate) ready: Arc<ReadyQueue>,
@@ -115,6 +121,7 @@ pub(crate) struct Shared {
     pub(crate) stop: Arc<AtomicBool>,
     /// The engine for calls that belong to no node, made at the first.
     pub(crate) client: Mutex<Option<Key>>,
+    last_words: Mutex<Vec<Weak<dyn LastWords>>>,
     on_shutdown: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     _interrupts: Option<Interrupts>,
 }
@@ -160,6 +167,7 @@ impl Context {
             polling: options.polling,
             stop,
             client: Mutex::new(None),
+            last_words: Mutex::default(),
             on_shutdown: Mutex::default(),
             _interrupts: interrupts,
         };
@@ -327,8 +335,17 @@ impl Shared {
         Ok(reached)
     }
 
+    /// Has `speaker` say its last words when spinning ends, before those that were added earlier.
+    pub(crate) fn add_last_words(&self, speaker: Weak<dyn LastWords>) {
+        let mut last_words = lock(&self.last_words);
+        last_words.retain(|speaker| speaker.strong_count() > 0);
+        last_words.push(speaker);
+    }
+
     /// Unregisters all nodes and runs the user's shutdown callbacks, once.
     pub(crate) fn close(&self) {
+        let last_words = std::mem::take(&mut *lock(&self.last_words));
+        last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
         if !closed.unwrap_or(false) {

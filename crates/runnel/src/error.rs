@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use crate::action::ActionError;
 use crate::service::ServiceError;
 use runnel_core::names::{ArgumentError, NameError};
 use runnel_ros1::node::TopicError;
@@ -64,6 +65,13 @@ pub enum Error {
         /// Why.
         why: ServiceError,
     },
+    /// Something that concerns an action failed.
+    Action {
+        /// The action.
+        action: String,
+        /// Why.
+        why: ActionError,
+    },
     /// A call to the master or to a node failed.
     Call(CallError),
     /// The context is shutting down.
@@ -92,6 +100,7 @@ impl fmt::Display for Error {
                 write!(f, "parameter {name} is of kind {is}, which is no {wanted}")
             }
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
+            Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }

@@ -21,6 +21,7 @@
 //! `warn`, `info`) asks for less or more. What a program itself has to say goes to `/rosout`, too: see [`logging`].
 #![forbid(unsafe_code)]
 
+mod action;
 mod caller;
 mod client;
 mod context;
@@ -45,6 +46,10 @@ mod timer;
 mod timers;
 mod turning;
 
+pub use action::{
+    ActionClient, ActionError, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle,
+    GoalId, GoalOutcome, GoalStatus, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+};
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;

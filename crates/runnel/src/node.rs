@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use runnel_core::Message;
 use runnel_core::names::{self, Remapping};
-use runnel_core::qos::{History, QoS};
+use runnel_core::qos::{History, QoS, Ros1Transport};
 use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
@@ -73,11 +73,11 @@ pub(crate) struct PublisherEnd {
 
 /// A topic by name and type, as peers are told of it.
 pub(crate) struct Announced<'a> {
-    topic: String,
-    type_name: &'a str,
-    md5: &'a str,
-    definition: &'a str,
-    has_header: bool,
+    pub(crate) topic: String,
+    pub(crate) type_name: &'a str,
+    pub(crate) md5: &'a str,
+    pub(crate) definition: &'a str,
+    pub(crate) has_header: bool,
 }
 
 impl Node {
@@ -298,7 +298,11 @@ impl Node {
     }
 
     /// The end of a topic that the node publishes, made with the first publisher.
-    fn publisher_end(&self, announced: &Announced<'_>, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
+    pub(crate) fn publisher_end(
+        &self,
+        announced: &Announced<'_>,
+        qos: QoS,
+    ) -> Result<Arc<PublisherEnd>, Error> {
         let (inner, topic) = (&self.inner, &announced.topic);
         let spec = announced.spec(qos.is_latching());
         let (mut publishers, end) = inner.publishers_and(topic)?;
@@ -332,7 +336,8 @@ impl Node {
         announced.publication(&self.inner.context, &self.inner.full_name, qos)
     }
 
-    fn subscribe(
+    /// Subscribes to a topic. With `takes` messages of this process come by reference.
+    pub(crate) fn subscribe(
         &self,
         announced: &Announced<'_>,
         qos: QoS,
@@ -348,7 +353,9 @@ impl Node {
             takes,
         };
         let core = SubscriptionCore::new(options, when, callback);
-        let input = self.inner.add_subscription(&core, announced.spec(false))?;
+        let udpros = qos.ros1_transport == Ros1Transport::UdprosFirst;
+        let spec = TopicSpec { udpros, ..announced.spec(false) };
+        let input = self.inner.add_subscription(&core, spec)?;
         let subscription = Subscription::new(Arc::clone(&self.inner), announced.topic.clone(), core, input);
         self.inner.wait_registered(Role::Subscriber, &announced.topic)?;
         Ok(subscription)
@@ -412,6 +419,7 @@ impl Announced<'_> {
             md5: self.md5.to_owned(),
             definition: self.definition.to_owned(),
             latching,
+            udpros: false,
         }
     }
 }

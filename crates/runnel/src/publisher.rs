@@ -69,7 +69,29 @@ pub struct DynamicPublisher {
     schema: Arc<Schema>,
 }
 
-/// What both kinds of publisher do.
+/// Publishes messages that are known as bytes only.
+pub(crate) struct BytesPublisher(Handle);
+
+impl BytesPublisher {
+    pub(crate) fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
+        Self(Handle::new(end, qos))
+    }
+
+    /// Publishes the serialized message that `write` appends.
+    pub(crate) fn publish(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
+        self.0.publish(Written(write), self.0.max_blocking)
+    }
+
+    /// Whether a node of this name is among the subscribers.
+    pub(crate) fn reaches(&self, node: &str) -> bool {
+        let PublisherEnd { publication, topic, node: mine, .. } = &*self.0.end;
+        let input = mine.driver().input_of(node, topic);
+        let local = input.is_some_and(|input| input.any(|subscription| publication.has_local(subscription)));
+        local || publication.has_subscriber(node)
+    }
+}
+
+/// What all kinds of publisher do.
 #[derive(Clone)]
 struct Handle {
     end: Arc<PublisherEnd>,
@@ -183,7 +205,8 @@ macro_rules! getters {
             self.handle.end.publication.published()
         }
 
-        /// Messages that were dropped because a subscriber was too slow, all subscribers together.
+        /// Messages that were dropped because a subscriber was too slow, or that its datagrams could not carry (see
+        /// `QoS::udpros`), all subscribers together.
         pub fn dropped(&self) -> u64 {
             self.handle.end.publication.dropped()
         }

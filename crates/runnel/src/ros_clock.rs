@@ -87,6 +87,7 @@ impl Simulation {
             md5: Clock::MD5.to_owned(),
             definition: Clock::DEFINITION.to_owned(),
             latching: false,
+            udpros: false,
         };
         let simulation = Arc::clone(self);
         let core = SubscriptionCore::new(options, When::AtOnce, move |delivery| {

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
 use crate::node::NodeInner;
 
+/// Messages that are taken out of turn at once, so that a publisher which never stops holds nobody up.
+const MOST_AT_ONCE: usize = 1000;
+
 /// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
@@ -35,6 +38,21 @@ impl Subscription {
         self.input.link_count() + self.node.count_publishers_of_this_process(&self.core)
     }
 
+    /// Whether a node of this name is among the publishers.
+    pub(crate) fn hears(&self, node: &str) -> bool {
+        let output = self.node.driver().output_of(node, &self.topic);
+        output.is_some_and(|output| output.has_local(&self.core)) || self.input.has_publisher(node)
+    }
+
+    /// Runs the callback here and now for what has arrived, unless another thread does.
+    pub(crate) fn run_due(&self) {
+        let ready = &self.node.context.shared.ready;
+        for _ in 0..MOST_AT_ONCE {
+            let Some(due) = ready.take(Arc::as_ptr(&self.core).cast()) else { return };
+            due.run();
+        }
+    }
+
     /// Messages that arrived, those dropped included.
     pub fn received(&self) -> u64 {
         self.core.received()
@@ -43,6 +61,12 @@ impl Subscription {
     /// Messages that arrived and could not be read; they are logged with their publisher and field.
     pub fn malformed(&self) -> u64 {
         self.core.malformed()
+    }
+
+    /// Messages that publishers sent as datagrams (see [`QoS::udpros`](crate::QoS::udpros)) and that did not arrive
+    /// whole. A loss shows when a later message arrives, and 256 in a row do not show: there are at least so many.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
     }
 
     /// Messages that were dropped because the callback was slower than the publishers.

@@ -1,6 +1,6 @@
 //! Publishing, and receiving with a callback, allocate nothing per message once buffers have grown to their sizes.
 //!
-//! Two contexts of one process are joined over TCP, as two processes are. The counter is that of the whole process:
+//! Two contexts of one process are joined over TCP, or UDP, as two processes are. The counter is that of the whole process:
 //! the driver, the keeper thread and the master in the background count as well. The master asks nodes now and then
 //! whether they live, and that allocates: what is asked for is a long row of messages without a single allocation.
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use runnel::core::Message;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Context, ContextOptions, MasterOptions, Node, Publisher, Subscription};
+use runnel::{Context, ContextOptions, MasterOptions, Node, Publisher, QoS, Subscription};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -140,13 +140,22 @@ fn longest_row<M: Message>(
 
 /// To an ordinary subscription: a message whose memory is used again.
 fn owned<M: Message>(message: &M) -> (u64, u64) {
+    owned_with(message, QoS::keep_last(10))
+}
+
+/// The same, with datagrams.
+fn over_udp<M: Message>(message: &M) -> (u64, u64) {
+    owned_with(message, QoS::keep_last(10).udpros())
+}
+
+fn owned_with<M: Message>(message: &M, qos: QoS) -> (u64, u64) {
     let expected = message.clone();
     longest_row(message, |node, received| {
         let callback = move |message: &M| {
             assert!(*message == expected);
             received.fetch_add(1, Ordering::SeqCst);
         };
-        node.create_subscription("topic", 10, callback).unwrap()
+        node.create_subscription("topic", qos, callback).unwrap()
     })
 }
 
@@ -176,6 +185,8 @@ fn messages_cost_no_allocations_in_the_steady_state() {
         ("1 MB", owned(&bytes(1_000_000))),
         ("10 B viewed", viewed(&bytes(10))),
         ("1 MB viewed", viewed(&bytes(1_000_000))),
+        ("10 B over UDPROS", over_udp(&bytes(10))),
+        ("60 kB over UDPROS", over_udp(&bytes(60_000))),
     ];
     for (what, (longest, allocations)) in rows {
         assert_eq!(longest, ROW, "{what}: most messages in a row without any of {allocations} allocations");

@@ -22,6 +22,9 @@ impl Engine for Subject {
     fn data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         self.0.handle_data(now, conn, bytes);
     }
+    fn bound(&mut self, now: Instant, conn: ConnId, port: u16) {
+        self.0.handle_bound(now, conn, port);
+    }
     fn closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         self.0.handle_closed(now, conn, why);
     }
@@ -43,6 +46,7 @@ fn strings(topic: &str) -> TopicSpec {
         md5: "992ce8a1687cec8c8bd883ec73ca41d1".to_owned(),
         definition: "string data\n".to_owned(),
         latching: true,
+        udpros: false,
     }
 }
 
@@ -60,6 +64,8 @@ fn node() -> Node {
     let mut node = Node::new(config);
     node.advertise(Instant(0), strings("/out")).expect("a first topic");
     node.subscribe(Instant(0), strings("/in")).expect("another topic");
+    let radio = TopicSpec { udpros: true, ..strings("/radio") };
+    node.subscribe(Instant(0), radio).expect("a third topic");
     node
 }
 

@@ -14,7 +14,7 @@ fn print(message: &DynamicMessage, now: Time) {
     assert_eq!(again.to_bytes(), message.to_bytes(), "{json}");
     drop(to_csv(message, &options));
     drop(to_yaml(message, &options));
-    drop(to_yaml(message, &YamlOptions { no_arr: true, no_str: true, truncate: Some(3) }));
+    drop(to_yaml(message, &YamlOptions { no_arr: true, no_str: true, truncate: Some(3), ..options }));
 }
 
 fuzz_target!(|data: &[u8]| {

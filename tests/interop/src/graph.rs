@@ -127,7 +127,8 @@ impl Ros1Graph {
     }
 
     /// Starts the listener of `origin` as node `/ORIGIN_listener`. It ends after `--count N` messages (0: never) of
-    /// `--type T`. `--nodelay` asks for TCP_NODELAY; roscpp's knows `--udp`.
+    /// `--type T`. `--nodelay` asks for TCP_NODELAY; `--udp` asks for datagrams (roscpp's for nothing else, Runnel's
+    /// first), roscpp's `--udp-or-tcp` for them first.
     pub fn listener(&self, origin: Origin, arguments: &[&str]) -> Peer {
         self.node(origin, "listener", &format!("{origin}_listener"), arguments)
     }
@@ -145,7 +146,7 @@ impl Ros1Graph {
     }
 
     /// A command with nothing of the user's environment but the search path.
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let home = self.home.path();
         let mut command = Command::new(program);
         command

@@ -6,6 +6,7 @@
 //! that quietly runs without its peer proves nothing.
 
 mod asking;
+mod commands;
 pub mod doctor;
 mod graph;
 mod hearing;
@@ -14,6 +15,7 @@ mod roscpp;
 mod runnel;
 
 pub use asking::Side;
+pub use commands::Printed;
 pub use graph::{Origin, Ros1Graph, Rosmaster};
 pub use hearing::{Outcome, PATIENCE, all_hear_all, body, hear_out, outcome, ready, told, wait_until};
 pub use runnel::{Master, Server};

@@ -46,7 +46,7 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
 /// Compiles beside the program and moves the result there, so that a build cut short leaves nothing half done.
 fn compile(name: &str, program: &Path) -> io::Result<()> {
     let unfinished = program.with_extension("unfinished");
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "roscpp"]))?;
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "roscpp", "actionlib"]))?;
     let mut compiler = Command::new("g++");
     compiler.args(["-O2", "-std=c++17", "-Wall", "-Wextra", "-o"]).arg(&unfinished);
     compiler.arg(sources().join("roscpp").join(name).with_extension("cpp"));

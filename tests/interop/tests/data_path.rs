@@ -1,5 +1,5 @@
-//! What a message costs in system calls, counted by strace on both ends of a ping-pong over TCPROS: one wait, one
-//! read, one write, and nothing else. `docs/data-path.md` says so; this holds it true.
+//! What a message costs in system calls, counted by strace on both ends of a ping-pong: one wait, one read, one
+//! write, and nothing else. `docs/data-path.md` says so; this holds it true.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +21,8 @@ const WARM_UP: usize = 500;
 /// may make a callback so slow that a look more follows it; a cost that comes now and then breaks every such row.
 const ROW: usize = 100;
 
-/// The system call that sends a small message.
-const SEND: &str = "sendto";
+/// How messages travel, and the system call that sends a small one.
+const TRANSPORTS: [(&str, &str); 2] = [("tcp", "sendto"), ("udp", "sendmsg")];
 
 /// The system calls that wait for sockets, whichever the kernel and the C library have.
 const WAITS: [&str; 3] = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
@@ -46,18 +46,18 @@ fn begun(line: &str) -> Option<Call<'_>> {
 }
 
 /// Starts one end under strace, which writes to `trace`.
-fn traced(role: &str, master: &str, trace: &Path) -> Peer {
+fn traced(role: &str, master: &str, transport: &str, trace: &Path) -> Peer {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(trace);
-    command.args([env!("CARGO_BIN_EXE_pingpong"), role, &MESSAGES.to_string()]);
+    command.args([env!("CARGO_BIN_EXE_pingpong"), role, &MESSAGES.to_string(), transport]);
     command.env("ROS_MASTER_URI", master).env("ROS_IP", "127.0.0.1").env_remove("ROS_HOSTNAME");
     Peer::spawn(role, command).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What the thread that sends did from each message to the next, and how much all others did meanwhile.
-fn per_message(trace: &str) -> (Vec<BTreeMap<&str, usize>>, usize) {
+fn per_message<'a>(trace: &'a str, send: &str) -> (Vec<BTreeMap<&'a str, usize>>, usize) {
     let calls = calls(trace);
-    let sends: Vec<usize> = (0..calls.len()).filter(|&index| calls[index].name == SEND).collect();
+    let sends: Vec<usize> = (0..calls.len()).filter(|&index| calls[index].name == send).collect();
     let sends = sends.get(WARM_UP..).expect("more messages than are left out");
     let sender = calls[sends[0]].thread;
     let others = calls[sends[0]..].iter().filter(|call| call.thread != sender).count();
@@ -80,23 +80,32 @@ fn longest_row<T: PartialEq>(each: &[T], expected: &T) -> usize {
 #[test]
 fn a_message_costs_one_wait_one_read_and_one_write() {
     require_private_network();
+    for (transport, send) in TRANSPORTS {
+        costs_little(transport, send);
+    }
+}
+
+fn costs_little(transport: &str, send: &str) {
     let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options).unwrap();
     let master = context.start_master(MasterOptions::at(([127, 0, 0, 1], 0))).unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
     let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
-    let mut pong = traced("pong", &master, &pongs);
-    let mut ping = traced("ping", &master, &pings);
+    let mut pong = traced("pong", &master, transport, &pongs);
+    let mut ping = traced("ping", &master, transport, &pings);
     ping.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
     ping.wait_exit(within(PATIENCE)).unwrap();
     pong.signal(Signal::TERM).unwrap();
     pong.wait_exit(within(PATIENCE)).unwrap();
     for (role, trace) in [("ping", &pings), ("pong", &pongs)] {
         let trace = fs::read_to_string(trace).unwrap();
-        let (messages, others) = per_message(&trace);
-        let expected = BTreeMap::from([("wait", 1), ("recvfrom", 1), (SEND, 1)]);
+        let (messages, others) = per_message(&trace, send);
+        let expected = BTreeMap::from([("wait", 1), ("recvfrom", 1), (send, 1)]);
         let row = longest_row(&messages, &expected);
-        assert!(row >= ROW, "only {row} messages of {role} in a row cost what they should: {messages:?}");
+        assert!(
+            row >= ROW,
+            "only {row} messages of {role} by {transport} in a row cost what they should: {messages:?}"
+        );
         // The keeper looks a few times a second, however many messages there are.
         assert!(others < messages.len() / 2, "other threads of {role} made {others} system calls");
     }

@@ -175,3 +175,38 @@ fn every_frame_of_runnel_is_dissected_at_the_original_master() {
 fn every_frame_of_runnel_is_dissected_at_runnels_master() {
     every_frame_is_dissected(Server::Runnel);
 }
+
+/// The header of a datagram of UDPROS, as tshark prints its bytes: operation, number of the message, block.
+fn datagram_header(payload: &str) -> (u8, u8, u16) {
+    let byte = |place: usize| u8::from_str_radix(&payload[2 * place..2 * place + 2], 16).expect("hex digits");
+    (byte(4), byte(5), u16::from_le_bytes([byte(6), byte(7)]))
+}
+
+#[test]
+fn datagrams_are_numbered_short_and_agreed_on_in_sound_xml() {
+    let master = Master::start(Server::Rosmaster);
+    let graph = master.graph();
+    let capture = Capture::start(graph);
+    let listening = ["/radio", "--udp", "--type", "std_msgs/UInt8MultiArray"];
+    let mut listener = ready(graph.listener(Origin::Roscpp, &listening));
+    let talking = ["/radio", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--count", "3"];
+    let mut talker = graph.talker(Origin::Runnel, &talking);
+    told(&mut talker, "sent", 3, within(PATIENCE));
+    told(&mut listener, "got", 3, within(PATIENCE));
+    let mut ports = Ports::of_master(graph);
+    ports.add(graph, "/runnel_talker", Some("/radio"));
+    let frames = capture.end(ports);
+    let errors = frames.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(frames.filtered("xml.cdata contains \"UDPROS\"", &[]).len(), 2, "the wish and the answer");
+    // The capture ends with a datagram of three bytes.
+    let sent = frames.unfiltered("udp.length > 16", &["udp.length", "udp.payload"]);
+    let row = |line: &String| -> (usize, (u8, u8, u16)) {
+        let (length, payload) = line.split_once('\t').expect("two fields");
+        (length.parse().expect("a length"), datagram_header(payload))
+    };
+    // 5016 bytes of 1464 each, behind 16 of headers.
+    let of_message = |id| [(1480, (0, id, 4)), (1480, (1, id, 1)), (1480, (1, id, 2)), (640, (1, id, 3))];
+    let expected: Vec<_> = (1..=3).flat_map(of_message).collect();
+    assert_eq!(sent.iter().map(row).collect::<Vec<_>>(), expected);
+}

@@ -1,23 +1,26 @@
 //! The commands: one file each, an `Args` whose comments are the help, and `run`.
 
+mod action;
 mod bench;
 mod bench_peer;
 mod completion;
 mod demo;
 mod doctor;
-mod interface;
+pub mod interface;
 mod line_trace;
 mod log;
 mod master;
-mod node;
-mod param;
-mod service;
-mod topic;
+pub mod node;
+pub mod param;
+mod ros1;
+pub mod service;
+pub mod topic;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+pub use action::actions;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 
 use crate::error::CliError;
 use crate::session::Session;
@@ -65,11 +68,15 @@ pub enum Command {
     #[command(subcommand)]
     Service(service::Command),
     #[command(subcommand)]
+    Action(action::Command),
+    #[command(subcommand)]
     Param(param::Command),
     Log(log::Args),
     Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
+    #[command(subcommand)]
+    Ros1(ros1::Command),
     Bench(bench::Args),
     Completion(completion::Args),
     #[command(hide = true)]
@@ -84,9 +91,28 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "must be a number of seconds".to_owned())
 }
 
+/// The name of the flag below.
+const GROUP_VERBOSE: &str = "group_verbose";
+
 /// The parser of the command line.
 pub fn command() -> clap::Command {
-    Cli::command().max_term_width(WIDTH)
+    Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose)
+}
+
+/// The flag that asks for more of the log may also stand behind a group: `runnel topic -v list`. Behind a command it
+/// is the command's own.
+fn with_verbose(group: clap::Command) -> clap::Command {
+    if !group.has_subcommands() {
+        return group;
+    }
+    group.arg(Arg::new(GROUP_VERBOSE).short('v').long("verbose").action(ArgAction::Count).hide(true))
+}
+
+/// How often that flag was given.
+pub fn group_verbose(matches: &ArgMatches) -> u8 {
+    let group = matches.subcommand().map(|(_, group)| group);
+    let count = group.and_then(|group| group.try_get_one::<u8>(GROUP_VERBOSE).ok().flatten());
+    count.copied().unwrap_or_default()
 }
 
 /// Carries out a command.
@@ -101,12 +127,31 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Topic(command) => topic::run(command, session),
         Command::Node(command) => node::run(command, session),
         Command::Service(command) => service::run(command, session),
+        Command::Action(command) => action::run(command, session),
         Command::Param(command) => param::run(command, session),
         Command::Doctor(args) => doctor::run(&args, session),
         Command::Log(args) => log::run(args, session),
         Command::Interface(command) => interface::run(command, session),
+        Command::Ros1(command) => ros1::run(&command, session),
         Command::Bench(args) => bench::run(&args, session),
         Command::BenchPeer(args) => bench_peer::run(&args),
         Command::Completion(args) => completion::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_for_the_log_may_stand_behind_a_group() {
+        let given = |line: &str| {
+            let matches = command().try_get_matches_from(line.split(' ')).expect("a good line");
+            matches.get_count("verbose") + group_verbose(&matches)
+        };
+        assert_eq!(given("runnel topic -v list"), 1);
+        assert_eq!(given("runnel -v topic -vv list -v"), 3);
+        assert_eq!(given("runnel node list"), 0);
+        assert_eq!(given("runnel master"), 0);
     }
 }

@@ -15,6 +15,7 @@ mod error;
 mod fit;
 mod path;
 mod primitive;
+mod select;
 mod value;
 
 pub use array::Array;

@@ -4,9 +4,10 @@
 //! Text that holds a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, and what they
 //! print for it cannot be told apart.
 
-use super::number::{duration, time};
+use super::number::{duration, time, time_since};
 use super::print::{YamlOptions, abbreviated, number_text, truncated};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
+use crate::schema::{Arity, Element, Field, Primitive};
 use crate::time::Time;
 
 /// All values of the message in order on one line, arrays element by element, times as seconds and nanoseconds.
@@ -68,45 +69,58 @@ fn quoted(text: &str) -> String {
 }
 
 /// The line that names the columns of [`plot_row`], as `rostopic echo -p` prints it first. It names as many elements
-/// of each array as this message has.
-pub fn plot_header(message: &DynamicMessage) -> String {
-    let mut names = vec!["%time".to_owned()];
-    plot_names(ValueRef::Message(message), "field", &mut names);
-    names.join(",")
+/// of each array as this value, a message or a part of one, has; fields that are not to be printed have no column.
+pub fn plot_header(value: ValueRef<'_>, options: &YamlOptions) -> String {
+    let mut names = Vec::new();
+    plot_names(value, "field", options, &mut names);
+    format!("%time,{}", names.join(","))
 }
 
 /// A line of values: first `now` in nanoseconds (rostopic takes the header's stamp where there is one), truth values
 /// as 0 and 1, times in nanoseconds.
-pub fn plot_row(message: &DynamicMessage, now: Time) -> String {
-    let mut cells = vec![nanoseconds(time(now))];
-    plot_cells(ValueRef::Message(message), &mut cells);
-    cells.join(",")
+pub fn plot_row(value: ValueRef<'_>, now: Time, options: &YamlOptions) -> String {
+    let mut cells = Vec::new();
+    plot_cells(value, options, &mut cells);
+    format!("{},{}", nanoseconds(time_since(now, options.since)), cells.join(","))
 }
 
-fn plot_names(value: ValueRef<'_>, name: &str, names: &mut Vec<String>) {
+fn plot_names(value: ValueRef<'_>, name: &str, options: &YamlOptions, names: &mut Vec<String>) {
     match value {
-        ValueRef::Message(message) => {
-            message.fields().for_each(|(field, value)| {
-                plot_names(value.view(), &format!("{name}.{}", field.name), names)
-            });
-        }
-        ValueRef::Array(array) => plot_array_names(array, name, names),
+        ValueRef::Message(message) => plotted(message, options)
+            .for_each(|(field, value)| plot_names(value, &format!("{name}.{}", field.name), options, names)),
+        ValueRef::Array(array) => plot_array_names(array, name, options, names),
         _ => names.push(name.to_owned()),
     }
 }
 
-fn plot_array_names(array: &Array, name: &str, names: &mut Vec<String>) {
-    array.iter().enumerate().for_each(|(index, value)| plot_names(value, &format!("{name}{index}"), names));
+fn plot_array_names(array: &Array, name: &str, options: &YamlOptions, names: &mut Vec<String>) {
+    let numbered = array.iter().enumerate();
+    numbered.for_each(|(index, value)| plot_names(value, &format!("{name}{index}"), options, names));
 }
 
-fn plot_cells(value: ValueRef<'_>, cells: &mut Vec<String>) {
+/// The fields that have columns.
+fn plotted<'a>(
+    message: &'a DynamicMessage,
+    options: &YamlOptions,
+) -> impl Iterator<Item = (&'a Field, ValueRef<'a>)> {
+    let YamlOptions { no_arr, no_str, .. } = *options;
+    let is_text = |field: &Field| {
+        matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)))
+    };
+    let fields = message.fields().map(|(field, value)| (field, value.view()));
+    fields.filter(move |(field, _)| !(no_arr && field.arity != Arity::One || no_str && is_text(field)))
+}
+
+fn plot_cells(value: ValueRef<'_>, options: &YamlOptions, cells: &mut Vec<String>) {
     match value {
         ValueRef::Bool(value) => cells.push(u8::from(value).to_string()),
         ValueRef::String(text) => cells.push(quoted(text)),
-        ValueRef::Time(value) => cells.push(nanoseconds(time(value))),
+        ValueRef::Time(value) => cells.push(nanoseconds(time_since(value, options.since))),
         ValueRef::Duration(value) => cells.push(nanoseconds(duration(value))),
-        ValueRef::Message(message) => message.fields().for_each(|(_, value)| plot_cells(value.view(), cells)),
-        ValueRef::Array(array) => array.iter().for_each(|value| plot_cells(value, cells)),
+        ValueRef::Message(message) => {
+            plotted(message, options).for_each(|(_, value)| plot_cells(value, options, cells))
+        }
+        ValueRef::Array(array) => array.iter().for_each(|value| plot_cells(value, options, cells)),
         number => cells.push(number_text(number)),
     }
 }

@@ -4,7 +4,7 @@ use crate::time::{Duration, Time};
 
 /// The shortest decimal that reads back as `value`, in the form of Python's `repr`: with an exponent below 1e-4 and
 /// from 1e16 on, and with a point or an exponent always.
-pub(super) fn float(value: f64) -> String {
+pub fn float(value: f64) -> String {
     if value.is_nan() {
         return "nan".into();
     }
@@ -30,6 +30,15 @@ fn shortest(value: f64) -> String {
     if even.parse() == Ok(value) { even } else { shortest }
 }
 
+/// A float as PyYAML writes it, which reads back as one.
+pub fn float_of_yaml(value: f64) -> String {
+    match float(value) {
+        word if !value.is_finite() => word.replace("nan", ".nan").replace("inf", ".inf"),
+        number if number.contains('.') => number,
+        number => number.replacen('e', ".0e", 1),
+    }
+}
+
 /// Truth values.
 pub(super) fn truth(value: bool) -> &'static str {
     if value { "True" } else { "False" }
@@ -40,6 +49,14 @@ pub(super) fn time(value: Time) -> (i64, i64) {
     (i64::from(value.sec as u32), i64::from(value.nanosec))
 }
 
+/// The same of what lies between a time and an earlier one, if there is one: seconds rounded down.
+pub(super) fn time_since(value: Time, earlier: Option<Time>) -> (i64, i64) {
+    let Some(earlier) = earlier else { return time(value) };
+    let nanoseconds = |(sec, nanosec): (i64, i64)| sec * 1_000_000_000 + nanosec;
+    let between = nanoseconds(time(value)) - nanoseconds(time(earlier));
+    (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
+}
+
 /// Seconds and nanoseconds of a ROS 1 duration as the wire has them: both with a sign.
 pub(super) fn duration(value: Duration) -> (i64, i64) {
     (i64::from(value.sec), i64::from(value.nanosec as i32))
@@ -47,7 +64,7 @@ pub(super) fn duration(value: Duration) -> (i64, i64) {
 
 /// A whole number in the spellings of YAML 1.1 that YAML 1.2 takes for text: `0` before octal digits, and underscores
 /// between digits.
-pub(super) fn whole_of_yaml_1_1(text: &str) -> Option<i128> {
+pub fn whole_of_yaml_1_1(text: &str) -> Option<i128> {
     let plain = text.replace('_', "");
     let (negative, digits) = match plain.strip_prefix(['-', '+']) {
         Some(digits) => (plain.starts_with('-'), digits),
@@ -83,7 +100,7 @@ pub(super) fn float_of_python(text: &str) -> Option<f64> {
 }
 
 /// A truth value in the words of YAML 1.1.
-pub(super) fn truth_of_yaml_1_1(text: &str) -> Option<bool> {
+pub fn truth_of_yaml_1_1(text: &str) -> Option<bool> {
     match text {
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => Some(true),
         "no" | "No" | "NO" | "off" | "Off" | "OFF" | "false" | "False" | "FALSE" => Some(false),

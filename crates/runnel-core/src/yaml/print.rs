@@ -1,9 +1,10 @@
 //! Messages as `rostopic echo` prints them.
 
-use super::number::{duration, float, time, truth};
+use super::number::{duration, float, time_since, truth};
 use super::text::{field_text, item_text};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
 use crate::schema::{Arity, Element, Field, Primitive};
+use crate::time::Time;
 use std::fmt::Write;
 
 /// How to print a message.
@@ -18,6 +19,10 @@ pub struct YamlOptions {
     /// Print so many elements of an array and so many characters of a string, and `...` for the rest, as
     /// `ros2 topic echo` does; `None` to print all.
     pub truncate: Option<usize>,
+    /// Print numbers in so many columns, as `rostopic echo -w`: whole ones filled up with spaces, others cut.
+    pub width: Option<usize>,
+    /// Print times as the time that lies between this one and them, as `rostopic echo --offset`.
+    pub since: Option<Time>,
 }
 
 /// The message as `rostopic echo` prints it, without a line break at the end. Empty for a message without fields.
@@ -38,7 +43,8 @@ pub fn field_to_yaml(
     Ok(value_to_yaml(message.get(path)?, options))
 }
 
-fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
+/// A part of a message, as [`field_to_yaml`] prints it.
+pub fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
     let mut printer = Printer { options: *options, out: String::new() };
     match value {
         ValueRef::Message(message) => printer.message(message, 0),
@@ -73,22 +79,33 @@ impl Printer {
     fn value(&mut self, value: ValueRef<'_>, indent: usize) {
         match value {
             ValueRef::String(text) => self.out.push_str(&field_text(&truncated(text, self.options.truncate))),
-            ValueRef::Time(value) => self.seconds(time(value), indent),
+            ValueRef::Time(value) => self.seconds(time_since(value, self.options.since), indent),
             ValueRef::Duration(value) => self.seconds(duration(value), indent),
             ValueRef::Message(message) => {
                 self.out.push('\n');
                 self.message(message, indent);
             }
             ValueRef::Array(array) => self.array(array, indent),
-            number => self.out.push_str(&number_text(number)),
+            number => self.number(number),
         }
     }
 
+    fn number(&mut self, value: ValueRef<'_>) {
+        let text = match (self.options.width, value) {
+            (Some(width), ValueRef::Int(_) | ValueRef::UInt(_)) => format!("{:>width$}", number_text(value)),
+            (Some(width), ValueRef::F32(value)) => fixed(value.into(), width),
+            (Some(width), ValueRef::F64(value)) => fixed(value, width),
+            _ => number_text(value),
+        };
+        self.out.push_str(&text);
+    }
+
     fn seconds(&mut self, (secs, nsecs): (i64, i64), indent: usize) {
+        let (wide, narrow) = self.options.width.map_or((9, 0), |width| (width, width));
         self.line(indent);
-        self.put(format_args!("secs: {secs}"));
+        self.put(format_args!("secs: {secs:narrow$}"));
         self.line(indent);
-        self.put(format_args!("nsecs: {nsecs:9}"));
+        self.put(format_args!("nsecs: {nsecs:wide$}"));
     }
 
     fn array(&mut self, array: &Array, indent: usize) {
@@ -136,7 +153,7 @@ impl Printer {
         let shown = self.shown(array);
         for (index, value) in array.iter().take(shown).enumerate() {
             self.out.push_str(if index == 0 { "[" } else { ", " });
-            self.out.push_str(&number_text(value));
+            self.number(value);
         }
         self.out.push_str(match (shown < array.len(), shown) {
             (false, _) => "]",
@@ -162,6 +179,13 @@ impl Printer {
         // Writing to a string cannot fail.
         let _ = self.out.write_fmt(arguments);
     }
+}
+
+/// A number in so many columns, or as many as its whole part takes.
+fn fixed(value: f64, width: usize) -> String {
+    let text = if value.is_finite() { format!("{value:.width$}") } else { number_text(ValueRef::F64(value)) };
+    let whole = text.find('.').unwrap_or(0);
+    text.chars().take(whole.max(width)).collect()
 }
 
 /// A number or truth value; empty for anything else.

@@ -259,3 +259,23 @@ fn csv_is_flat_and_quotes_what_would_be_taken_apart() {
     let expected = "<string length: 5>,False,\"<array type: int8, length: 3>\",100,5,<string length: 0>,0.0";
     assert_eq!(print(&short), expected);
 }
+
+#[test]
+fn numbers_stand_in_columns_and_times_count_from_another() {
+    let mut message = DynamicMessage::default_of(&everything()).unwrap();
+    message.set("f64s", Array::F64(vec![-1.5, 123_456.0, f64::NAN])).unwrap();
+    message.set("i16", Value::Int(-7)).unwrap();
+    let options = YamlOptions { width: Some(4), ..YamlOptions::default() };
+    let printed = |path: &str| field_to_yaml(&message, path, &options).unwrap();
+    assert_eq!(printed("f64s"), "[-1.5, 123456, nan]");
+    assert_eq!(printed("i16"), "  -7");
+    assert_eq!(printed("length"), "\nsecs:    0\nnsecs:    0");
+    let stamped = |since| {
+        let options = YamlOptions { since: Some(since), ..YamlOptions::default() };
+        let time = ValueRef::Time(Time { sec: 5, nanosec: 1 });
+        (value_to_yaml(time, &options), plot_row(time, Time { sec: 5, nanosec: 1 }, &options))
+    };
+    let (text, row) = stamped(Time { sec: 6, nanosec: 2 });
+    assert_eq!(text, "\nsecs: -2\nnsecs: 999999999");
+    assert_eq!(row, "-1000000001,-1000000001");
+}

@@ -5,25 +5,30 @@ use super::implicit::is_text;
 /// A line is broken where it would go past this column.
 const WIDTH: usize = 80;
 
-/// What follows a line break within a text.
-const INDENT: &str = "  ";
+/// Where a text of an outermost value goes on after a line break.
+const INDENT: usize = 2;
 
 /// A text that is a field's value: quoted doubly, or `''` if it is empty.
 pub(super) fn field_text(text: &str) -> String {
-    if text.is_empty() { "''".into() } else { double_quoted(text, 0) }
+    if text.is_empty() { "''".into() } else { double_quoted(text, Line::at(0, INDENT)) }
 }
 
-/// A text that is an element of a block sequence, after its `- `: unquoted where that reads back as the text, else
-/// quoted singly if it can be, else doubly.
+/// A text that is an element of a block sequence, after its `- `.
 pub(super) fn item_text(text: &str) -> String {
-    const COLUMN: usize = 2;
+    block_text(text, INDENT, INDENT)
+}
+
+/// A text in a block, which begins at a column and goes on at another after a line break: unquoted where that reads
+/// back as the text, else quoted singly if it can be, else doubly.
+pub fn block_text(text: &str, column: usize, indent: usize) -> String {
+    let line = Line::at(column, indent);
     if !text.bytes().all(|c| matches!(c, b' '..=b'~' | b'\n')) || text.contains("\n ") || text.contains(" \n")
     {
-        double_quoted(text, COLUMN)
+        double_quoted(text, line)
     } else if can_be_plain(text) && is_text(text) {
-        plain(text, COLUMN)
+        plain(text, line)
     } else {
-        single_quoted(text, COLUMN)
+        single_quoted(text, line)
     }
 }
 
@@ -52,11 +57,12 @@ fn can_be_plain(text: &str) -> bool {
 struct Line {
     out: String,
     column: usize,
+    indent: usize,
 }
 
 impl Line {
-    fn at(column: usize) -> Self {
-        Self { out: String::new(), column }
+    fn at(column: usize, indent: usize) -> Self {
+        Self { out: String::new(), column, indent }
     }
 
     fn put(&mut self, text: &str) {
@@ -66,13 +72,12 @@ impl Line {
 
     fn wrap(&mut self) {
         self.out.push('\n');
-        self.out.push_str(INDENT);
-        self.column = INDENT.len();
+        self.out.extend(std::iter::repeat_n(' ', self.indent));
+        self.column = self.indent;
     }
 }
 
-fn plain(text: &str, column: usize) -> String {
-    let mut line = Line::at(column);
+fn plain(text: &str, mut line: Line) -> String {
     let mut runs = Runs { rest: text };
     while let Some(run) = runs.next() {
         if run == " " && line.column > WIDTH { line.wrap() } else { line.put(run) }
@@ -80,8 +85,7 @@ fn plain(text: &str, column: usize) -> String {
     line.out
 }
 
-fn single_quoted(text: &str, column: usize) -> String {
-    let mut line = Line::at(column);
+fn single_quoted(text: &str, mut line: Line) -> String {
     line.put("'");
     let mut runs = Runs { rest: text };
     let mut first = true;
@@ -118,8 +122,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-fn double_quoted(text: &str, column: usize) -> String {
-    let mut line = Line::at(column);
+fn double_quoted(text: &str, mut line: Line) -> String {
     line.put("\"");
     let mut chars = text.chars().peekable();
     // Characters that go out as they are wait here, since a line is broken before the word that goes past its end.

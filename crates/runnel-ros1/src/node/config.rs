@@ -42,7 +42,7 @@ pub struct Limits {
     pub publishers_per_topic: usize,
     /// Incoming connections that have not sent their header; the oldest gives way.
     pub half_open: usize,
-    /// Incoming connections that have.
+    /// Incoming connections that have, and subscribers that get datagrams.
     pub subscribers: usize,
 }
 
@@ -65,6 +65,9 @@ pub struct TopicSpec {
     pub definition: String,
     /// For a publication: the last message is kept for those who come later.
     pub latching: bool,
+    /// For a subscription: publishers are asked for UDPROS first and for TCPROS after it. It holds as long as all who
+    /// subscribe to the topic in this node want it.
+    pub udpros: bool,
 }
 
 impl TopicSpec {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::service_links::{ServiceFailure, ServiceLinkId};
 use crate::net::ConnId;
+use crate::udpros::Fragmenter;
 use crate::xmlrpc::Value;
 
 /// Counters of one link, counted where its messages pass and read by the slave API.
@@ -78,6 +79,8 @@ pub struct PublisherLink {
     pub latching: bool,
     /// Bytes that came behind the header.
     pub rest: Vec<u8>,
+    /// The number that its datagrams bear, if it is a link of UDPROS; then `conn` is a datagram socket.
+    pub datagrams: Option<u32>,
     /// To be counted on by whoever reads the messages.
     pub stats: Arc<LinkStats>,
 }
@@ -91,6 +94,8 @@ pub struct SubscriberLink {
     pub conn: ConnId,
     /// The subscriber's node.
     pub subscriber: String,
+    /// How its datagrams are made, if it is a link of UDPROS; then `conn` is a datagram socket.
+    pub datagrams: Option<Fragmenter>,
     /// To be counted on by whoever sends the messages.
     pub stats: Arc<LinkStats>,
 }

@@ -1,5 +1,7 @@
 //! Connections that others open to us: the header of a subscriber (or of a client, see `services`), and our answer.
 
+pub(super) mod datagrams;
+
 use litemap::LiteMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -99,7 +101,7 @@ impl Node {
                 Ok(())
             }
             None => {
-                let (topic, subscriber) = self.check_subscriber(&header)?;
+                let (topic, subscriber) = self.check_subscriber(&header, None)?;
                 self.join_subscriber(conn, topic, subscriber);
                 Ok(())
             }
@@ -110,14 +112,18 @@ impl Node {
         }
     }
 
-    /// The topic and name of a subscriber that may join, or why it may not.
-    fn check_subscriber(&self, header: &ConnectionHeader) -> Result<(String, String), String> {
+    /// The topic and name of a subscriber that may join, perhaps in the place of a link that it has, or why it may not.
+    fn check_subscriber(
+        &self,
+        header: &ConnectionHeader,
+        former: Option<ConnId>,
+    ) -> Result<(String, String), String> {
         let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
         let (topic, md5, subscriber) = (require("topic")?, require("md5sum")?, require("callerid")?);
         let Some(spec) = self.publications.get(topic) else {
             return Err(format!("node [{}] is not a publisher of topic [{topic}]", self.config.name));
         };
-        if self.linked_count >= self.config.limits.subscribers {
+        if self.linked_count >= self.config.limits.subscribers && former.is_none() {
             return Err(self.too_many_linked());
         }
         let type_name = header.get("type").unwrap_or("*");
@@ -141,21 +147,27 @@ impl Node {
     }
 
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String) {
-        let Some(spec) = self.publications.get(&topic) else { return };
-        let reply = ConnectionHeader::new([
-            ("callerid", self.config.name.as_str()),
-            ("latching", if spec.latching { "1" } else { "0" }),
-            ("md5sum", &spec.md5),
-            ("message_definition", &spec.definition),
-            ("topic", &topic),
-            ("type", &spec.type_name),
-        ]);
+        let Some(reply) = self.publisher_header(&topic) else { return };
         self.send(conn, reply.emit());
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
-        let row = Linked { topic: of, node, uri, address, stats: Arc::clone(&stats) };
+        let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
-        self.events.push_back(NodeEvent::SubscriberJoined(SubscriberLink { topic, conn, subscriber, stats }));
+        let link = SubscriberLink { topic, conn, subscriber, datagrams: None, stats };
+        self.events.push_back(NodeEvent::SubscriberJoined(link));
+    }
+
+    /// What we say of a topic that we publish.
+    pub(super) fn publisher_header(&self, topic: &str) -> Option<ConnectionHeader> {
+        let spec = self.publications.get(topic)?;
+        Some(ConnectionHeader::new([
+            ("callerid", self.config.name.as_str()),
+            ("latching", if spec.latching { "1" } else { "0" }),
+            ("md5sum", &spec.md5),
+            ("message_definition", &spec.definition),
+            ("topic", topic),
+            ("type", &spec.type_name),
+        ]))
     }
 }

@@ -7,6 +7,7 @@
 //!  advertise, subscribe ─► registrar ─► rpc ─► master
 //!  publisherUpdate ─► outgoing ─► requestTopic, connect, header ─► PublisherJoined
 //!  accepted connection ─► incoming ─► header, answer ─────────────► SubscriberJoined
+//!  requestTopic ─► incoming ─► open a socket, answer ────────────► SubscriberJoined, over UDPROS
 //! ```
 
 mod config;
@@ -37,6 +38,7 @@ pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
 use crate::xmlrpc::Value;
+use incoming::datagrams::Asking;
 use incoming::{ExpectHeader, HalfOpen};
 use outgoing::Subscription;
 use registrar::Registrar;
@@ -69,19 +71,33 @@ pub struct Node {
     locals: BTreeSet<String>,
     conns: LiteMap<ConnId, Conn>,
     half_open: HalfOpen,
-    /// Incoming connections whose header was good.
+    /// Incoming connections whose header was good, and subscribers that get datagrams.
     linked_count: usize,
+    /// The number of the last link of datagrams to a subscriber.
+    last_datagram_link: u32,
     calls: LiteMap<CallId, Purpose>,
     timers: Timers,
     transmits: VecDeque<Transmit>,
     events: VecDeque<NodeEvent>,
 }
 
-/// What a connection of TCPROS is.
+/// What a connection of TCPROS, or a datagram socket, is.
 #[derive(Debug)]
 enum Conn {
     Incoming(ExpectHeader),
-    Publisher { topic: String, uri: String, to: Endpoint },
+    Publisher {
+        topic: String,
+        uri: String,
+        to: Endpoint,
+    },
+    /// A publisher is being asked to send its datagrams there.
+    PublisherDatagrams {
+        topic: String,
+        uri: String,
+        port: u16,
+    },
+    /// A subscriber asks for datagrams, and is answered when there is a socket to send them from.
+    SubscriberDatagrams(Box<Asking>),
     LinkedPublisher(Linked),
     Subscriber(Linked),
     ServiceClient,
@@ -98,6 +114,8 @@ struct Linked {
     uri: String,
     /// The address of the connection's other end.
     address: String,
+    /// Our port of the datagram socket, if it is a link of UDPROS.
+    datagram_port: Option<u16>,
     stats: Arc<LinkStats>,
 }
 
@@ -107,9 +125,22 @@ enum Purpose {
     Register(Role, String),
     Unregister(Role, String),
     AskOwner,
-    RequestTopic { topic: String, uri: String },
+    /// With the socket to which datagrams are asked for.
+    RequestTopic {
+        topic: String,
+        uri: String,
+        datagrams: Option<ConnId>,
+    },
     LookupService(ServiceLinkId),
     Close,
+}
+
+/// Who calls the slave API.
+#[derive(Clone, Copy, Debug)]
+struct Caller {
+    /// The connection to answer on.
+    conn: ConnId,
+    peer: SocketAddr,
 }
 
 impl Node {
@@ -129,6 +160,7 @@ impl Node {
             conns: LiteMap::new(),
             half_open: HalfOpen::default(),
             linked_count: 0,
+            last_datagram_link: 0,
             calls: LiteMap::new(),
             timers: Timers::default(),
             transmits: VecDeque::new(),
@@ -184,7 +216,11 @@ impl Node {
     /// When the node subscribes to the topic with another type.
     pub fn subscribe(&mut self, now: Instant, spec: TopicSpec) -> Result<(), TopicError> {
         if let Some(has) = self.subscriptions.get(&spec.topic) {
-            return same_type(&has.spec, &spec);
+            same_type(&has.spec, &spec)?;
+            if !spec.udpros {
+                self.leave_datagrams(now, &spec.topic);
+            }
+            return Ok(());
         }
         self.registrar.want(Role::Subscriber, &spec.topic);
         self.subscriptions.insert(spec.topic.clone(), Subscription::new(spec));
@@ -198,7 +234,9 @@ impl Node {
             return;
         }
         for conn in self.subscribers_of(topic) {
-            self.conns.remove(&conn);
+            if let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) {
+                self.answer_without_datagrams(now, *asking, "the topic is published no longer");
+            }
             self.linked_count -= 1;
             self.close(conn);
             self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
@@ -247,6 +285,18 @@ impl Node {
         }
     }
 
+    /// A datagram socket that was asked for is open at this port.
+    pub fn handle_bound(&mut self, now: Instant, conn: ConnId, port: u16) {
+        match self.conns.get(&conn) {
+            Some(Conn::PublisherDatagrams { topic, uri, .. }) => {
+                let (topic, uri) = (topic.clone(), uri.clone());
+                self.ask_for_datagrams(now, conn, &topic, &uri, port);
+            }
+            Some(Conn::SubscriberDatagrams(_)) => self.join_datagram_subscriber(now, conn, port),
+            _ => {}
+        }
+    }
+
     /// Bytes arrived on a connection that is not given away.
     pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         match self.conns.get(&conn) {
@@ -256,7 +306,7 @@ impl Node {
                 self.link_data(conn, &topic, &uri, bytes);
             }
             Some(Conn::ServiceLink(link)) => self.service_data(*link, bytes),
-            Some(Conn::LinkedPublisher(_) | Conn::Subscriber(_) | Conn::ServiceClient) => {}
+            Some(_) => {}
             None => {
                 self.rpc.handle_data(now, conn, bytes);
                 self.serve_rpc(now);
@@ -269,6 +319,13 @@ impl Node {
         match self.conns.remove(&conn) {
             Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
             Some(Conn::Publisher { topic, uri, .. }) => self.link_closed(now, &topic, &uri, why),
+            Some(Conn::PublisherDatagrams { topic, uri, .. }) => {
+                self.no_datagrams(now, &topic, &uri, why.unwrap_or("no datagram socket"));
+            }
+            Some(Conn::SubscriberDatagrams(asking)) => {
+                self.linked_count -= 1;
+                self.answer_without_datagrams(now, *asking, why.unwrap_or("no datagram socket"));
+            }
             Some(Conn::LinkedPublisher(link)) => self.link_ended(now, &link.topic, &link.uri, why),
             Some(Conn::Subscriber(_) | Conn::ServiceClient) => self.linked_count -= 1,
             Some(Conn::ServiceLink(link)) => self.service_closed(link, why),
@@ -315,9 +372,10 @@ impl Node {
     fn serve_rpc(&mut self, now: Instant) {
         while let Some(event) = self.rpc.poll_event() {
             match event {
-                RpcEvent::Called { conn, method, params, .. } => {
-                    let answer = self.answer_call(now, &method, &params);
-                    self.rpc.reply(now, conn, answer);
+                RpcEvent::Called { conn, peer, method, params } => {
+                    if let Some(answer) = self.answer_call(now, Caller { conn, peer }, &method, &params) {
+                        self.rpc.reply(now, conn, answer);
+                    }
                 }
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
                 RpcEvent::KeptLost { .. } if self.registrar.connection_lost() => self.ask_owner(now),
@@ -331,7 +389,9 @@ impl Node {
         match self.calls.remove(&call) {
             Some(Purpose::Register(role, topic)) => self.registration_answered(now, role, &topic, result),
             Some(Purpose::AskOwner) => self.owner_answered(now, result),
-            Some(Purpose::RequestTopic { topic, uri }) => self.address_answered(now, &topic, &uri, result),
+            Some(Purpose::RequestTopic { topic, uri, datagrams }) => {
+                self.address_answered(now, &topic, &uri, datagrams, result);
+            }
             Some(Purpose::LookupService(link)) => self.service_found(link, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
             Some(Purpose::Unregister(role, topic)) => self.unregistration_answered(now, role, &topic, result),
@@ -343,6 +403,7 @@ impl Node {
     fn subscribers_of(&self, topic: &str) -> Vec<ConnId> {
         let of_topic = |(conn, role): (&ConnId, &Conn)| match role {
             Conn::Subscriber(link) if link.topic == topic => Some(*conn),
+            Conn::SubscriberDatagrams(asking) if asking.topic() == topic => Some(*conn),
             _ => None,
         };
         self.conns.iter().filter_map(of_topic).collect()

@@ -1,6 +1,8 @@
 //! Links to publishers: ask the publisher's node where its messages are, connect, exchange headers; and the same
 //! again, ever more slowly, when a step fails, for as long as the publisher is listed.
 
+mod datagrams;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +19,7 @@ use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallOptions, Uri};
 use crate::tcpros::FrameReader;
 use crate::xmlrpc::Value;
+use datagrams::Address;
 
 /// How long a publisher may take over one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
@@ -68,12 +71,24 @@ struct Link {
     pause: Duration,
     /// That it fails has been told since it stood last.
     told: bool,
+    /// It was not to be had with datagrams since it stood last.
+    tcpros_only: bool,
+    /// When to look whether it is silent, and how many messages had come when the master listed it.
+    silent: Option<(Instant, u64)>,
+}
+
+impl Link {
+    fn new() -> Self {
+        Self { state: LinkState::Refused, pause: FIRST_PAUSE, told: false, tcpros_only: false, silent: None }
+    }
 }
 
 #[derive(Debug)]
 enum LinkState {
-    /// The publisher's node has been asked where its messages are.
-    ExpectAddress,
+    /// A socket to receive datagrams is being opened.
+    ExpectPort { conn: ConnId },
+    /// The publisher's node has been asked where its messages are, or to send them to such a socket.
+    ExpectAddress { datagrams: Option<ConnId> },
     /// The connection is being made.
     ExpectConnection { conn: ConnId, until: Instant },
     /// Our header is sent.
@@ -89,10 +104,12 @@ enum LinkState {
 impl LinkState {
     fn conn(&self) -> Option<ConnId> {
         match self {
-            Self::ExpectConnection { conn, .. } | Self::ExpectHeader { conn, .. } | Self::Linked { conn } => {
-                Some(*conn)
-            }
-            _ => None,
+            Self::ExpectPort { conn }
+            | Self::ExpectConnection { conn, .. }
+            | Self::ExpectHeader { conn, .. }
+            | Self::Linked { conn } => Some(*conn),
+            Self::ExpectAddress { datagrams } => *datagrams,
+            Self::Waiting { .. } | Self::Refused => None,
         }
     }
 }
@@ -125,11 +142,12 @@ impl Node {
             gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
         }
         self.ask_again_where_refused(now, topic, &listed);
+        self.listen_for_silence(now, topic, &listed);
         new.into_iter().for_each(|uri| self.publisher_new(now, topic, uri));
     }
 
-    /// Publishers of this process that the master that came back did not list are gone. A link is its own proof
-    /// that its publisher lives, and stays.
+    /// Publishers of this process, and of datagrams, that the master that came back did not list are gone. A connection
+    /// is its own proof that its publisher lives, and stays.
     pub(super) fn lists_count_again(&mut self, now: Instant) {
         if self.registrar.lists_only_add(now) {
             return;
@@ -137,7 +155,9 @@ impl Node {
         let mut gone = Vec::new();
         for (topic, subscription) in &self.subscriptions {
             let unlisted = subscription.local.difference(&subscription.listed);
-            gone.extend(unlisted.map(|uri| (topic.clone(), uri.clone())));
+            let datagrams = self.datagram_publishers(topic).into_iter();
+            let unheard = datagrams.filter(|uri| !subscription.listed.contains(uri));
+            gone.extend(unlisted.cloned().chain(unheard).map(|uri| (topic.clone(), uri)));
         }
         gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
     }
@@ -187,9 +207,7 @@ impl Node {
             subscription.local.insert(uri.clone());
             self.events.push_back(NodeEvent::LocalPublisherJoined { topic: topic.to_owned(), uri });
         } else if subscription.links.len() < limit {
-            subscription
-                .links
-                .insert(uri.clone(), Link { state: LinkState::Refused, pause: FIRST_PAUSE, told: false });
+            subscription.links.insert(uri.clone(), Link::new());
             self.ask_address(now, topic, &uri);
         } else {
             self.refuse_peer(format!("{uri}: topic {topic} has {limit} publishers already"));
@@ -207,19 +225,38 @@ impl Node {
         self.subscriptions.get_mut(topic)?.links.get_mut(uri)
     }
 
+    /// Asks a publisher where its messages are, once there is a socket if datagrams are wanted.
     fn ask_address(&mut self, now: Instant, topic: &str, uri: &str) {
+        let Some(subscription) = self.subscriptions.get(topic) else { return };
+        let wanted = subscription.spec.udpros;
+        if wanted && subscription.links.get(uri).is_some_and(|link| !link.tcpros_only) {
+            let conn = self.open_for_publisher(topic, uri);
+            self.set_link(topic, uri, LinkState::ExpectPort { conn }, None);
+        } else {
+            self.request_topic_of(now, topic, uri, None, Vec::new());
+        }
+    }
+
+    /// Sends `requestTopic` with these offers before that of TCPROS.
+    pub(super) fn request_topic_of(
+        &mut self,
+        now: Instant,
+        topic: &str,
+        uri: &str,
+        datagrams: Option<ConnId>,
+        mut offers: Vec<Value>,
+    ) {
         let to = match Uri::parse(uri) {
             Ok(to) => to,
             Err(error) => return self.refuse_peer(format!("publisher of {topic}: {error}")),
         };
-        let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
-        let params = [self.config.name.as_str().into(), topic.into(), protocols];
+        offers.push(Value::Array(vec!["TCPROS".into()]));
+        let params = [self.config.name.as_str().into(), topic.into(), offers.into()];
         let options = CallOptions { timeout: STEP_DEADLINE, keep_open: false };
         let call = self.rpc.call(now, &to, "requestTopic", &params, options);
-        self.calls.insert(call, Purpose::RequestTopic { topic: topic.to_owned(), uri: uri.to_owned() });
-        if let Some(link) = self.link_mut(topic, uri) {
-            link.state = LinkState::ExpectAddress;
-        }
+        let (of, at) = (topic.to_owned(), uri.to_owned());
+        self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at, datagrams });
+        self.set_link(topic, uri, LinkState::ExpectAddress { datagrams }, None);
     }
 
     /// The publisher's node has answered `requestTopic`.
@@ -228,16 +265,26 @@ impl Node {
         now: Instant,
         topic: &str,
         uri: &str,
+        asked: Option<ConnId>,
         answer: Result<Value, CallError>,
     ) {
-        let expected =
-            self.link_mut(topic, uri).is_some_and(|link| matches!(link.state, LinkState::ExpectAddress));
-        if !expected {
+        let is_expected = |link: &mut Link| matches!(link.state, LinkState::ExpectAddress { datagrams } if datagrams == asked);
+        if !self.link_mut(topic, uri).is_some_and(is_expected) {
             return;
         }
-        match answer.map_err(|error| error.to_string()).and_then(|value| tcpros_address(&value)) {
-            Ok(to) => self.connect_link(now, topic, uri, to),
-            Err(why) => self.try_later(now, topic, uri, &why),
+        let address = answer.map_err(|error| error.to_string()).and_then(|value| Address::of(&value));
+        match (address, asked) {
+            (Ok(Address::Tcpros(to)), _) => {
+                asked.into_iter().for_each(|conn| self.close_datagrams(conn));
+                self.connect_link(now, topic, uri, to);
+            }
+            (Ok(Address::Udpros(offer)), Some(conn)) => self.take_datagrams(now, conn, topic, uri, offer),
+            (Ok(Address::Udpros(_)), None) => self.try_later(now, topic, uri, "it was not asked for UDPROS"),
+            (Err(why), Some(conn)) => {
+                self.close_datagrams(conn);
+                self.no_datagrams(now, topic, uri, &why);
+            }
+            (Err(why), None) => self.try_later(now, topic, uri, &why),
         }
     }
 
@@ -269,6 +316,7 @@ impl Node {
                 self.close(conn);
                 self.try_later(now, topic, uri, "no answer within 10 s");
             }
+            LinkState::Linked { .. } => self.silence_due(now, topic, uri),
             _ => {}
         }
     }
@@ -298,18 +346,23 @@ impl Node {
 
     /// The connection to a publisher stands: say who we are.
     pub(super) fn link_connected(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str) {
-        let Some(spec) = self.subscriptions.get(topic).map(|subscription| &subscription.spec) else { return };
-        let header = ConnectionHeader::new([
+        let Some(header) = self.subscriber_header(topic) else { return };
+        self.send(conn, header.emit());
+        let until = now + STEP_DEADLINE;
+        let reader = FrameReader::new(MAX_HEADER);
+        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader }, Some(until));
+    }
+
+    /// What we say of a topic that we subscribe to.
+    pub(super) fn subscriber_header(&self, topic: &str) -> Option<ConnectionHeader> {
+        let spec = &self.subscriptions.get(topic)?.spec;
+        Some(ConnectionHeader::new([
             ("callerid", self.config.name.as_str()),
             ("md5sum", &spec.md5),
             ("tcp_nodelay", "1"),
             ("topic", topic),
             ("type", &spec.type_name),
-        ]);
-        self.send(conn, header.emit());
-        let until = now + STEP_DEADLINE;
-        let reader = FrameReader::new(MAX_HEADER);
-        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader }, Some(until));
+        ]))
     }
 
     /// Bytes of a publisher before its header is whole.
@@ -324,7 +377,14 @@ impl Node {
             Err(error) => Err(format!("connection header: {error}")),
         };
         match checked {
-            Ok(header) => self.join_publisher(conn, topic, uri, &header, bytes),
+            Ok(header) => {
+                let address = match self.conns.get(&conn) {
+                    Some(Conn::Publisher { to, .. }) => to.to_string(),
+                    _ => String::new(),
+                };
+                let joining = Joining { conn, address, datagrams: None, rest: bytes };
+                self.join_publisher(topic, uri, &header, joining);
+            }
             Err(why) => {
                 self.conns.remove(&conn);
                 self.close(conn);
@@ -351,28 +411,18 @@ impl Node {
         }
     }
 
-    fn join_publisher(
-        &mut self,
-        conn: ConnId,
-        topic: &str,
-        uri: &str,
-        header: &ConnectionHeader,
-        rest: &[u8],
-    ) {
-        self.set_link(topic, uri, LinkState::Linked { conn }, None);
+    fn join_publisher(&mut self, topic: &str, uri: &str, header: &ConnectionHeader, joining: Joining<'_>) {
+        let Joining { conn, address, datagrams, rest } = joining;
         if let Some(link) = self.link_mut(topic, uri) {
-            link.pause = FIRST_PAUSE;
-            link.told = false;
+            *link = Link { state: LinkState::Linked { conn }, ..Link::new() };
         }
         let text = |key| header.get(key).unwrap_or_default().to_owned();
         let stats = Arc::new(LinkStats::default());
         let node = text("callerid");
-        let address = match self.conns.get(&conn) {
-            Some(Conn::Publisher { to, .. }) => to.to_string(),
-            _ => String::new(),
-        };
+        let datagram_port = datagrams.map(|_| self.datagram_port(conn));
         let (of, uri) = (topic.to_owned(), uri.to_owned());
-        let row = Linked { topic: of, node: node.clone(), uri, address, stats: Arc::clone(&stats) };
+        let row =
+            Linked { topic: of, node: node.clone(), uri, address, datagram_port, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::LinkedPublisher(row));
         self.events.push_back(NodeEvent::PublisherJoined(PublisherLink {
             topic: topic.to_owned(),
@@ -383,6 +433,7 @@ impl Node {
             definition: text("message_definition"),
             latching: header.get("latching") == Some("1"),
             rest: rest.to_vec(),
+            datagrams,
             stats,
         }));
     }
@@ -402,18 +453,13 @@ impl Node {
     }
 }
 
-/// Host and port in the answer to `requestTopic`.
-fn tcpros_address(answer: &Value) -> Result<Endpoint, String> {
-    let bad = || format!("its answer to requestTopic is not an address: {}", super::brief(answer));
-    let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
-    if status.as_int() != Some(1) {
-        return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
-    }
-    match protocol.as_array().ok_or_else(bad)? {
-        [name, host, port, ..] if name.as_str() == Some("TCPROS") => {
-            let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
-            Ok(Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port })
-        }
-        _ => Err(bad()),
-    }
+/// What a link to a publisher is made of when its header is good.
+struct Joining<'a> {
+    conn: ConnId,
+    /// Of the other end.
+    address: String,
+    /// The number that its datagrams bear.
+    datagrams: Option<u32>,
+    /// Bytes that came behind the header.
+    rest: &'a [u8],
 }

@@ -6,7 +6,8 @@ use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
 use super::event::NodeEvent;
-use super::{Conn, Linked, Node};
+use super::incoming::datagrams::Asking;
+use super::{Caller, Conn, Linked, Node};
 use crate::xmlrpc::{Fault, Value};
 
 /// Status codes of the ROS 1 APIs.
@@ -29,14 +30,18 @@ fn bad_arguments(method: &str) -> Value {
 }
 
 impl Node {
-    /// Answers one call to the slave API.
+    /// Answers one call to the slave API; `None` if the answer comes later.
     pub(super) fn answer_call(
         &mut self,
         now: Instant,
+        caller: Caller,
         method: &str,
         params: &[Value],
-    ) -> Result<Value, Fault> {
-        match (method, params) {
+    ) -> Option<Result<Value, Fault>> {
+        if let ("requestTopic", [_, topic, protocols]) = (method, params) {
+            return self.request_topic(caller, topic, protocols).map(Ok);
+        }
+        Some(match (method, params) {
             ("getPid", [_]) => Ok(reply(SUCCESS, "", self.config.pid)),
             ("getName", [_]) => Ok(reply(SUCCESS, "node name", self.config.name.as_str())),
             ("getUri", [_]) => Ok(reply(SUCCESS, "node URI", self.config.uri())),
@@ -51,12 +56,11 @@ impl Node {
             ("getBusStats", [_]) => Ok(reply(SUCCESS, "bus stats", self.bus_stats())),
             ("publisherUpdate", [_, topic, uris]) => Ok(self.publisher_update(now, topic, uris)),
             ("paramUpdate", [_, key, value]) => Ok(self.param_update(key, value)),
-            ("requestTopic", [_, topic, protocols]) => Ok(self.request_topic(topic, protocols)),
             ("shutdown", [_]) => Ok(self.shut_down("")),
             ("shutdown", [_, reason]) => Ok(self.shut_down(reason.as_str().unwrap_or_default())),
             (known, _) if METHODS.contains(&known) => Ok(bad_arguments(known)),
             (unknown, _) => Err(Fault { code: -1, message: format!("{unknown}: unknown method name") }),
-        }
+        })
     }
 
     fn publisher_update(&mut self, now: Instant, topic: &Value, uris: &Value) -> Value {
@@ -73,20 +77,56 @@ impl Node {
         reply(SUCCESS, "", 0)
     }
 
-    fn request_topic(&self, topic: &Value, protocols: &Value) -> Value {
+    /// Takes the first of the offers that can be served. The answer to one for datagrams comes later.
+    fn request_topic(&mut self, caller: Caller, topic: &Value, protocols: &Value) -> Option<Value> {
         let (Some(topic), Some(protocols)) = (topic.as_str(), protocols.as_array()) else {
-            return bad_arguments("requestTopic");
+            return Some(bad_arguments("requestTopic"));
         };
         if !self.publications.contains_key(topic) {
-            return reply(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new());
+            return Some(reply(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new()));
         }
-        let names = protocols.iter().filter_map(|offer| offer.as_array()?.first()?.as_str());
-        if !names.into_iter().any(|name| name == "TCPROS") {
-            return reply(FAILURE, "no supported protocol implementations", Vec::new());
+        let mut refusal = None;
+        for offer in protocols.iter().filter_map(Value::as_array) {
+            match offer.first().and_then(Value::as_str) {
+                Some("TCPROS") => return Some(self.tcpros_address()),
+                Some("UDPROS") => match self.open_for_subscriber(caller, topic, offer, protocols) {
+                    Ok(()) => return None,
+                    Err(why) => refusal = Some(why),
+                },
+                _ => {}
+            }
         }
+        let why = refusal.unwrap_or_else(|| "no supported protocol implementations".to_owned());
+        Some(reply(FAILURE, &why, Vec::new()))
+    }
+
+    /// The answer to `requestTopic` that names where connections for messages are accepted.
+    fn tcpros_address(&self) -> Value {
         let (host, port) = (&self.config.host, i32::from(self.config.tcpros_port));
         let address = vec!["TCPROS".into(), host.as_str().into(), port.into()];
         reply(SUCCESS, &format!("ready on {host}:{port}"), address)
+    }
+
+    /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead.
+    pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
+        self.refuse_peer(format!(
+            "{}: no datagrams for subscriber [{}]: {why}",
+            asking.to(),
+            asking.subscriber()
+        ));
+        let answer = if asking.takes_tcpros() {
+            self.tcpros_address()
+        } else {
+            reply(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
+        };
+        self.rpc.reply(now, asking.caller(), Ok(answer));
+    }
+
+    /// Answers a subscriber that gets datagrams from now on.
+    pub(super) fn answer_with_datagrams(&mut self, now: Instant, asking: &Asking, port: u16) {
+        let Some(answer) = self.datagram_answer(asking, port) else { return };
+        let text = format!("datagrams come from port {port}");
+        self.rpc.reply(now, asking.caller(), Ok(reply(SUCCESS, &text, answer)));
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
@@ -100,13 +140,17 @@ impl Node {
         let row = |(id, direction, link): (i32, &str, &Linked)| {
             let (peer, port) =
                 if direction == "i" { (&link.uri, 0) } else { (&link.node, self.config.tcpros_port) };
-            let text = format!("TCPROS connection on port {port} to [{} on socket {id}]", link.address);
+            let (transport, port) = match link.datagram_port {
+                Some(port) => ("UDPROS", port),
+                None => ("TCPROS", port),
+            };
+            let text = format!("{transport} connection on port {port} to [{} on socket {id}]", link.address);
             let (topic, peer) = (link.topic.as_str().into(), peer.as_str().into());
             Value::Array(vec![
                 id.into(),
                 peer,
                 direction.into(),
-                "TCPROS".into(),
+                transport.into(),
                 topic,
                 true.into(),
                 text.into(),

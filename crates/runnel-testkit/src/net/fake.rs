@@ -28,8 +28,8 @@ pub struct FakeCall {
 /// A scripted peer's end of a connection of raw bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
-    app: App,
-    conn: ConnId,
+    pub(super) app: App,
+    pub(super) conn: ConnId,
 }
 
 type Answers = Box<dyn FnMut(&str, &[Value]) -> Option<Result<Value, Fault>>>;
@@ -170,6 +170,14 @@ impl Net {
         let conn = fake.rpc.new_conn_id();
         fake.raw.insert(conn, Raw::default());
         self.connect(app, conn, &Endpoint { host: host.to_owned(), port });
+        Socket { app, conn }
+    }
+
+    /// A raw end of a scripted peer that needs no opening.
+    pub(super) fn raw_socket(&mut self, app: App) -> Socket {
+        let fake = self.fake_mut(app);
+        let conn = fake.rpc.new_conn_id();
+        fake.raw.insert(conn, Raw { connected: true, ..Raw::default() });
         Socket { app, conn }
     }
 

@@ -20,6 +20,7 @@ impl Net {
         self.running[app.0].backlog.clear();
         self.doors.retain(|_, (owner, _)| *owner != app);
         self.opening.retain(|(owner, _)| *owner != app);
+        self.datagrams.retain(|(owner, _), _| *owner != app);
         for wire in self.wires_where(|line, _| line.waits_for(app)) {
             self.break_wire(wire, RESET);
         }
@@ -90,7 +91,7 @@ impl Net {
         let mut leaks = Vec::new();
         for (index, running) in self.running.iter().enumerate().filter(|(_, running)| running.alive) {
             let of_it = |key: &&(App, ConnId)| key.0 == App(index);
-            let open = self.ends.keys().chain(&self.opening).filter(of_it);
+            let open = self.ends.keys().chain(&self.opening).chain(self.datagrams.keys()).filter(of_it);
             let forgotten = open.clone().filter(|(_, conn)| !running.program.owns(*conn)).count();
             let (open, known) = (open.count(), running.program.connection_count());
             if forgotten > 0 || known.is_some_and(|known| known != open) {

@@ -20,6 +20,7 @@
 //! What is left out of TCP: windows (a stopped program's peers send on without end), time-outs of the kernel
 //! (what a host that is cut off was sent arrives when it is mended, however late), and lost names of hosts.
 
+mod datagrams;
 mod fake;
 mod faults;
 mod node;
@@ -50,6 +51,7 @@ pub use rng::Rng;
 pub use service::{Answer, CallFailure, FAIL, SILENCE, text_service};
 pub use weather::{Split, Weather};
 
+use datagrams::DatagramSocket;
 use program::{Program, Running};
 use trace::Trace;
 use wire::{Happening, Side, Wire, WireId};
@@ -94,6 +96,7 @@ pub struct Net {
     doors: BTreeMap<(String, u16), (App, Port)>,
     wires: BTreeMap<WireId, Wire>,
     ends: BTreeMap<(App, ConnId), (WireId, Side)>,
+    datagrams: BTreeMap<(App, ConnId), DatagramSocket>,
     /// Connections that are being opened.
     opening: BTreeSet<(App, ConnId)>,
     agenda: BTreeMap<(Instant, u64), Happening>,
@@ -110,6 +113,8 @@ struct Host {
     number: u8,
     next_port: u16,
     dark: bool,
+    /// Datagram sockets are not to be had.
+    no_datagrams: bool,
 }
 
 impl Net {
@@ -124,6 +129,7 @@ impl Net {
             doors: BTreeMap::new(),
             wires: BTreeMap::new(),
             ends: BTreeMap::new(),
+            datagrams: BTreeMap::new(),
             opening: BTreeSet::new(),
             agenda: BTreeMap::new(),
             held: Vec::new(),
@@ -280,7 +286,7 @@ impl Net {
 
     fn host(&mut self, name: &str) -> &mut Host {
         let number = self.hosts.len() as u8 + 1;
-        let new = || Host { number, next_port: FIRST_PORT, dark: false };
+        let new = || Host { number, next_port: FIRST_PORT, dark: false, no_datagrams: false };
         self.hosts.entry(name.to_owned()).or_insert_with(new)
     }
 

@@ -11,6 +11,7 @@ use runnel_ros1::node::{
 };
 use runnel_ros1::rpc::Uri;
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, frame};
+use runnel_ros1::udpros::{Fragmenter, Reassembler};
 
 use super::program::Program;
 use super::service::Services;
@@ -47,13 +48,20 @@ pub(super) struct NodeProgram {
 struct Input {
     topic: String,
     publisher: String,
-    reader: FrameReader,
+    reader: Reader,
     stats: Arc<LinkStats>,
+}
+
+/// What cuts messages from what comes.
+enum Reader {
+    Stream(FrameReader),
+    Datagrams(Reassembler),
 }
 
 struct Output {
     topic: String,
     subscriber: String,
+    datagrams: Option<Fragmenter>,
     stats: Arc<LinkStats>,
 }
 
@@ -65,6 +73,7 @@ pub fn text_topic(topic: &str) -> TopicSpec {
         md5: "992ce8a1687cec8c8bd883ec73ca41d1".to_owned(),
         definition: "string data\n".to_owned(),
         latching: false,
+        udpros: false,
     }
 }
 
@@ -150,16 +159,21 @@ impl NodeProgram {
 
     fn join_publisher(&mut self, now: Instant, link: &mut PublisherLink) {
         let (topic, publisher) = (link.topic.clone(), link.publisher.clone());
-        let (reader, stats) = (FrameReader::new(MAX_MESSAGE), Arc::clone(&link.stats));
+        let reader = match link.datagrams {
+            Some(number) => Reader::Datagrams(Reassembler::new(number)),
+            None => Reader::Stream(FrameReader::new(MAX_MESSAGE)),
+        };
+        let stats = Arc::clone(&link.stats);
         self.inputs.insert(link.conn, Input { topic, publisher, reader, stats });
         self.read(now, link.conn, &link.rest);
     }
 
-    fn join_subscriber(&mut self, link: &SubscriberLink) {
+    fn join_subscriber(&mut self, link: &mut SubscriberLink) {
         let (topic, subscriber, stats) =
             (link.topic.clone(), link.subscriber.clone(), Arc::clone(&link.stats));
         let latched = self.latched.get(&topic).cloned();
-        self.outputs.insert(link.conn, Output { topic, subscriber, stats });
+        let datagrams = link.datagrams.take();
+        self.outputs.insert(link.conn, Output { topic, subscriber, datagrams, stats });
         if let Some(bytes) = latched {
             self.send(link.conn, bytes);
         }
@@ -168,8 +182,21 @@ impl NodeProgram {
     /// Cuts messages from what came from a publisher; one that announces too much is left.
     fn read(&mut self, now: Instant, conn: ConnId, mut bytes: &[u8]) {
         let Some(input) = self.inputs.get_mut(&conn) else { return };
+        let reader = match &mut input.reader {
+            Reader::Stream(reader) => reader,
+            Reader::Datagrams(reassembler) => {
+                let taken = reassembler.take(bytes, Vec::new);
+                input.stats.count_dropped(taken.lost);
+                if let Some(message) = taken.message {
+                    input.stats.count(1, message.len() as u64 + 4);
+                    let (topic, publisher) = (input.topic.clone(), input.publisher.clone());
+                    self.heard.push(Heard { topic, publisher, message });
+                }
+                return;
+            }
+        };
         while !bytes.is_empty() {
-            match input.reader.take(&mut bytes, Vec::new) {
+            match reader.take(&mut bytes, Vec::new) {
                 Ok(Some(message)) => {
                     input.stats.count(1, message.len() as u64 + 4);
                     let (topic, publisher) = (input.topic.clone(), input.publisher.clone());
@@ -195,8 +222,14 @@ impl NodeProgram {
     }
 
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        if let Some(output) = self.outputs.get(&conn) {
+        if let Some(output) = self.outputs.get_mut(&conn) {
             output.stats.count(1, bytes.len() as u64);
+            if let Some(fragmenter) = &mut output.datagrams {
+                let cut = fragmenter.cut(&bytes).expect("messages of tests are short");
+                let datagrams = cut.map(|(header, part)| [&header[..], part].concat());
+                let send = |bytes| Transmit::Send { conn, bytes };
+                return self.outbox.extend(datagrams.map(send));
+            }
         }
         self.outbox.push_back(Transmit::Send { conn, bytes });
     }

@@ -12,6 +12,7 @@ use super::{App, Net};
 pub(super) enum Notice {
     Accept { wire: WireId },
     Connected { conn: ConnId },
+    Bound { conn: ConnId, port: u16 },
     Data { conn: ConnId, bytes: Vec<u8> },
     Closed { conn: ConnId, why: Option<String> },
 }
@@ -39,6 +40,7 @@ impl Net {
         match notice {
             Notice::Accept { wire } => self.accept(app, wire),
             Notice::Connected { conn } => program.handle_connected(now, conn),
+            Notice::Bound { conn, port } => program.handle_bound(now, conn, port),
             Notice::Data { conn, bytes } => program.handle_data(now, conn, &bytes),
             Notice::Closed { conn, why } => {
                 program.handle_closed(now, conn, why.as_deref());

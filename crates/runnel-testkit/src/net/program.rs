@@ -62,6 +62,12 @@ impl Program {
         }
     }
 
+    pub(super) fn handle_bound(&mut self, now: Instant, conn: ConnId, port: u16) {
+        if let Self::Node(node) = self {
+            node.node.handle_bound(now, conn, port);
+        }
+    }
+
     pub(super) fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         match self {
             Self::Node(node) => node.handle_data(now, conn, bytes),

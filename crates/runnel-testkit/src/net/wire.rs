@@ -83,6 +83,8 @@ pub(super) enum Happening {
     NotOpened { app: App, conn: ConnId, why: &'static str },
     Opened { wire: WireId },
     Segment { wire: WireId, to: Side, bytes: Vec<u8> },
+    Bound { app: App, conn: ConnId, port: u16 },
+    Datagram { app: App, conn: ConnId, to: SocketAddr, bytes: Vec<u8> },
     Finish { wire: WireId, to: Side },
     Reset { wire: WireId, to: Side },
 }
@@ -123,6 +125,7 @@ impl Net {
     pub(super) fn transmit(&mut self, app: App, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } => self.connect(app, conn, &to),
+            Transmit::OpenDatagram { conn, to } => self.open_datagram(app, conn, to),
             Transmit::Send { conn, bytes } => self.send(app, conn, bytes),
             Transmit::Close { conn } => self.close(app, conn),
         }
@@ -141,6 +144,9 @@ impl Net {
 
     /// Sends bytes, in the pieces of the weather.
     pub(super) fn send(&mut self, app: App, conn: ConnId, bytes: Vec<u8>) {
+        if self.send_on_datagrams(app, conn, &bytes) {
+            return;
+        }
         let Some(&(wire, side)) = self.ends.get(&(app, conn)) else { return };
         let to = side.other();
         let Some(line) = self.wires.get_mut(&wire) else { return };
@@ -181,6 +187,7 @@ impl Net {
     /// A program closes its end: what it sent before still arrives.
     pub(super) fn close(&mut self, app: App, conn: ConnId) {
         self.opening.remove(&(app, conn));
+        self.datagrams.remove(&(app, conn));
         let Some((wire, side)) = self.ends.remove(&(app, conn)) else { return };
         self.finish(wire, side);
         if let Some(line) = self.wires.get_mut(&wire) {
@@ -214,7 +221,7 @@ impl Net {
         }
     }
 
-    fn latency(&mut self) -> std::time::Duration {
+    pub(super) fn latency(&mut self) -> std::time::Duration {
         let (least, most) = self.weather.latency;
         self.rng.between(least, most)
     }
@@ -237,7 +244,11 @@ impl Net {
     /// Something comes out of a pipe, unless a host that is cut off holds it up.
     pub(super) fn happen(&mut self, happening: Happening) {
         if self.is_held_up(&happening) {
-            return self.held.push(happening);
+            // Nobody holds a datagram for a host that is cut off.
+            if !matches!(happening, Happening::Datagram { .. }) {
+                self.held.push(happening);
+            }
+            return;
         }
         match happening {
             Happening::Knock { app, conn, to } => self.knock(app, conn, to),
@@ -252,6 +263,8 @@ impl Net {
                 }
             }
             Happening::Segment { wire, to, bytes } => self.arrive(wire, to, &bytes),
+            Happening::Bound { app, conn, port } => self.bound(app, conn, port),
+            Happening::Datagram { app, conn, to, bytes } => self.datagram_arrives(app, conn, to, bytes),
             Happening::Finish { wire, to } => self.finished(wire, to),
             Happening::Reset { wire, to } => self.was_reset(wire, to),
         }
@@ -259,7 +272,12 @@ impl Net {
 
     fn is_held_up(&self, happening: &Happening) -> bool {
         let wire = match happening {
-            Happening::NotOpened { .. } => return false,
+            Happening::NotOpened { .. } | Happening::Bound { .. } => return false,
+            Happening::Datagram { app, to, .. } => {
+                return self
+                    .host_at(to.ip())
+                    .is_some_and(|host| self.is_cut(&self.running[app.0].host, host));
+            }
             Happening::Knock { app, to, .. } => return self.is_cut(&self.running[app.0].host, &to.host),
             Happening::Opened { wire } => wire,
             Happening::Segment { wire, .. }

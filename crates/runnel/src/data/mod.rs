@@ -1,5 +1,6 @@
 //! The data plane: what carries messages once a link stands. Nothing here knows of masters and names.
 
+mod datagrams;
 mod frames;
 mod publication;
 mod ready;

@@ -6,13 +6,16 @@ use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use runnel_io::{Interest, Reactor, Stream, Token};
+use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
+use runnel_ros1::udpros::Fragmenter;
 
+use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
+use crate::logging::console;
 use crate::sync::lock;
 
 /// Frames given to the kernel in one call.
@@ -40,6 +43,7 @@ pub(crate) struct Publication {
 struct State {
     options: PublicationOptions,
     links: Vec<Link>,
+    datagram_links: Vec<DatagramLink>,
     locals: Vec<Arc<SubscriptionCore>>,
     latched: Option<Arc<Vec<u8>>>,
     pool: FramePool,
@@ -83,6 +87,7 @@ impl Publication {
         let state = State {
             options,
             links: Vec::new(),
+            datagram_links: Vec::new(),
             locals: Vec::new(),
             latched: None,
             pool: FramePool::default(),
@@ -101,7 +106,8 @@ impl Publication {
         links.iter_mut().for_each(|link| link.queue.set_bound(options.bound));
     }
 
-    /// Messages that were dropped because a subscriber was slower than the publisher, all subscribers together.
+    /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
+    /// datagrams; all subscribers together.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -114,7 +120,12 @@ impl Publication {
     /// Subscribers, those of this process included.
     pub(crate) fn subscriber_count(&self) -> usize {
         let state = lock(&self.state);
-        state.links.len() + state.locals.len()
+        state.links.len() + state.datagram_links.len() + state.locals.len()
+    }
+
+    /// Whether a subscriber of another process is a node of this name.
+    pub(crate) fn has_subscriber(&self, node: &str) -> bool {
+        lock(&self.state).links.iter().any(|link| link.subscriber == node)
     }
 
     /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
@@ -125,17 +136,19 @@ impl Publication {
     pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
         // What is dropped may hold anything of the user's, whose end must not happen under the lock.
         let mut unheard = Vec::new();
+        let mut complaint = None;
         let mut state = lock(&self.state);
         let shared_type = message.shared_type();
         let by_reference = |local: &SubscriptionCore| shared_type.is_some_and(|id| local.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
-        if state.options.latching || !state.links.is_empty() || state.locals.len() > shared {
+        let remote = !state.links.is_empty() || !state.datagram_links.is_empty();
+        if state.options.latching || remote || state.locals.len() > shared {
             let bytes = state.written(&message);
             LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
             if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes.len()) {
                 return Err(Refused::Full { subscriber, message, bytes: bytes.len() });
             }
-            self.publish_bytes(&mut state, bytes, |local| !by_reference(local));
+            complaint = self.publish_bytes(&mut state, bytes, |local| !by_reference(local));
         }
         if shared > 0 {
             let message = message.into_shared();
@@ -145,6 +158,8 @@ impl Publication {
         }
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
+        drop(state);
+        complain(complaint);
         Ok(())
     }
 
@@ -153,10 +168,14 @@ impl Publication {
         state: &mut State,
         bytes: Arc<Vec<u8>>,
         takes_bytes: impl Fn(&SubscriptionCore) -> bool,
-    ) {
+    ) -> Option<String> {
+        let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
         for link in &mut state.links {
             self.offer(link, &bytes);
+        }
+        for link in &mut state.datagram_links {
+            complaint = self.offer_datagrams(link, &bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
             local.push_copy(&bytes[LENGTH..], &self.info);
@@ -164,6 +183,31 @@ impl Publication {
         if state.options.latching {
             state.latched = Some(bytes);
         }
+        complaint
+    }
+
+    /// Sends a frame as datagrams, as far as the socket takes it. Gives what is to be logged without the lock.
+    fn offer_datagrams(&self, link: &mut DatagramLink, bytes: &[u8]) -> Option<String> {
+        if link.refused {
+            return None;
+        }
+        let offered = link.offer(bytes);
+        if offered == Offered::Sent {
+            link.stats.count(1, bytes.len() as u64);
+            return None;
+        }
+        link.stats.count_dropped(1);
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        match offered {
+            Offered::TooLong(line) => return Some(line),
+            Offered::Refused => {
+                link.refused = true;
+                // The socket has told its error and has none left for the driver, which asks when it can be written.
+                let _ = self.reactor.modify(&*link.socket, link.token, Interest::Both);
+            }
+            Offered::Sent | Offered::Dropped => {}
+        }
+        None
     }
 
     /// Sends a frame on a link at once if nothing waits there, and otherwise lets it wait.
@@ -238,9 +282,35 @@ impl Publication {
         state.links.push(link);
     }
 
+    /// A subscriber's link of datagrams stands: it gets the message that was kept.
+    pub(crate) fn join_datagrams(
+        &self,
+        link: SubscriberLink,
+        fragmenter: Fragmenter,
+        token: Token,
+        socket: Arc<Datagrams>,
+    ) {
+        let mut state = lock(&self.state);
+        let SubscriberLink { conn, topic, subscriber, stats, .. } = link;
+        let (refused, too_long) = (false, 0);
+        let mut link =
+            DatagramLink { conn, token, socket, fragmenter, stats, topic, subscriber, refused, too_long };
+        let complaint = state.latched.as_ref().and_then(|latched| self.offer_datagrams(&mut link, latched));
+        state.datagram_links.push(link);
+        drop(state);
+        complain(complaint);
+    }
+
+    /// Whether the subscriber of a link of datagrams was found to be gone.
+    pub(crate) fn is_refused(&self, conn: ConnId) -> bool {
+        lock(&self.state).datagram_links.iter().any(|link| link.conn == conn && link.refused)
+    }
+
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
-        lock(&self.state).links.retain(|link| link.conn != conn);
+        let mut state = lock(&self.state);
+        state.links.retain(|link| link.conn != conn);
+        state.datagram_links.retain(|link| link.conn != conn);
     }
 
     /// A subscription of this process joins: it gets the message that was kept.
@@ -307,6 +377,13 @@ impl State {
                 place.copy_from_slice(&seq.to_le_bytes());
             }
         })
+    }
+}
+
+/// Logs a line, without the lock: whoever takes lines may publish them.
+fn complain(complaint: Option<String>) {
+    if let Some(line) = complaint {
+        console::warning!("{line}");
     }
 }
 

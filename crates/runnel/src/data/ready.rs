@@ -107,6 +107,18 @@ impl ReadyQueue {
         due
     }
 
+    /// Takes a certain callback out of turn, if it is due: what lies at this address.
+    pub(crate) fn take(&self, wanted: *const ()) -> Option<Arc<dyn Runnable>> {
+        if !self.is_due() {
+            return None;
+        }
+        let mut state = lock(&self.state);
+        let place = state.due.iter().position(|due| Arc::as_ptr(due).cast() == wanted)?;
+        let due = state.due.remove(place);
+        self.count.store(state.due.len(), Ordering::SeqCst);
+        due
+    }
+
     /// True if something is due.
     pub(crate) fn is_due(&self) -> bool {
         self.len() > 0

@@ -68,6 +68,7 @@ pub(crate) struct SubscriptionCore {
     callback: Mutex<Callback>,
     dropped: AtomicU64,
     received: AtomicU64,
+    lost: AtomicU64,
     malformed: AtomicU64,
     when: When,
     myself: Weak<SubscriptionCore>,
@@ -97,6 +98,7 @@ impl SubscriptionCore {
             callback: Mutex::new(Box::new(callback)),
             dropped: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
             when,
             myself: myself.clone(),
@@ -131,6 +133,11 @@ impl SubscriptionCore {
     /// Messages that arrived, those dropped included.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+
+    /// Messages that were sent as datagrams and did not arrive whole.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Messages that could not be read.
@@ -379,6 +386,16 @@ impl TopicInput {
         lock(&self.links).len()
     }
 
+    /// Whether a publisher of another process that is connected is a node of this name.
+    pub(crate) fn has_publisher(&self, node: &str) -> bool {
+        lock(&self.links).iter().any(|link| link.from.publisher == node)
+    }
+
+    /// Whether this is so for any subscription.
+    pub(crate) fn any(&self, is_so: impl FnMut(&Arc<SubscriptionCore>) -> bool) -> bool {
+        lock(&self.subscriptions).iter().any(is_so)
+    }
+
     /// A buffer to receive the next message into; what it holds does not matter.
     pub(crate) fn spare(&self) -> Vec<u8> {
         lock(&self.subscriptions).first().map(|first| first.spare()).unwrap_or_default()
@@ -395,6 +412,15 @@ impl TopicInput {
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
         first.push_bytes(message, from);
+    }
+
+    /// Messages of a publisher did not arrive whole.
+    pub(crate) fn lose(&self, messages: u64, from: &LinkInfo) {
+        from.stats.count_dropped(messages);
+        let subscriptions = lock(&self.subscriptions);
+        for subscription in subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5)) {
+            subscription.lost.fetch_add(messages, Ordering::Relaxed);
+        }
     }
 
     fn keep(&self, message: &[u8], from: &Arc<LinkInfo>) {

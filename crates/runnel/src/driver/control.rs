@@ -56,6 +56,7 @@ impl Driver {
     pub(super) fn transmit(&mut self, engine: Key, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } => self.connect(engine, conn, &to),
+            Transmit::OpenDatagram { conn, to } => self.open_datagram(engine, conn, to),
             Transmit::Send { conn, bytes } => self.send(engine, conn, &bytes),
             Transmit::Close { conn } => self.close(engine, conn),
         }
@@ -78,7 +79,7 @@ impl Driver {
         Ok(())
     }
 
-    fn not_connected(&mut self, engine: Key, conn: ConnId, error: &io::Error) {
+    pub(super) fn not_connected(&mut self, engine: Key, conn: ConnId, error: &io::Error) {
         self.with_engine(engine, |engine, now| {
             engine.verbs().handle_closed(now, conn, Some(&error.to_string()))
         });

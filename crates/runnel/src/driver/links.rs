@@ -24,8 +24,6 @@ impl Driver {
         else {
             return;
         };
-        let Some(place) = self.sockets.get_mut(key) else { return };
-        let Socket::Control(control) = place else { return };
         let from = LinkInfo {
             publisher: link.publisher,
             type_name: link.type_name,
@@ -36,6 +34,11 @@ impl Driver {
             ..LinkInfo::default()
         };
         let from = Arc::new(from);
+        if let Some(number) = link.datagrams {
+            return self.join_datagrams(key, number, topic, from);
+        }
+        let Some(place) = self.sockets.get_mut(key) else { return };
+        let Socket::Control(control) = place else { return };
         topic.join(&from);
         let input = Input {
             engine,
@@ -51,6 +54,9 @@ impl Driver {
 
     /// A link to a subscriber stands: the publication sends on it.
     pub(super) fn join_subscriber(&mut self, engine: Key, link: SubscriberLink) {
+        if link.datagrams.is_some() {
+            return self.join_datagram_subscriber(engine, link);
+        }
         let Some(key) = self.key_of(engine, link.conn) else { return };
         let publication = self.node_slot(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
         let Some(publication) = publication else { return };

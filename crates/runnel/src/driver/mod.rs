@@ -9,6 +9,7 @@
 //! ```
 
 mod control;
+mod datagrams;
 mod engine;
 mod links;
 mod lookups;
@@ -231,9 +232,11 @@ impl Driver {
             Some(Socket::Control(_)) => self.control_readable(key),
             Some(Socket::Input(_)) => self.input_readable(key),
             Some(Socket::Output(_)) => self.output_readable(key),
+            Some(Socket::DatagramInput(_)) => self.datagram_input_readable(key),
+            Some(Socket::DatagramOutput(_)) => self.datagram_output_readable(key),
             Some(Socket::Served(_)) => self.served_readable(key),
             Some(Socket::Called(_)) => self.called_readable(key),
-            None => {}
+            Some(Socket::Opened(_)) | None => {}
         }
     }
 
@@ -241,6 +244,7 @@ impl Driver {
         match self.sockets.get(key) {
             Some(Socket::Control(_)) => self.control_writable(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
+            Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key),
             Some(Socket::Served(served)) => served.client.writable(),
             Some(Socket::Called(_)) => self.flush_request(key),
             _ => {}
@@ -334,6 +338,15 @@ impl Driver {
                 output.publication.leave(output.conn);
                 self.forget_conn(output.engine, output.conn);
             }
+            Some(Socket::Opened(opened)) => self.forget_conn(opened.engine, opened.conn),
+            Some(Socket::DatagramInput(input)) => {
+                input.topic.leave(&input.from);
+                self.forget_conn(input.engine, input.conn);
+            }
+            Some(Socket::DatagramOutput(output)) => {
+                output.publication.leave(output.conn);
+                self.forget_conn(output.engine, output.conn);
+            }
             Some(Socket::Served(Served { engine, conn, stream, .. })) => {
                 // Requests that wait hold the socket open, whose end would be told again and again.
                 let _ = self.reactor.remove(&*stream);
@@ -357,6 +370,8 @@ impl Driver {
             Some(Socket::Control(control)) => (control.engine, control.conn),
             Some(Socket::Input(input)) => (input.engine, input.conn),
             Some(Socket::Output(output)) => (output.engine, output.conn),
+            Some(Socket::DatagramInput(input)) => (input.engine, input.conn),
+            Some(Socket::DatagramOutput(output)) => (output.engine, output.conn),
             Some(Socket::Served(served)) => (served.engine, served.conn),
             Some(Socket::Called(called)) => (called.engine, called.conn),
             _ => return,
@@ -379,6 +394,9 @@ fn engine_of(socket: &Socket) -> Key {
         Socket::Control(control) => control.engine,
         Socket::Input(input) => input.engine,
         Socket::Output(output) => output.engine,
+        Socket::Opened(opened) => opened.engine,
+        Socket::DatagramInput(input) => input.engine,
+        Socket::DatagramOutput(output) => output.engine,
         Socket::Served(served) => served.engine,
         Socket::Called(called) => called.engine,
     }

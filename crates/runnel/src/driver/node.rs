@@ -187,6 +187,21 @@ impl Driver {
         self.engines.iter().find(of_node)?.node.outputs.get(topic).cloned()
     }
 
+    /// The subscriptions of a node of this process to a topic, by the node's name.
+    pub(crate) fn input_of(&self, node: &str, topic: &str) -> Option<Arc<TopicInput>> {
+        self.slot_of(node)?.inputs.get(topic).cloned()
+    }
+
+    /// The publication of a topic by a node of this process, by the node's name.
+    pub(crate) fn output_of(&self, node: &str, topic: &str) -> Option<Arc<Publication>> {
+        self.slot_of(node)?.outputs.get(topic).cloned()
+    }
+
+    fn slot_of(&self, node: &str) -> Option<&NodeSlot> {
+        let of_node = |slot: &&Slot| matches!(&slot.engine, Engine::Node(other) if other.name() == node);
+        self.engines.iter().find(of_node).map(|slot| &slot.node)
+    }
+
     fn join_local(&mut self, key: Key, topic: &str, uri: &str) {
         let publication = self.publication_at(uri, topic);
         let Some(node) = self.node_slot(key) else { return };

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use runnel_io::{Listener, Stream};
+use runnel_io::{Datagrams, Listener, Stream};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
+use runnel_ros1::udpros::Reassembler;
 
 use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent};
@@ -21,6 +22,12 @@ pub(super) enum Socket {
     Input(Input),
     /// Carries messages to a subscriber; the publication sends on it.
     Output(Output),
+    /// A datagram socket that an engine has asked for.
+    Opened(Opened),
+    /// Carries messages from a publisher as datagrams.
+    DatagramInput(DatagramInput),
+    /// Carries messages to a subscriber as datagrams; the publication sends on it.
+    DatagramOutput(DatagramOutput),
     /// Carries a client's requests; the service answers on it.
     Served(Served),
     /// Carries our requests to a service, and its responses.
@@ -56,6 +63,31 @@ pub(super) struct Output {
     pub(super) engine: Key,
     pub(super) conn: ConnId,
     pub(super) stream: Arc<Stream>,
+    pub(super) publication: Arc<Publication>,
+}
+
+/// A datagram socket of which no link has been made. The reactor does not know it: what comes waits in the kernel.
+pub(super) struct Opened {
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
+    pub(super) socket: Arc<Datagrams>,
+}
+
+/// A link to a publisher that sends datagrams.
+pub(super) struct DatagramInput {
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
+    pub(super) socket: Arc<Datagrams>,
+    pub(super) reassembler: Reassembler,
+    pub(super) topic: Arc<TopicInput>,
+    pub(super) from: Arc<LinkInfo>,
+}
+
+/// A link to a subscriber that gets datagrams.
+pub(super) struct DatagramOutput {
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
+    pub(super) socket: Arc<Datagrams>,
     pub(super) publication: Arc<Publication>,
 }
 

@@ -12,6 +12,7 @@ int listen(const peer::Options& options) {
   };
   ros::TransportHints hints;
   if (options.flag("--udp")) hints.unreliable();
+  if (options.flag("--udp-or-tcp")) hints.unreliable().reliable();
   if (options.flag("--nodelay")) hints.tcpNoDelay();
   ros::NodeHandle node;
   const auto queue = static_cast<uint32_t>(options.number("--queue", 1000));
@@ -24,7 +25,7 @@ int listen(const peer::Options& options) {
 
 int main(int argc, char** argv) {
   ros::init(argc, argv, "listener");
-  const peer::Options options(argc, argv, {"--udp", "--nodelay"});
+  const peer::Options options(argc, argv, {"--udp", "--udp-or-tcp", "--nodelay"});
   return peer::with_type(options.text("--type", "std_msgs/String"), [&](auto message) {
     return listen<decltype(message)>(options);
   });

@@ -70,6 +70,25 @@ def start(name):
     return gone
 
 
+def action_name():
+    """The action that the command line names."""
+    return rospy.myargv()[1]
+
+
+def answer_when_connected(server):
+    """Has an action server take a goal when the client hears what it says: rospy tells a subscriber that it is connected before
+    it sends anything to it."""
+    take = server.internal_goal_callback
+
+    def wait_and_take(goal):
+        client = goal._connection_header["callerid"]
+        while not all(topic.impl.has_connection(client) for topic in [server.feedback_pub, server.result_pub]):
+            rospy.sleep(0.01)
+        take(goal)
+
+    server.internal_goal_callback = wait_and_take
+
+
 def describe(message):
     """Length and CRC-32 of the serialized message, with Header.seq as 0, since publishers overwrite it."""
     sequence = None

@@ -1,28 +1,32 @@
-//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT`. `ping` sends COUNT
+//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT [udp]`. `ping` sends COUNT
 //! messages, each when the one before has come back, and then `pingpong` prints `done`; `pong` sends back what comes
-//! until a signal ends it.
+//! until a signal ends it. With `udp` they ask each other for datagrams.
 
 use std::env;
 use std::error::Error;
 use std::time::Duration;
 
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, Node, Publisher};
+use runnel::{Context, Node, Publisher, QoS};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let context = Context::new()?;
+    let datagrams = arguments.last().is_some_and(|word| word == "udp");
+    let qos = if datagrams { QoS::keep_last(10).udpros() } else { QoS::keep_last(10) };
     match arguments.as_slice() {
-        [role, count, ..] if role == "ping" => ping(&context, &context.create_node("ping")?, count.parse()?),
-        [role, ..] if role == "pong" => pong(&context, &context.create_node("pong")?),
+        [role, count, ..] if role == "ping" => {
+            ping(&context, &context.create_node("ping")?, qos, count.parse()?)
+        }
+        [role, ..] if role == "pong" => pong(&context, &context.create_node("pong")?, qos),
         _ => Err("which end: ping COUNT or pong?".into()),
     }
 }
 
-fn ping(context: &Context, node: &Node, count: u64) -> Result<(), Box<dyn Error>> {
+fn ping(context: &Context, node: &Node, qos: QoS, count: u64) -> Result<(), Box<dyn Error>> {
     let publisher = node.create_publisher("ping", 10)?;
     let (answering, ending, mut answers) = (publisher.clone(), context.clone(), 0);
-    let _answers = node.create_subscription("pong", 10, move |answer: &UInt8MultiArray| {
+    let _answers = node.create_subscription("pong", qos, move |answer: &UInt8MultiArray| {
         answers += 1;
         // Only a publisher that keeps all messages can refuse one.
         if answers == count || answering.publish(answer).is_err() {
@@ -37,11 +41,11 @@ fn ping(context: &Context, node: &Node, count: u64) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-fn pong(context: &Context, node: &Node) -> Result<(), Box<dyn Error>> {
+fn pong(context: &Context, node: &Node, qos: QoS) -> Result<(), Box<dyn Error>> {
     let publisher = node.create_publisher("pong", 10)?;
     wait_for_other(&publisher)?;
     let (answering, ending) = (publisher.clone(), context.clone());
-    let _questions = node.create_subscription("ping", 10, move |message: &UInt8MultiArray| {
+    let _questions = node.create_subscription("ping", qos, move |message: &UInt8MultiArray| {
         if answering.publish(message).is_err() {
             ending.shutdown();
         }

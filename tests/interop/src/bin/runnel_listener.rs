@@ -1,5 +1,5 @@
 //! Subscribes, prints `got N len L crc C` for each message, and ends after `--count` of them with `done`. With
-//! `--block` the first callback never returns.
+//! `--block` the first callback never returns; with `--udp` publishers are asked for datagrams first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +17,7 @@ fn main() -> Result<(), Error> {
     log_to_standard_error();
     let context = Context::new()?;
     // Runnel asks for TCP_NODELAY anyway.
-    let options = Options::of(&context, &["--nodelay", "--block"]);
+    let options = Options::of(&context, &["--nodelay", "--block", "--udp"]);
     let type_name = options.type_name().to_owned();
     run_with(&type_name, &Listener { context, options })
 }
@@ -43,6 +43,7 @@ impl Program for Listener {
             }
         };
         let qos = QoS::keep_last(self.options.number("--queue", 1000.0) as usize);
+        let qos = if self.options.flag("--udp") { qos.udpros() } else { qos };
         let node = self.context.create_node("listener")?;
         let _subscription = node.create_subscription(&self.options.topic, qos, on_message)?;
         println!("ready");

@@ -17,8 +17,7 @@ const ROSCPP: &str = include_str!("../../../../../bench/peers/roscpp/ends.cpp");
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
-const NO_ROSCPP: &str =
-    "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev)";
+const NO_ROSCPP: &str = "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev libstd-srvs-dev)";
 
 /// How a node is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +56,17 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
         return Ok(program);
     }
     let missing = |_| Failure::Missing(NO_ROSCPP.into());
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "roscpp"])).map_err(missing)?;
+    let libraries = ["roscpp", "std_msgs", "std_srvs"];
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs"]).args(libraries));
+    let flags = flags.map_err(missing)?;
     let compile = || {
         write_source(&source, ROSCPP)?;
+        // Another bench may be about to do the same: neither is to start what the other has half written.
+        let unfinished = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
-        compiler.args(["-O2", "-std=c++17", "-o"]).args([&program, &source]);
-        output(compiler.args(flags.split_whitespace()).arg("-lpthread"))
+        compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &source]);
+        output(compiler.args(flags.split_whitespace()).arg("-lpthread"))?;
+        fs::rename(unfinished, &program)
     };
     compile().map_err(Failure::missing("roscpp's ends cannot be compiled"))?;
     Ok(program)

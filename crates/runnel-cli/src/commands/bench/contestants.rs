@@ -2,6 +2,7 @@
 //! one entry here.
 
 use super::failure::Failure;
+use super::masters::Kind;
 use super::room::Room;
 use super::{compile, plan::Exchange};
 
@@ -17,9 +18,22 @@ pub const ROSCPP: &str = "roscpp";
 /// Runnel over TCPROS.
 pub const RUNNEL: &str = "runnel-tcpros";
 
+/// The peer at Runnel's master: where the master takes part in what is measured, it tells the one's gain from the
+/// other's.
+pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
+
 /// Everything that `--only` can name: contestants of exchanges and idle programs.
-pub const NAMES: [&str; 8] =
-    [FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP, "runnel", "runnel-static", "bare-static", "topic-echo"];
+pub const NAMES: [&str; 9] = [
+    FLOOR,
+    FLOOR_PAIR,
+    RUNNEL,
+    ROSCPP,
+    ROSCPP_AT_RUNNEL,
+    "runnel",
+    "runnel-static",
+    "bare-static",
+    "topic-echo",
+];
 
 /// A contestant that can be started.
 #[derive(Clone, Debug)]
@@ -37,8 +51,10 @@ pub struct Contestant {
 pub enum Introduction {
     /// The one says where it is and the other is told by `--peer`.
     Address,
-    /// By a ROS master.
+    /// By the master that runs all the time.
     Master,
+    /// By a master of the run's own, on the CPU of the end that answers.
+    OwnMaster(Kind),
 }
 
 /// The contestants of an exchange that are wanted and can be had; of the others the user is told.
@@ -49,10 +65,10 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
     let mut ready = Vec::new();
     let wanted: Vec<_> = names(exchange).iter().filter(|name| room.wants(name)).collect();
     for &name in wanted {
-        match contestant(name, room) {
+        match taking_part(name, exchange, room) {
             Ok(contestant) => ready.push(contestant),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-            Err(why) => room.note(format!("{} without {name}: {why}", exchange.letter())),
+            Err(why) => room.note(format!("{} without {name}: {why}", list(exchange))),
         }
     }
     if ready.iter().any(|contestant| contestant.introduction == Introduction::Master) {
@@ -66,7 +82,27 @@ fn names(exchange: Exchange) -> &'static [&'static str] {
     match exchange {
         Exchange::PingPong => &[FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP],
         Exchange::Queue => &[FLOOR, RUNNEL, ROSCPP],
+        Exchange::CallPersistent => &[RUNNEL, ROSCPP],
+        Exchange::CallOnce | Exchange::SetParam | Exchange::GetParam => &[RUNNEL, ROSCPP, ROSCPP_AT_RUNNEL],
     }
+}
+
+/// The names of all that is exchanged in one run.
+fn list(exchange: Exchange) -> String {
+    exchange.by_turns().iter().map(|exchange| exchange.name()).collect::<Vec<_>>().join(" and ")
+}
+
+/// A contestant as it takes part in an exchange.
+fn taking_part(name: &'static str, exchange: Exchange, room: &mut Room) -> Result<Contestant, Failure> {
+    let Some(kind) = own_master(name, exchange) else { return contestant(name, room) };
+    kind.check()?;
+    Ok(Contestant { introduction: Introduction::OwnMaster(kind), ..contestant(name, room)? })
+}
+
+/// The master of a contestant's own world, where that takes part in what is measured.
+fn own_master(name: &str, exchange: Exchange) -> Option<Kind> {
+    let own = if name == ROSCPP { Kind::Original } else { Kind::Runnel };
+    exchange.asks_master().then_some(own)
 }
 
 /// A contestant by its name.
@@ -81,4 +117,28 @@ pub fn contestant(name: &'static str, room: &mut Room) -> Result<Contestant, Fai
         _ => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
     };
     Ok(Contestant { name, program, introduction })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roscpp_has_the_original_master_where_a_master_is_asked() {
+        let masters =
+            |exchange| names(exchange).iter().map(|name| own_master(name, exchange)).collect::<Vec<_>>();
+        let (runnel, original) = (Some(Kind::Runnel), Some(Kind::Original));
+        for exchange in [Exchange::CallOnce, Exchange::SetParam, Exchange::GetParam] {
+            assert_eq!(masters(exchange), [runnel, original, runnel]);
+        }
+        assert_eq!(masters(Exchange::CallPersistent), [None, None]);
+        assert_eq!(masters(Exchange::PingPong), [None; 4]);
+    }
+
+    #[test]
+    fn every_contestant_can_be_asked_for() {
+        let exchanges = [Exchange::PingPong, Exchange::Queue, Exchange::CallOnce, Exchange::CallPersistent];
+        let mut all = exchanges.into_iter().chain(Exchange::SetParam.by_turns()).flat_map(names);
+        assert!(all.all(|name| NAMES.contains(name)));
+    }
 }

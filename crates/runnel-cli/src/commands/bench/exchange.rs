@@ -1,24 +1,13 @@
-//! Exchanges of messages between two ends, contestant by contestant, in turns.
+//! Exchanges between two ends, contestant by contestant, in turns.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-use runnel_floor::{Stamp, Stamps, Trial};
-
-use super::contestants::{self, Contestant, Introduction};
+use super::contestants;
 use super::failure::Failure;
 use super::machine;
-use super::outcome::{Outcome, Taken};
+use super::outcome::Outcome;
 use super::plan::{Amount, Exchange, Placement};
-use super::process::Process;
 use super::results::{Case, Run};
-use super::room::{Place, Room};
-
-/// How long one run may take, from starting its ends to their having ended.
-const WATCHDOG: Duration = Duration::from_secs(30);
-
-/// How long ends may take to write down what they have when a run took too long.
-const SALVAGE: Duration = Duration::from_secs(5);
+use super::room::Room;
+use super::turn::{self, Setting};
 
 /// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
@@ -37,32 +26,44 @@ pub fn measure(exchange: Exchange, amount: Amount, room: &mut Room) -> Result<()
         for (case, contestant) in cases.iter().flat_map(|case| contestants.iter().map(move |who| (case, who)))
         {
             done += 1;
-            let setting = Setting { exchange, trial: exchange.trial(case.size, amount), case, priority };
-            let result = run(&setting, contestant, room);
+            let setting = Setting { case, trial: exchange.trial(case.size, amount), priority };
+            let result = turn::run(&setting, contestant, room);
             if let Err(Failure::Interrupted) = result {
                 return Err(Failure::Interrupted);
             }
-            let run = Run {
-                case: *case,
-                contestant: contestant.name,
-                round,
-                result: result.map_err(|why| why.to_string()),
-            };
-            room.progress(&format!("[{done}/{runs}] {run}"));
-            room.report.add(run);
+            for run in runs_of(case, contestant.name, round, result) {
+                room.progress(&format!("[{done}/{runs}] {run}"));
+                room.report.add(run);
+            }
             room.save()?;
         }
     }
     Ok(())
 }
 
+/// The runs of all that was exchanged in one.
+fn runs_of(
+    case: &Case,
+    contestant: &'static str,
+    round: u32,
+    result: Result<Vec<Outcome>, Failure>,
+) -> Vec<Run> {
+    let exchanges = case.scenario.by_turns();
+    let results: Vec<Result<Outcome, String>> = match result {
+        Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
+        Err(why) => vec![Err(why.to_string()); exchanges.len()],
+    };
+    let run = |(scenario, result)| Run { case: Case { scenario, ..*case }, contestant, round, result };
+    exchanges.into_iter().zip(results).map(run).collect()
+}
+
 /// The priority that both ends get.
 fn priority(exchange: Exchange, room: &mut Room) -> Option<i32> {
     let wanted = exchange.priority()?;
     let Some(why) = machine::priority_refused(wanted) else { return Some(wanted) };
-    let letter = exchange.letter();
+    let name = exchange.name();
     room.note(format!(
-        "{letter} without real-time priority {wanted}: {why} (needs CAP_SYS_NICE or ulimit -r {wanted})"
+        "{name} without real-time priority {wanted}: {why} (needs CAP_SYS_NICE or ulimit -r {wanted})"
     ));
     None
 }
@@ -90,113 +91,4 @@ fn cases(exchange: Exchange, amount: Amount, room: &mut Room) -> Vec<Case> {
         }
     }
     cases
-}
-
-/// One run, apart from who takes part.
-struct Setting<'a> {
-    exchange: Exchange,
-    trial: Trial,
-    case: &'a Case,
-    priority: Option<i32>,
-}
-
-/// The files of the stamps of one end.
-struct Files {
-    sent: PathBuf,
-    received: PathBuf,
-}
-
-impl Files {
-    fn new(room: &mut Room) -> Self {
-        Self { sent: room.file("sent"), received: room.file("received") }
-    }
-}
-
-fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> Result<Outcome, Failure> {
-    let deadline = Instant::now() + WATCHDOG;
-    let namespace = room.namespace();
-    let [far_cpu, near_cpu] = setting.case.placement.cpus();
-    // Two real-time ends on one CPU would leave nothing of it to the kernel's own work for them.
-    let priority = setting.priority.filter(|_| far_cpu != near_cpu);
-    let place = |cpu| Place { cpu: Some(cpu), priority, namespace };
-    let (far_role, near_role) = roles(setting.exchange);
-    let (far_files, near_files) = (Files::new(room), Files::new(room));
-    let program = end(setting, contestant, far_role, &far_files);
-    let mut far = room.launch(&name(contestant, far_role), &program, place(far_cpu))?;
-    let mut program = end(setting, contestant, near_role, &near_files);
-    if contestant.introduction == Introduction::Address {
-        program.extend(["--peer".into(), far.line_after("at ", deadline)?]);
-    }
-    let mut near = room.launch(&name(contestant, near_role), &program, place(near_cpu))?;
-    far.line_after("ready", deadline)?;
-    near.line_after("ready", deadline)?;
-    near.say("go")?;
-    // The end that has the last message ends by itself; the other one when it is told.
-    let waited = match setting.exchange {
-        Exchange::PingPong => wait(&mut near, &mut far, deadline),
-        Exchange::Queue => wait(&mut far, &mut near, deadline),
-    };
-    let outcome = read(setting, &near_files, &far_files);
-    match (waited, outcome) {
-        (Ok(()), outcome) => outcome,
-        // What was lost is why it took too long.
-        (Err(Failure::TooLate { .. }), Ok(outcome)) if outcome.lost > 0 => Ok(outcome),
-        (Err(failure), _) => Err(failure),
-    }
-}
-
-/// The roles of the end that is started first, and of the one that begins.
-fn roles(exchange: Exchange) -> (&'static str, &'static str) {
-    match exchange {
-        Exchange::PingPong => ("pong", "ping"),
-        Exchange::Queue => ("sink", "source"),
-    }
-}
-
-fn name(contestant: &Contestant, role: &str) -> String {
-    format!("{} {role}", contestant.name)
-}
-
-/// The command line of an end.
-fn end(setting: &Setting<'_>, contestant: &Contestant, role: &str, files: &Files) -> Vec<String> {
-    let Trial { size, count, warm_up } = setting.trial;
-    let mut command = contestant.program.clone();
-    command.push(role.to_owned());
-    let numbers = [("--size", size as u64), ("--count", count), ("--warm-up", warm_up)];
-    let depth = ("--depth", setting.exchange.depth() as u64);
-    command.extend(
-        numbers.into_iter().chain([depth]).flat_map(|(name, value)| [name.to_owned(), value.to_string()]),
-    );
-    let paths = [("--sent", &files.sent), ("--received", &files.received)];
-    command.extend(paths.into_iter().flat_map(|(name, path)| [name.to_owned(), path.display().to_string()]));
-    command
-}
-
-fn wait(last: &mut Process, other: &mut Process, deadline: Instant) -> Result<(), Failure> {
-    let ended = last.wait(deadline);
-    if let Err(failure @ (Failure::Interrupted | Failure::Ended { .. })) = ended {
-        return Err(failure);
-    }
-    last.close_input();
-    other.close_input();
-    let deadline = Instant::now() + SALVAGE;
-    let others = other.wait(deadline);
-    if ended.is_err() {
-        last.wait(deadline)?;
-    }
-    ended.and(others)
-}
-
-fn read(setting: &Setting<'_>, near: &Files, far: &Files) -> Result<Outcome, Failure> {
-    // A message that came twice takes part as well, but no program fills the memory.
-    let limit = setting.trial.total().saturating_mul(2);
-    let stamps = |path: &PathBuf| -> Result<Vec<Stamp>, Failure> {
-        Stamps::read(path, limit).map_err(Failure::missing("the stamps of an end"))
-    };
-    let back = match setting.exchange {
-        Exchange::PingPong => stamps(&near.received)?,
-        Exchange::Queue => Vec::new(),
-    };
-    let taken = Taken { sent: stamps(&near.sent)?, arrived: stamps(&far.received)?, back };
-    Outcome::of(setting.exchange, setting.trial, &taken)
 }

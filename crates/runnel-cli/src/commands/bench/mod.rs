@@ -1,8 +1,8 @@
 //! `runnel bench`
 //!
 //! ```text
-//!  plan ─► exchange ─► outcome ─► results (JSON, saved after each run) ─► table
-//!             │ starts and watches the two ends (process), the same way for every contestant
+//!  plan ─► exchange ─► turn ─► outcome ─► results (JSON, saved after each run) ─► table
+//!             │          └ starts and watches ends (process) and masters, the same way for every contestant
 //!  footprint ─┘ idle programs, and the wait for a first message
 //! ```
 
@@ -13,6 +13,7 @@ mod failure;
 mod first;
 mod footprint;
 mod machine;
+mod masters;
 mod outcome;
 mod plan;
 mod process;
@@ -21,12 +22,13 @@ mod room;
 mod statistics;
 mod summary;
 mod table;
+mod turn;
 
 use std::path::PathBuf;
 
 use self::contestants::NAMES;
 use self::failure::Failure;
-use self::plan::{Amount, Exchange, Scenario};
+use self::plan::{Amount, Scenario};
 use self::room::Room;
 use crate::error::CliError;
 use crate::session::Session;
@@ -70,20 +72,18 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
 
 /// The scenarios that are asked for, each once.
 fn scenarios(asked: &[Scenario]) -> Vec<Scenario> {
-    let all = [Scenario::PingPong, Scenario::Queue, Scenario::Footprint];
-    all.into_iter().filter(|scenario| asked.is_empty() || asked.contains(scenario)).collect()
+    Scenario::ALL.into_iter().filter(|scenario| asked.is_empty() || asked.contains(scenario)).collect()
 }
 
 fn measure(scenarios: &[Scenario], amount: Amount, room: &mut Room) -> Result<(), Failure> {
     room.start_master()?;
     for scenario in scenarios {
-        match scenario {
-            Scenario::PingPong => exchange::measure(Exchange::PingPong, amount, room)?,
-            Scenario::Queue => exchange::measure(Exchange::Queue, amount, room)?,
-            Scenario::Footprint => {
-                footprint::measure(amount, room)?;
-                first::measure(amount, room)?;
-            }
+        for exchange in scenario.exchanges() {
+            exchange::measure(*exchange, amount, room)?;
+        }
+        if *scenario == Scenario::Footprint {
+            footprint::measure(amount, room)?;
+            first::measure(amount, room)?;
         }
     }
     Ok(())
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn without_names_every_scenario_is_measured_and_each_only_once() {
-        assert_eq!(scenarios(&[]).len(), 3);
+        assert_eq!(scenarios(&[]), Scenario::ALL);
         let twice = [Scenario::Queue, Scenario::Queue];
         assert_eq!(scenarios(&twice), [Scenario::Queue]);
     }

@@ -10,10 +10,27 @@ use super::plan::Exchange;
 pub struct Taken {
     /// By the end that begins: when it sent each message.
     pub sent: Vec<Stamp>,
-    /// By the other end: when it received each message.
+    /// By the other end: when it received each message (not of calls).
     pub arrived: Vec<Stamp>,
-    /// By the end that begins: when it had each message back (ping-pong only).
+    /// By the end that begins: when it had each message back or answered (not of bursts).
     pub back: Vec<Stamp>,
+}
+
+impl Taken {
+    /// Of messages that are exchanged by so many turns, those of each turn, numbered as if there were no others.
+    pub fn turns(&self, turns: usize) -> Vec<Self> {
+        let count = turns as u64;
+        let one = |stamps: &[Stamp], turn: u64| {
+            let of_turn = stamps.iter().filter(|stamp| stamp.number % count == turn);
+            of_turn.map(|stamp| Stamp { number: stamp.number / count, ..*stamp }).collect()
+        };
+        let taken = |turn| Self {
+            sent: one(&self.sent, turn),
+            arrived: one(&self.arrived, turn),
+            back: one(&self.back, turn),
+        };
+        (0..count).map(taken).collect()
+    }
 }
 
 /// One run. All times are nanoseconds.
@@ -21,15 +38,15 @@ pub struct Taken {
 pub struct Outcome {
     /// Messages that were sent and count.
     pub sent: u64,
-    /// Messages that did not arrive, or did not come back.
+    /// Messages that did not arrive or come back, calls that were not answered, or wrongly.
     pub lost: u64,
     /// Messages that arrived or came back more than once.
     pub doubled: u64,
-    /// From sending to receiving, in ping-pong both ways.
+    /// From sending to receiving, in ping-pong both ways (not of calls).
     pub one_way: Vec<u64>,
-    /// From sending to having it back, in the order of sending (ping-pong only).
+    /// From sending to having it back or answered, in the order of sending (not of bursts).
     pub round_trip: Vec<u64>,
-    /// From the first message's sending to the last one's arrival.
+    /// From the first message's sending to the last one's arrival; 0 of calls.
     pub span: u64,
 }
 
@@ -41,18 +58,21 @@ impl Outcome {
     pub fn of(exchange: Exchange, trial: Trial, taken: &Taken) -> Result<Self, Failure> {
         let sent = Times::of(&taken.sent, trial)?;
         let arrived = Times::of(&taken.arrived, trial)?;
-        let mut outcome = Self { sent: sent.count(), ..Self::default() };
-        outcome.one_way = delays(&sent, &arrived)?;
-        outcome.lost = outcome.sent - outcome.one_way.len() as u64;
-        outcome.doubled = arrived.doubled;
+        let back = Times::of(&taken.back, trial)?;
+        let one_way = delays(&sent, &arrived)?;
+        let round_trip = delays(&sent, &back)?;
+        let came = if exchange == Exchange::Queue { one_way.len() } else { round_trip.len() };
+        let mut outcome = Self {
+            sent: sent.count(),
+            lost: sent.count() - came as u64,
+            doubled: arrived.doubled + back.doubled,
+            one_way,
+            round_trip,
+            span: span(&taken.sent, &taken.arrived),
+        };
         if exchange == Exchange::PingPong {
-            let back = Times::of(&taken.back, trial)?;
             outcome.one_way.extend(delays(&arrived, &back)?);
-            outcome.round_trip = delays(&sent, &back)?;
-            outcome.lost = outcome.sent - outcome.round_trip.len() as u64;
-            outcome.doubled += back.doubled;
         }
-        outcome.span = span(&taken.sent, &taken.arrived);
         Ok(outcome)
     }
 
@@ -157,6 +177,27 @@ mod tests {
         assert_eq!((outcome.sent, outcome.lost, outcome.doubled), (3, 1, 1));
         let taken = Taken { back: stamps(&[(0, 9)]), ..taken };
         assert_eq!(Outcome::of(Exchange::PingPong, trial(3, 0), &taken).unwrap().lost, 2);
+    }
+
+    #[test]
+    fn a_call_has_a_round_trip_alone() {
+        let taken =
+            Taken { sent: stamps(&[(5, 100), (6, 200)]), back: stamps(&[(5, 107)]), ..Taken::default() };
+        let outcome = Outcome::of(Exchange::CallOnce, trial(2, 5), &taken).unwrap();
+        assert_eq!((outcome.sent, outcome.lost, outcome.round_trip.as_slice()), (2, 1, &[7][..]));
+        assert_eq!((outcome.one_way.len(), outcome.messages_per_second()), (0, None));
+    }
+
+    #[test]
+    fn what_takes_turns_is_told_apart_by_its_number() {
+        let taken = Taken {
+            sent: stamps(&[(2, 10), (3, 20), (4, 30), (5, 40)]),
+            back: stamps(&[(2, 11), (3, 22), (4, 33), (5, 44)]),
+            ..Taken::default()
+        };
+        let trips = |taken: &Taken| Outcome::of(Exchange::SetParam, trial(2, 1), taken).unwrap().round_trip;
+        assert_eq!(taken.turns(2).iter().map(trips).collect::<Vec<_>>(), [[1, 3], [2, 4]]);
+        assert_eq!(taken.turns(1)[0].sent, taken.sent);
     }
 
     #[test]

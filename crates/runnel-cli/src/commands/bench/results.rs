@@ -44,9 +44,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// The outcome, if all messages arrived, and each once.
+    /// The outcome, if all messages arrived, and each once. Of calls only those that failed are left out: they are told,
+    /// and change nothing for the others, as a lost message does for those that find more room.
     pub fn clean(&self) -> Option<&Outcome> {
-        self.result.as_ref().ok().filter(|outcome| outcome.lost == 0 && outcome.doubled == 0)
+        let whole = |outcome: &&Outcome| outcome.lost == 0 || self.case.scenario.is_call();
+        self.result.as_ref().ok().filter(|outcome| outcome.doubled == 0).filter(whole)
     }
 
     fn to_json(&self) -> Json {
@@ -65,7 +67,7 @@ impl Run {
             "one_way_ns": samples(|outcome| &outcome.one_way),
             "round_trip_ns": samples(|outcome| &outcome.round_trip),
             "jitter_ns": outcome.and_then(|outcome| jitter(&outcome.round_trip)),
-            "span_ns": count(|outcome| outcome.span),
+            "span_ns": count(|outcome| outcome.span).filter(|span| *span > 0),
             "messages_per_second": outcome.and_then(Outcome::messages_per_second),
         })
     }
@@ -75,15 +77,16 @@ impl Run {
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Case { scenario, size, placement } = self.case;
-        let (letter, placement) = (scenario.letter(), placement.name());
-        write!(f, "{letter} {size} B {placement} round {} {}: ", self.round, self.contestant)?;
+        let (name, placement) = (scenario.name(), placement.name());
+        write!(f, "{name} {size} B {placement} round {} {}: ", self.round, self.contestant)?;
         let outcome = match &self.result {
             Ok(outcome) => outcome,
             Err(why) => return write!(f, "no figures: {why}"),
         };
         match (scenario, Summary::of(outcome.round_trip.clone()), outcome.messages_per_second()) {
-            (Exchange::PingPong, Some(trip), _) => write!(f, "round trip {:.2} us", trip.p50 as f64 / 1e3)?,
             (Exchange::Queue, _, Some(rate)) => write!(f, "{rate:.0} messages/s")?,
+            (Exchange::PingPong, Some(trip), _) => write!(f, "round trip {:.2} us", trip.p50 as f64 / 1e3)?,
+            (_, Some(trip), _) => write!(f, "call {:.2} us", trip.p50 as f64 / 1e3)?,
             _ => f.write_str("nothing arrived")?,
         }
         if outcome.lost > 0 { write!(f, ", {} of {} lost", outcome.lost, outcome.sent) } else { Ok(()) }
@@ -184,6 +187,13 @@ pub mod tests {
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
             report.add(Run { case, contestant, round: 2, result: Err("late".into()) });
         }
+        for (contestant, lost, trips) in
+            [("roscpp", 1, [80_000, 90_000]), ("roscpp-at-runnel", 0, [60_000, 72_000])]
+        {
+            let case = Case { scenario: Exchange::CallOnce, size: 1, placement: Placement::OneCore };
+            let outcome = Outcome { sent: 2 + lost, lost, round_trip: trips.to_vec(), ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+        }
         report.footprints.push(Footprint::example());
         report.first_messages.push(FirstMessage::example());
         report
@@ -221,6 +231,7 @@ pub mod tests {
         assert_eq!(read["runs"][0]["round_trip_ns"]["p50"], 4200);
         assert_eq!(read["runs"][4]["failure"], "late");
         assert_eq!(read["runs"][4]["sent"], Json::Null);
+        assert_eq!((&read["runs"][9]["one_way_ns"], &read["runs"][9]["span_ns"]), (&Json::Null, &Json::Null));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished stays");
     }
 
@@ -230,5 +241,6 @@ pub mod tests {
         assert_eq!(lines[1], "C 10 B one-core round 1 runnel-tcpros: round trip 6.00 us");
         assert_eq!(lines[4], "A 60000 B two-cores round 2 floor-tcp: no figures: late");
         assert_eq!(lines[7], "A 60000 B two-cores round 1 roscpp: 500 messages/s, 2 of 6 lost");
+        assert_eq!(lines[9], "service-once 1 B one-core round 1 roscpp: call 80.00 us, 1 of 3 lost");
     }
 }

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::Args;
 use super::compile;
 use super::failure::Failure;
+use super::masters::Kind;
 use super::process::{Process, Stop};
 use super::results::Report;
 use crate::error::CliError;
@@ -22,13 +23,15 @@ const MASTER: Duration = Duration::from_secs(20);
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct Place<'a> {
     /// The CPU; any if `None`.
     pub cpu: Option<usize>,
     /// The real-time priority; the ordinary scheduling if `None`.
     pub priority: Option<i32>,
     /// Programs with the same number see each other's topics, and no others.
     pub namespace: usize,
+    /// The URI of its master; that of the master that runs all the time if `None`.
+    pub master: Option<&'a str>,
 }
 
 /// See the module's documentation.
@@ -121,11 +124,7 @@ impl Room {
         if self.master.is_some() {
             return Ok(());
         }
-        let command =
-            [&self.program, "master", "--no-rosout", "--port", "0", "--host", "127.0.0.1", "--json"];
-        let mut master = self.launch("master", &command.map(str::to_owned), Place::default())?;
-        let uri = master.line_after("{\"uri\":\"", Instant::now() + MASTER)?;
-        self.master = Some((master, uri.trim_end_matches("\"}").to_owned()));
+        self.master = Some(Kind::Runnel.start(Place::default(), Instant::now() + MASTER, self)?);
         Ok(())
     }
 
@@ -133,7 +132,7 @@ impl Room {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn launch(&mut self, name: &str, program: &[String], place: Place) -> Result<Process, Failure> {
+    pub fn launch(&mut self, name: &str, program: &[String], place: Place<'_>) -> Result<Process, Failure> {
         let mut command = Command::new(&self.program);
         command.args(["bench-peer", "launch"]);
         if let Some(cpu) = place.cpu {
@@ -146,7 +145,7 @@ impl Room {
         command.env("ROS_IP", "127.0.0.1").env_remove("ROS_HOSTNAME");
         command.env("ROS_NAMESPACE", format!("/bench_{}", place.namespace));
         command.env("ROS_HOME", self.scratch.path()).env("ROS_LOG_DIR", self.scratch.path());
-        if let Some((_, uri)) = &self.master {
+        if let Some(uri) = place.master.or(self.master.as_ref().map(|(_, uri)| uri.as_str())) {
             command.env("ROS_MASTER_URI", uri);
         }
         Process::start(name, command, self.file("errors"), &self.stop)

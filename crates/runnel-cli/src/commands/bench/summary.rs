@@ -8,7 +8,8 @@ use super::plan::Exchange;
 use super::results::{Case, Run};
 use super::statistics::{Summary, jitter, median, spread};
 
-/// All turns of one contestant in one case. Turns in which messages were lost or doubled count for nothing but that.
+/// All turns of one contestant in one case. Turns in which messages, other than calls, were lost or doubled count for
+/// nothing but that.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CaseSummary {
     /// What was exchanged.
@@ -54,8 +55,8 @@ impl CaseSummary {
         let trips = clean.iter().filter_map(|outcome| Summary::of(outcome.round_trip.clone()));
         let trips: Vec<f64> = trips.map(|trip| trip.p50 as f64).collect();
         let (rates, spread_percent) = match case.scenario {
-            Exchange::PingPong => (Vec::new(), spread(&trips)),
             Exchange::Queue => (rates.clone(), spread(&rates)),
+            _ => (Vec::new(), spread(&trips)),
         };
         let messages_per_second = median(rates);
         Self {
@@ -80,8 +81,8 @@ impl CaseSummary {
     /// The figure that contestants are compared by.
     fn figure(&self) -> Option<f64> {
         match self.case.scenario {
-            Exchange::PingPong => self.round_trip_ns.map(|trip| trip.p50 as f64),
             Exchange::Queue => self.messages_per_second,
+            _ => self.round_trip_ns.map(|trip| trip.p50 as f64),
         }
     }
 }
@@ -154,6 +155,15 @@ mod tests {
         let summary = summaries(&runs).remove(0);
         assert_eq!((summary.lost, summary.rounds, summary.rounds_counted), (3, 2, 1));
         assert_eq!(summary.round_trip_ns.unwrap().max, 10);
+    }
+
+    #[test]
+    fn calls_that_are_not_answered_leave_the_others_their_figures() {
+        let mut run = run("roscpp", 1, &[10, 12], 1);
+        run.case.scenario = Exchange::CallOnce;
+        let summary = summaries(&[run]).remove(0);
+        assert_eq!((summary.lost, summary.rounds_counted), (1, 1));
+        assert_eq!(summary.round_trip_ns.unwrap().max, 12);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::contestants::FLOOR;
 use super::first::FirstMessage;
 use super::footprint::Footprint;
-use super::plan::Exchange;
+use super::plan::{Exchange, INT};
 use super::results::{Case, Report};
 use super::statistics::Summary;
 use super::summary::CaseSummary;
@@ -44,6 +44,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
         Exchange::Queue => {
             (format!("A  burst, {} B, {placement}, one-way in milliseconds", case.size), queue(summaries))
         }
+        _ => (format!("{}, {placement}, microseconds", call(case)), calls(summaries)),
     };
     let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
     format!("{title}, {rounds}\n{table}{}\n", marks(summaries))
@@ -68,6 +69,27 @@ fn ping_pong(summaries: &[CaseSummary]) -> String {
     text
 }
 
+/// What a call does.
+fn call(case: Case) -> String {
+    let value = if case.size == INT { "an int".into() } else { format!("a string of {} B", case.size) };
+    match case.scenario {
+        Exchange::CallOnce => "service  calls, each on its own connection".into(),
+        Exchange::CallPersistent => "service  calls, all on one connection".into(),
+        Exchange::SetParam => format!("param  setting {value}"),
+        _ => format!("param  getting {value}"),
+    }
+}
+
+fn calls(summaries: &[CaseSummary]) -> String {
+    let mut text = row("", &["p50", "p99", "max", "min", "jitter", "spread", "/roscpp"]);
+    for summary in summaries {
+        let trips = figures(summary.round_trip_ns, 1e3);
+        let more = [micros(summary.jitter_ns), percent(summary.spread_percent), ratio(summary.to_roscpp)];
+        text += &row(summary.contestant, &[&trips[..], &more].concat());
+    }
+    text
+}
+
 fn queue(summaries: &[CaseSummary]) -> String {
     let mut text = row("", &["msg/s", "MB/s", "p50", "p99", "max", "spread", "/floor", "/roscpp"]);
     for summary in summaries {
@@ -85,7 +107,8 @@ fn marks(summaries: &[CaseSummary]) -> String {
     for summary in summaries {
         let CaseSummary { contestant, lost, doubled, rounds, rounds_counted, .. } = summary;
         let mut why: Vec<String> = summary.failures.clone();
-        why.extend((*lost > 0).then(|| format!("{lost} messages lost")));
+        let what = if summary.case.scenario.is_call() { "calls not answered" } else { "messages lost" };
+        why.extend((*lost > 0).then(|| format!("{lost} {what}")));
         why.extend((*doubled > 0).then(|| format!("{doubled} messages doubled")));
         if !why.is_empty() {
             let why = why.join("; ");
@@ -134,7 +157,8 @@ fn notes(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    if report.runs.iter().all(|run| run.contestant != FLOOR) && !report.runs.is_empty() {
+    let mut messages = report.runs.iter().filter(|run| !run.case.scenario.is_call()).peekable();
+    if messages.peek().is_some() && messages.all(|run| run.contestant != FLOOR) {
         text += "note: without the floor there is nothing to compare with\n";
     }
     if report.quick {
@@ -209,6 +233,27 @@ mod tests {
         let burst = text.split("A  burst, 60000 B").nth(1).unwrap();
         let line = burst.lines().find(|line| line.starts_with("floor-tcp")).unwrap();
         assert_eq!(line, "floor-tcp          500.0   30.00    2.50    2.60    2.60      0%    1.00       -");
+    }
+
+    #[test]
+    fn calls_are_compared_with_roscpp_and_failed_ones_told() {
+        let text = report(&full());
+        let (_, calls) = text.split_once("service  calls, each on its own connection, one-core, ").unwrap();
+        let lines: Vec<&str> = calls.lines().skip(2).take(3).collect();
+        assert_eq!(lines[0], "roscpp             80.00   90.00   90.00   80.00   10.00      0%    1.00");
+        assert_eq!(lines[1], "roscpp-at-runnel   60.00   72.00   72.00   60.00   12.00      0%    0.75");
+        assert_eq!(lines[2], "! roscpp: 1 of 1 rounds count: 1 calls not answered");
+    }
+
+    #[test]
+    fn the_floor_is_missed_only_where_messages_are_exchanged() {
+        let missed = "note: without the floor there is nothing to compare with\n";
+        let mut some = full();
+        assert!(!report(&some).contains(missed));
+        some.runs.retain(|run| run.contestant != FLOOR);
+        assert!(report(&some).contains(missed));
+        some.runs.retain(|run| run.case.scenario.is_call());
+        assert!(!some.runs.is_empty() && !report(&some).contains(missed));
     }
 
     #[test]

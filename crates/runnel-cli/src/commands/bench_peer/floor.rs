@@ -18,7 +18,7 @@ pub(super) fn run(args: &EndArgs, connections: Connections) -> Result<(), CliErr
         Role::Source => args.write_sent(&near(args, connections)?.source(args.trial())?),
         Role::Pong => args.write_received(&far(connections)?.pong(args.trial())?),
         Role::Sink => args.write_received(&far(connections)?.sink(args.trial())?),
-        Role::Latched | Role::First => Err(CliError::failed("TCP keeps no messages")),
+        _ => Err(CliError::failed("TCP only carries messages")),
     }
 }
 

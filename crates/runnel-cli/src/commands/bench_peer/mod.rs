@@ -1,6 +1,7 @@
 //! `runnel bench-peer`: the ends of exchanges that `runnel bench` starts. How it talks with them is told in
 //! `bench/README.md`.
 
+mod calls;
 mod floor;
 mod launch;
 mod runnel;
@@ -44,6 +45,14 @@ enum Role {
     Source,
     /// Takes all messages.
     Sink,
+    /// Provides a service.
+    Serve,
+    /// Calls it, with a connection for each call.
+    Call,
+    /// Calls it, on one connection.
+    CallPersistent,
+    /// Sets a parameter and gets it, again and again.
+    Param,
     /// Keeps a message for those who subscribe later.
     Latched,
     /// Subscribes, and says how long it took until that message came.

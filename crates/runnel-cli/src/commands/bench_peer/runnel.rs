@@ -7,12 +7,13 @@ use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions, Node, Publisher, QoS};
 use runnel_floor::{Stamps, Trial, now, number, set_number};
 
+use super::calls;
 use super::talk::{say, say_ready, serve, wait_for_go};
 use super::{EndArgs, Role};
 use crate::error::CliError;
 
 /// How long the other end may take to be there.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
     let options = ContextOptions::default().arguments([""; 0]).signals(false);
@@ -22,6 +23,12 @@ pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
         Role::Pong => pong(args, &context, &context.create_node("pong")?),
         Role::Source => source(args, &context, &context.create_node("source")?),
         Role::Sink => sink(args, &context, &context.create_node("sink")?),
+        Role::Serve => calls::serve(&context, &context.create_node("serve")?),
+        Role::Call => calls::call_once(args, &context, &context.create_node("call")?),
+        Role::CallPersistent => {
+            calls::call_persistent(args, &context, &context.create_node("call_persistent")?)
+        }
+        Role::Param => calls::param(args, &context, &context.create_node("param")?),
         Role::Latched => latched(&context, &context.create_node("latched")?),
         Role::First => first(&context, &context.create_node("first")?),
     }

@@ -31,11 +31,17 @@ pub(super) fn wait_for_go() -> Result<(), CliError> {
 
 /// Serves the graph until the bench closes our standard input, or a callback shuts the context down.
 pub(super) fn serve(context: &Context) -> Result<(), CliError> {
+    end_with_bench(context)?;
+    Ok(context.spin()?)
+}
+
+/// Has the context shut down once the bench closes our standard input.
+pub(super) fn end_with_bench(context: &Context) -> Result<(), CliError> {
     let ending = context.clone();
     thread::Builder::new().name("bench".into()).spawn(move || {
         // Whether the stream ended or failed, nobody is there any more.
         let _ = io::stdin().read_to_end(&mut Vec::new());
         ending.shutdown();
     })?;
-    Ok(context.spin()?)
+    Ok(())
 }

@@ -23,6 +23,9 @@ const STAGE_WIDTH: usize = 23;
 /// Columns of a terminal in which figures are told with what they are.
 const WIDE: u16 = 130;
 
+/// Columns of a terminal in which no figures but one have room beside the bar.
+const NARROW: u16 = 70;
+
 /// What the figures beside the bar are.
 const LEGEND: &str = "\
 Below: how much of the lap is driven, how fast, how far beside the line, and\n\
@@ -90,8 +93,8 @@ impl Display {
         match &self.form {
             Form::Silent => Ok(()),
             Form::Lines { .. } => self.output.text(&text),
-            Form::Bar(_) if is_wide() => self.output.text(&format!("{text}\n")),
-            Form::Bar(_) => self.output.text(&format!("{text}{LEGEND}\n")),
+            Form::Bar(_) if room() == Room::Middling => self.output.text(&format!("{text}{LEGEND}\n")),
+            Form::Bar(_) => self.output.text(&format!("{text}\n")),
         }
     }
 
@@ -142,14 +145,38 @@ fn bar() -> ProgressBar {
 }
 
 fn show_on(bar: &ProgressBar, seen: &Seen) {
-    bar.set_prefix(if is_wide() { wide_figures(seen) } else { figures(seen) });
+    bar.set_prefix(match room() {
+        Room::Wide => wide_figures(seen),
+        Room::Middling => figures(seen),
+        Room::Narrow => format!("{:>3}%", percent(seen)),
+    });
     bar.set_message(stage_name(seen.stage));
     bar.set_position((seen.share * LAP as f64) as u64);
 }
 
-/// True if the terminal is as wide at the moment.
-fn is_wide() -> bool {
-    tcgetwinsize(io::stdout()).is_ok_and(|size| size.ws_col >= WIDE)
+/// How much room there is beside the bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Narrow,
+    Middling,
+    Wide,
+}
+
+impl Room {
+    fn of(columns: u16) -> Self {
+        match columns {
+            // A terminal that does not say how wide it is.
+            0 => Self::Middling,
+            1..NARROW => Self::Narrow,
+            WIDE.. => Self::Wide,
+            _ => Self::Middling,
+        }
+    }
+}
+
+/// The room in the terminal at the moment.
+fn room() -> Room {
+    tcgetwinsize(io::stdout()).map_or(Room::Middling, |size| Room::of(size.ws_col))
 }
 
 /// The figures beside the bar.
@@ -237,6 +264,16 @@ mod tests {
             " 43 % of lap 2/3  0.28 m/s   1.3 mm beside the line  /light_sensors 100 Hz  /cmd_vel 100 Hz";
         assert_eq!(wide, expected);
         assert!(STAGE_WIDTH + wide.len() + 10 < usize::from(WIDE));
+    }
+
+    #[test]
+    fn what_stands_beside_the_bar_has_room() {
+        assert_eq!([0, 40, 69, 70, 129, 130].map(Room::of), {
+            use Room::{Middling, Narrow, Wide};
+            [Middling, Narrow, Narrow, Middling, Middling, Wide]
+        });
+        let longest = Seen { share: 1.0, deviation: 0.0123, ..seen() };
+        assert!(STAGE_WIDTH + figures(&longest).len() + 4 <= usize::from(NARROW));
     }
 
     #[test]

@@ -61,7 +61,11 @@ impl Found {
         Err(missing.map_or_else(no_kind, |error| types.unknown(error)))
     }
 
-    fn of_kind(library: &Library, kind: Kind, name: &TypeName) -> Result<Self, ResolveError> {
+    /// The type of this kind and name.
+    ///
+    /// # Errors
+    /// When there is none, or its definition cannot be read.
+    pub fn of_kind(library: &Library, kind: Kind, name: &TypeName) -> Result<Self, ResolveError> {
         match kind {
             Kind::Message => library.message(name).map(Self::Message),
             Kind::Service => library.service(name).map(Self::Service),

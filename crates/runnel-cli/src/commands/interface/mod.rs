@@ -1,6 +1,6 @@
 //! `runnel interface`
 
-mod found;
+pub mod found;
 mod list;
 mod md5;
 mod show;
@@ -9,6 +9,8 @@ use clap::Subcommand;
 
 use crate::error::CliError;
 use crate::session::Session;
+
+pub use show::{definition_text, full_type};
 
 /// Look at message, service and action types (rosmsg, rossrv, ros2 interface)
 #[derive(Debug, Subcommand)]

@@ -29,14 +29,19 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
 }
 
 fn text(args: &Args, found: &[Found]) -> String {
-    let part = |schema: &Schema| if args.raw { raw(schema) } else { expanded(schema) };
-    let definition = |found: &Found| found.parts().into_iter().map(part).collect::<Vec<_>>().join(SEPARATOR);
+    let definition = |found: &Found| definition_text(found, args.raw);
     match found {
         [one] if args.type_name.contains('/') => definition(one),
         several => {
             several.iter().map(|found| format!("[{}]:\n{}\n", found.name(), definition(found))).collect()
         }
     }
+}
+
+/// The fields of all parts of a type, or the texts of its file.
+pub fn definition_text(found: &Found, as_written: bool) -> String {
+    let part = |schema: &Schema| if as_written { raw(schema) } else { expanded(schema) };
+    found.parts().into_iter().map(part).collect::<Vec<_>>().join(SEPARATOR)
 }
 
 /// The file's text, with one line end after it.
@@ -66,7 +71,7 @@ fn expand(schema: &Schema, indent: usize, text: &mut String) {
 }
 
 /// The type of a field as its file spells it, but with the package of a message.
-fn full_type(field: &Field) -> String {
+pub fn full_type(field: &Field) -> String {
     let Element::Message(name) = &field.element else { return field.spelling.clone() };
     match field.arity {
         Arity::One => name.to_string(),

@@ -51,7 +51,7 @@ fn confirmed(silent: &[(String, String)]) -> Result<bool, CliError> {
 }
 
 /// Removes all that the master knows of a node.
-fn unregister(graph: &Graph<'_>, node: &str) -> Result<(), CliError> {
+pub fn unregister(graph: &Graph<'_>, node: &str) -> Result<(), CliError> {
     let state = graph.system_state()?;
     let uri = graph.node_uri(node)?.unwrap_or_default();
     let held = |holders: &BTreeMap<String, Vec<String>>| names_of(holders, node);

@@ -167,7 +167,8 @@ fn typed_topic((topic, type_name): &(String, Option<String>)) -> String {
     format!(" * {topic} [{}]", type_name.as_deref().unwrap_or("unknown type"))
 }
 
-fn connection_text(connection: &Connection, peers: &BTreeMap<String, String>) -> String {
+/// A connection, and by `peers` the names of the nodes whose addresses stand in connections.
+pub fn connection_text(connection: &Connection, peers: &BTreeMap<String, String>) -> String {
     let Connection { topic, transport, .. } = connection;
     let socket = socket_text(&connection.details).map(|text| format!(" {text}")).unwrap_or_default();
     let to = peers

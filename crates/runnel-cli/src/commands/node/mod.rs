@@ -1,10 +1,10 @@
 //! `runnel node`
 
-mod cleanup;
-mod info;
+pub mod cleanup;
+pub mod info;
 mod kill;
 mod list;
-mod ping;
+pub mod ping;
 
 use clap::Subcommand;
 

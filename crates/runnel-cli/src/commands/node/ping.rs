@@ -84,7 +84,8 @@ fn ping(graph: &Graph<'_>, node: &str, uri: &str, output: Output) -> Result<Dura
     Ok(took)
 }
 
-fn milliseconds(time: Duration) -> f64 {
+/// A time in milliseconds.
+pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 

@@ -32,7 +32,8 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value))
 }
 
-fn read(file: &Path) -> io::Result<String> {
+/// The text of a file; `-` is standard input.
+pub fn read(file: &Path) -> io::Result<String> {
     if file.as_os_str() != "-" {
         return fs::read_to_string(file);
     }

@@ -4,14 +4,17 @@ mod delete;
 mod dump;
 mod get;
 mod list;
-mod load;
+pub mod load;
+mod read;
 mod set;
-mod yaml;
+pub mod yaml;
 
 use clap::Subcommand;
 
 use crate::error::CliError;
 use crate::session::Session;
+
+pub use yaml::leaves;
 
 /// Read and set parameters (rosparam, ros2 param)
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@ use runnel::ParamValue;
 use serde_json::{Value as Json, json};
 use serde_yaml_ng::Value as Yaml;
 
+use super::read;
 use crate::error::CliError;
 
 /// Most bytes of a text that is read.
@@ -14,14 +15,24 @@ const MAX_TEXT: usize = 16 << 20;
 /// The value that a text stands for.
 ///
 /// # Errors
-/// When it is not YAML, or holds what no parameter can.
+/// When it is not one YAML document, or holds what no parameter can.
 pub fn from_text(text: &str) -> Result<ParamValue, CliError> {
+    let documents = <[ParamValue; 1]>::try_from(documents(text)?);
+    let [value] =
+        documents.map_err(|other| CliError::Usage(format!("not one YAML document, but {}", other.len())))?;
+    Ok(value)
+}
+
+/// The values of all documents of a text.
+///
+/// # Errors
+/// As [`from_text`].
+pub fn documents(text: &str) -> Result<Vec<ParamValue>, CliError> {
     if text.len() > MAX_TEXT {
         return Err(CliError::Usage(format!("more than {MAX_TEXT} bytes of YAML")));
     }
-    let yaml =
-        serde_yaml_ng::from_str(text).map_err(|error| CliError::Usage(format!("not YAML: {error}")))?;
-    from_yaml(yaml, "").map_err(CliError::Usage)
+    let documents = read::documents(text).map_err(|error| CliError::Usage(format!("not YAML: {error}")))?;
+    documents.into_iter().map(|yaml| from_yaml(yaml, "").map_err(CliError::Usage)).collect()
 }
 
 fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::Schema;
+use runnel::core::schema::{Schema, ServiceSchema};
 use runnel::core::yaml;
 use runnel::io::clock;
 
@@ -43,7 +43,7 @@ pub struct Args {
 }
 
 /// How long to wait for a service if nothing else is said: as good as for ever.
-const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
+pub const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let service = session.resolve(&args.service)?;
@@ -52,16 +52,21 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     if args.wait {
         node.wait_for_service(&service, args.timeout.unwrap_or(LONG))?;
     }
-    let name = type_name(&probe(&node, &service)?.type_name)?;
-    let types = session.types()?;
-    let schema = Arc::new(types.library().service(&name).map_err(|error| types.unknown(error))?);
+    let schema = Arc::new(definition(session, &probe(&node, &service)?.type_name)?);
     let request = request(&schema.request, &args.values)?;
     let response = node.create_dynamic_client(&service, &schema)?.call(&request, args.timeout)?;
     let text = || yaml::to_yaml(&response, &yaml::YamlOptions::default());
     session.output.answer(text, || yaml::to_json(&response))
 }
 
-fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
+/// The service type of this name.
+pub fn definition(session: &Session, name: &str) -> Result<ServiceSchema, CliError> {
+    let types = session.types()?;
+    types.library().service(&type_name(name)?).map_err(|error| types.unknown(error))
+}
+
+/// The request that the values mean now.
+pub fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| {
         let name = &schema.def.name;

@@ -41,6 +41,6 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
 }
 
 /// The fields of a request.
-fn arguments(schema: &ServiceSchema) -> Vec<String> {
+pub fn arguments(schema: &ServiceSchema) -> Vec<String> {
     schema.request.def.fields.iter().map(|field| field.name.clone()).collect()
 }

@@ -14,6 +14,9 @@ use runnel::{Node, ServiceInfo};
 use crate::error::CliError;
 use crate::session::Session;
 
+pub use call::{LONG, definition, request};
+pub use info::arguments;
+
 /// How long a node may take to say of which type its service is.
 const PROBE: Duration = Duration::from_secs(3);
 
@@ -38,6 +41,6 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
 }
 
 /// Who provides a service, and of which type.
-fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
+pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
     Ok(node.service_info(service, PROBE)?)
 }

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use runnel::io::clock;
-use runnel::{QoS, RawMessage};
+use runnel::{Context, RawMessage};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
 use super::subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -26,25 +27,42 @@ pub struct Args {
     /// Average over so many messages
     #[arg(short, long, default_value_t = 100)]
     window: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
     let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    let node = session.node(&context, "bw")?;
-    let ending = Ending::of(&context);
-    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(args.window)));
+    measure(session, &context, topic, args.window, args.transport)
+}
+
+/// Measures a topic over a window of messages, and reports once a second until the user ends it.
+pub fn measure(
+    session: &Session,
+    context: &Context,
+    topic: String,
+    window: usize,
+    transport: Transport,
+) -> Result<(), CliError> {
+    let node = session.node(context, "bw")?;
+    let ending = Ending::of(context);
+    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(window)));
     let count = Arc::clone(&bandwidth);
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());
-    let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), arrived)?;
+    let qos = transport.qos(DEPTH);
+    let subscription = node.create_raw_subscription(&topic, None, qos, arrived)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let flow = lock(&bandwidth).flow(clock::monotonic());
         end.unless_ok(flow.map_or(Ok(()), |flow| report(output, &topic, &flow)));
     });
-    ending.wait()
+    let ended = ending.wait();
+    tell_lost([&subscription]);
+    ended
 }
 
 fn report(output: Output, topic: &str, flow: &Flow) -> Result<(), CliError> {

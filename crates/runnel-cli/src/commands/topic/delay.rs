@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::schema::Schema;
 use runnel::io::clock;
-use runnel::{QoS, RawMessage, Time};
+use runnel::{Context, RawMessage, Time};
 use serde_json::json;
 
 use super::hz::{DEPTH, PERIOD, subscribed};
 use super::subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -29,14 +30,29 @@ pub struct Args {
     /// Average over so many messages
     #[arg(short, long, default_value_t = WIDEST)]
     window: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
     let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    let node = session.node(&context, "delay")?;
-    let ending = Ending::of(&context);
-    let delays = Arc::new(Mutex::new(Delays::new(args.window)));
+    measure(session, &context, topic, args.window, args.transport, report)
+}
+
+/// Measures a topic over a window of messages, and reports once a second until the user ends it.
+pub fn measure(
+    session: &Session,
+    context: &Context,
+    topic: String,
+    window: usize,
+    transport: Transport,
+    mut report: impl FnMut(Output, &str, Option<(Summary, usize)>) -> Result<(), CliError> + Send + 'static,
+) -> Result<(), CliError> {
+    let node = session.node(context, "delay")?;
+    let ending = Ending::of(context);
+    let delays = Arc::new(Mutex::new(Delays::new(window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
     let mut types = ReceivedTypes::new(session.types_loader());
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
@@ -44,14 +60,17 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         Ok(None) => {}
         Err(error) => end.unless_ok(Err(error)),
     };
-    let _subscription = node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), take)?;
+    let qos = transport.qos(DEPTH);
+    let subscription = node.create_raw_subscription(&topic, None, qos, take)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {
         let news = lock(&delays).news();
         end.unless_ok(report(output, &topic, news));
     });
-    ending.wait()
+    let ended = ending.wait();
+    tell_lost([&subscription]);
+    ended
 }
 
 /// When a message was stamped. One that does not say is passed over with a word about it.
@@ -80,7 +99,8 @@ fn header_field(schema: &Schema) -> Option<&str> {
     schema.def.fields.first().filter(|_| schema.def.has_header()).map(|field| field.name.as_str())
 }
 
-fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
+/// Prints the ages, or that no messages came.
+pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
     match news {
         Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
         Some((summary, window)) => output.line(&text(&summary, window)),

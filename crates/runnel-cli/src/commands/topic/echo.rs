@@ -5,6 +5,7 @@ use runnel::core::yaml::{self, YamlOptions};
 use runnel::{Node, QoS, RawMessage, Subscription};
 
 use super::subject::Subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -65,6 +66,9 @@ pub struct Args {
     /// Print so many elements of an array and characters of a string
     #[arg(short = 'l', long, value_name = "LENGTH", default_value_t = 128, conflicts_with = "full_length")]
     truncate_length: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 /// The form of what is printed.
@@ -92,11 +96,12 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     let subject = Subject::find(session, &Graph::new(&context), &args.topic)?;
     let node = session.node(&context, "echo")?;
     let ending = Ending::of(&context);
-    let type_name = args.type_name.clone();
+    let (type_name, qos) = (args.type_name.clone(), args.transport.qos(DEPTH));
     let printer = Printer::new(args, subject.field, session)?;
     let subscription =
-        subscribe(session, &node, &subject.topic, type_name.as_deref(), printer, ending.clone())?;
+        subscribe(session, &node, &subject.topic, type_name.as_deref(), qos, printer, ending.clone())?;
     ending.wait()?;
+    tell_lost([&subscription]);
     if subscription.dropped() > 0 {
         log::warn!(
             "{} messages came faster than they were printed, and were dropped",
@@ -111,6 +116,7 @@ fn subscribe(
     node: &Node,
     topic: &str,
     type_name: Option<&str>,
+    qos: QoS,
     mut printer: Printer,
     ending: Ending,
 ) -> Result<Subscription, CliError> {
@@ -124,7 +130,7 @@ fn subscribe(
             ending.reached();
         }
     };
-    Ok(node.create_raw_subscription(topic, schema.as_deref(), QoS::keep_last(DEPTH), take)?)
+    Ok(node.create_raw_subscription(topic, schema.as_deref(), qos, take)?)
 }
 
 impl Printer {
@@ -143,7 +149,12 @@ impl Printer {
         Ok(Self {
             output: session.output,
             form,
-            options: YamlOptions { no_arr: args.no_arr, no_str: args.no_str, truncate },
+            options: YamlOptions {
+                no_arr: args.no_arr,
+                no_str: args.no_str,
+                truncate,
+                ..YamlOptions::default()
+            },
             field,
             types: ReceivedTypes::new(session.types_loader()),
             printed: 0,
@@ -191,8 +202,9 @@ impl Printer {
             Ok(ValueRef::Time(stamp)) => stamp,
             _ => runnel::io::clock::realtime(),
         };
-        let row = yaml::plot_row(message, stamp);
-        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(message)) } else { row }
+        let value = ValueRef::Message(message);
+        let row = yaml::plot_row(value, stamp, &self.options);
+        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
     }
 }
 

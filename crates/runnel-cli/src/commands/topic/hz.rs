@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::io::clock;
-use runnel::{QoS, RawMessage};
+use runnel::{Context, RawMessage};
 use serde_json::json;
 
 use super::subject;
+use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -32,6 +33,9 @@ pub struct Args {
     /// Average over so many messages
     #[arg(short, long, default_value_t = WIDEST)]
     window: usize,
+
+    #[command(flatten)]
+    transport: Transport,
 }
 
 type Shared = Arc<Mutex<Intervals>>;
@@ -41,20 +45,41 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let graph = Graph::new(&context);
     let topics = args.topics.iter().map(|typed| subject::topic(session, &graph, typed));
     let topics = topics.collect::<Result<Vec<String>, CliError>>()?;
-    let node = session.node(&context, "hz")?;
-    let ending = Ending::of(&context);
+    measure(session, &context, topics, args.window, args.transport, report)
+}
+
+/// The times between the messages of each topic and how many there were, where some came since the last report.
+type News<'a> = [(&'a str, Option<(Summary, usize)>)];
+
+/// Measures topics over a window of messages, and reports once a second until the user ends it.
+pub fn measure(
+    session: &Session,
+    context: &Context,
+    topics: Vec<String>,
+    window: usize,
+    transport: Transport,
+    report: fn(Output, &News<'_>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let node = session.node(context, "hz")?;
+    let ending = Ending::of(context);
     let (mut subscriptions, mut measured) = (Vec::new(), Vec::new());
     for topic in topics {
-        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(args.window)));
+        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(window)));
         let count = Arc::clone(&intervals);
         let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
-        subscriptions.push(node.create_raw_subscription(&topic, None, QoS::keep_last(DEPTH), arrived)?);
+        let qos = transport.qos(DEPTH);
+        subscriptions.push(node.create_raw_subscription(&topic, None, qos, arrived)?);
         subscribed(session.output, &topic)?;
         measured.push((topic, intervals));
     }
     let (output, end) = (session.output, ending.clone());
-    let _timer = node.create_timer(PERIOD, move || end.unless_ok(report(output, &measured)));
-    ending.wait()
+    let _timer = node.create_timer(PERIOD, move || {
+        let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
+        end.unless_ok(report(output, &news.collect::<Vec<_>>()));
+    });
+    let ended = ending.wait();
+    tell_lost(&subscriptions);
+    ended
 }
 
 /// Tells people that messages are waited for.
@@ -62,9 +87,9 @@ pub fn subscribed(output: Output, topic: &str) -> Result<(), CliError> {
     if output.json { Ok(()) } else { output.line(&format!("subscribed to [{topic}]")) }
 }
 
-fn report(output: Output, measured: &[(String, Shared)]) -> Result<(), CliError> {
-    let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
-    let news: Vec<_> = news.filter_map(|(topic, news)| Some((topic, news?))).collect();
+/// Prints a few words for one topic, and a table for several.
+pub fn report(output: Output, measured: &News<'_>) -> Result<(), CliError> {
+    let news: Vec<_> = measured.iter().filter_map(|(topic, news)| Some((*topic, (*news)?))).collect();
     if output.json {
         return news
             .iter()
@@ -79,7 +104,8 @@ fn report(output: Output, measured: &[(String, Shared)]) -> Result<(), CliError>
 
 const COLUMNS: [&str; 6] = ["topic", "rate", "min", "max", "std dev", "window"];
 
-fn rate(summary: &Summary) -> f64 {
+/// Messages a second.
+pub fn rate(summary: &Summary) -> f64 {
     if summary.mean > 0.0 { 1.0 / summary.mean } else { 0.0 }
 }
 

@@ -1,14 +1,15 @@
 //! `runnel topic`
 
-mod bw;
-mod delay;
+pub mod bw;
+pub mod delay;
 mod echo;
 mod find;
-mod hz;
+pub mod hz;
 mod info;
 mod list;
-mod publish;
+pub mod publish;
 mod subject;
+pub mod transport;
 mod type_name;
 
 use clap::Subcommand;

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
 
 /// How often waiting looks whether it is to end.
-const GLANCE: Duration = Duration::from_millis(100);
+pub const GLANCE: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +52,7 @@ pub struct Args {
     topic: String,
 
     /// The message type, such as std_msgs/String or std_msgs/msg/String
-    #[arg(value_name = "TYPE", add = completion::message_types())]
+    #[arg(value_name = "TYPE", add = completion::topics_type())]
     type_name: String,
 
     /// The message, in YAML
@@ -152,7 +152,7 @@ fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
 }
 
 /// A rate of more than none.
-fn rate(text: &str) -> Result<f64, String> {
+pub fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
     rate.ok_or_else(|| "must be a number greater than 0".to_owned())
 }
@@ -233,7 +233,7 @@ impl Job<'_> {
 
     fn publish_documents(&self) -> Result<(), CliError> {
         let mut rate = self.args.rate.map(|hertz| Rate::new(self.context, hertz));
-        let documents = documents();
+        let documents = documents(io::stdin);
         while self.context.ok() {
             let text = match documents.recv_timeout(GLANCE) {
                 Ok(text) => text?,
@@ -264,11 +264,14 @@ impl Job<'_> {
     }
 }
 
-/// The documents of standard input, which another thread reads: this one must see Ctrl-C while nobody types.
-fn documents() -> Receiver<Result<String, CliError>> {
+/// The documents of a source such as standard input, which another thread reads: this one must see Ctrl-C while nobody
+/// types.
+pub fn documents<R: io::Read>(
+    source: impl FnOnce() -> R + Send + 'static,
+) -> Receiver<Result<String, CliError>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        let mut lines = io::stdin().lock().lines();
+        let mut lines = io::BufReader::new(source()).lines();
         while let Some(document) = next_document(&mut lines).transpose() {
             let failed = document.is_err();
             if sender.send(document).is_err() || failed {
@@ -293,10 +296,7 @@ fn next_document(lines: &mut impl Iterator<Item = io::Result<String>>) -> Result
             document.push('\n');
         }
         if document.len() > yaml::MAX_TEXT {
-            return Err(CliError::Failed(format!(
-                "a document of standard input exceeds {} bytes",
-                yaml::MAX_TEXT
-            )));
+            return Err(CliError::Failed(format!("a document exceeds {} bytes", yaml::MAX_TEXT)));
         }
     }
     Ok(Some(document).filter(|document| !document.trim().is_empty()))

@@ -2,9 +2,9 @@
 
 runnel::include_interfaces!();
 
-use my_msgs::{Ask, AskRequest, CountActionGoal, Everything, EverythingView, Inner, Nothing};
+use my_msgs::{Ask, AskRequest, CountAction, CountActionGoal, Everything, EverythingView, Inner, Nothing};
 use runnel::core::wire::{Wire, decode, decode_view, encode};
-use runnel::core::{Message, Service};
+use runnel::core::{Action, Message, Service};
 use runnel::msgs::geometry_msgs::Point;
 
 fn defaults_are_those_of_the_file() {
@@ -52,6 +52,9 @@ fn services_and_actions_have_their_parts() {
     assert!(!<Ask as Service>::Response::default().success);
     assert_eq!((CountActionGoal::TYPE, CountActionGoal::HAS_HEADER), ("my_msgs/CountActionGoal", true));
     assert_eq!(CountActionGoal::default().goal.order, 0);
+    assert_eq!(CountAction::NAME, "my_msgs/Count");
+    assert_eq!(<CountAction as Action>::Goal::TYPE, "my_msgs/CountGoal");
+    assert_eq!(<CountAction as Action>::ActionFeedback::TYPE, "my_msgs/CountActionFeedback");
     assert_eq!(other_msgs::Back::default().text.string.text, "");
 }
 

@@ -227,6 +227,7 @@ impl Network {
                 }
                 None => self.master.handle_closed(self.now, conn, Some("Connection refused (os error 111)")),
             },
+            Transmit::OpenDatagram { .. } => panic!("a master has no datagrams"),
             Transmit::Send { conn, bytes } => {
                 if let Some(link) = self.links.iter().find(|link| link.at_master == conn) {
                     self.nodes[link.node].peer.handle_data(self.now, link.at_node, &bytes);
@@ -248,6 +249,7 @@ impl Network {
                 self.links.push(Link { at_master, node, at_node: conn });
                 self.nodes[node].peer.handle_connected(self.now, conn);
             }
+            Transmit::OpenDatagram { .. } => panic!("calls have no datagrams"),
             Transmit::Send { conn, bytes } => {
                 let link = self.links.iter().find(|link| link.node == node && link.at_node == conn);
                 if let Some(at_master) = link.map(|link| link.at_master) {

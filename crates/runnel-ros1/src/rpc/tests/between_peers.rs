@@ -74,6 +74,7 @@ impl Pump {
     fn transmit(&mut self, at: usize, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } => self.connect(at, conn, usize::from(to.port) - 1),
+            Transmit::OpenDatagram { .. } => panic!("calls have no datagrams"),
             Transmit::Send { conn, bytes } => {
                 self.wires.entry((at, conn)).and_modify(|wire| wire.bytes.extend(bytes));
             }

@@ -21,7 +21,8 @@ const ARGUMENTS: [&str; 3] = ["__master", "__hostname", "__ip"];
 pub fn gather(session: &Session) -> Here {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let argument = |name: &'static str| {
-        let value = session.place().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
+        let value =
+            session.place_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
         value.map(|value| (name, value.to_owned()))
     };
     let set = |name| variable(name).map(|value| (name, value));

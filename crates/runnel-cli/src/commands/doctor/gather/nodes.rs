@@ -77,8 +77,8 @@ impl Candidate<'_> {
         let Ok(value) = answer else { return };
         match method {
             "getName" => self.found.calls_itself = value.as_str().map(str::to_owned),
-            "getPublications" => self.found.publications = read_pairs(&value),
-            "getSubscriptions" => self.found.subscriptions = read_pairs(&value),
+            "getPublications" => self.found.publications = read_pairs(&value).map(BTreeMap::from_iter),
+            "getSubscriptions" => self.found.subscriptions = read_pairs(&value).map(BTreeMap::from_iter),
             "getBusInfo" => self.found.connections = read_connections(&value),
             _ => self.found.drops = read_drops(&value),
         }

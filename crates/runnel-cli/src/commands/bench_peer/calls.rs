@@ -1,0 +1,88 @@
+//! Ends that are Runnel nodes and call: a service, or the master for a parameter.
+
+use std::convert::Infallible;
+
+use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
+use runnel::{Client, Context, FromParam, Node, ParamValue};
+use runnel_floor::Stamps;
+
+use super::EndArgs;
+use super::runnel::PATIENCE;
+use super::talk::{self, end_with_bench, say_ready, wait_for_go};
+use crate::error::CliError;
+
+/// Bytes of a parameter that is an int; other sizes are those of strings.
+const INT: usize = size_of::<i32>();
+
+pub(super) fn serve(context: &Context, node: &Node) -> Result<(), CliError> {
+    let echo = |request: &SetBoolRequest| {
+        Ok::<_, Infallible>(SetBoolResponse { success: request.data, ..SetBoolResponse::default() })
+    };
+    let _service = node.create_service::<SetBool, _>("switch", echo)?;
+    say_ready()?;
+    talk::serve(context)
+}
+
+pub(super) fn call_once(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    call(args, context, &node.create_client("switch")?)
+}
+
+pub(super) fn call_persistent(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    call(args, context, &node.create_persistent_client("switch")?)
+}
+
+fn call(args: &EndArgs, context: &Context, client: &Client<SetBool>) -> Result<(), CliError> {
+    if !client.wait_for_service(PATIENCE)? {
+        return Err(CliError::failed(format_args!("nobody provides {}", client.service())));
+    }
+    ask(args, context, |number| {
+        let data = number % 2 == 0;
+        Ok(client.call(&SetBoolRequest { data })?.success == data)
+    })
+}
+
+pub(super) fn param(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    match args.size {
+        INT => set_and_get(args, context, node, |number| number as i32),
+        size => set_and_get(args, context, node, |number| format!("{number:0size$}")),
+    }
+}
+
+/// Sets a parameter with each even number, and gets it with the odd number that follows.
+fn set_and_get<T: FromParam + Into<ParamValue> + PartialEq>(
+    args: &EndArgs,
+    context: &Context,
+    node: &Node,
+    value: impl Fn(u64) -> T,
+) -> Result<(), CliError> {
+    ask(args, context, |number| {
+        if number % 2 == 0 {
+            node.set_param("value", value(number))?;
+            return Ok(true);
+        }
+        Ok(node.get_param::<T>("value")? == Some(value(number - 1)))
+    })
+}
+
+/// Asks one thing after the other, each number in turn, until all are asked or the bench has closed our standard input.
+/// What is not answered, or wrongly, has no second stamp.
+fn ask(
+    args: &EndArgs,
+    context: &Context,
+    mut is_answered: impl FnMut(u64) -> Result<bool, runnel::Error>,
+) -> Result<(), CliError> {
+    let (mut sent, mut received) = (Stamps::of(args.trial()), Stamps::of(args.trial()));
+    say_ready()?;
+    wait_for_go()?;
+    end_with_bench(context)?;
+    for number in (0..args.trial().total()).take_while(|_| context.ok()) {
+        sent.take(number);
+        match is_answered(number) {
+            Ok(true) => received.take(number),
+            Ok(false) => log::error!("wrong answer to {number}"),
+            Err(error) => log::error!("no answer to {number}: {error}"),
+        }
+    }
+    args.write_sent(&sent)?;
+    args.write_received(&received)
+}

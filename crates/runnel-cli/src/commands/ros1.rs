@@ -1,0 +1,35 @@
+//! `runnel ros1`
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::Value as Json;
+
+use crate::error::CliError;
+use crate::output::lines;
+use crate::ros1;
+use crate::session::Session;
+
+/// Be rostopic, rosnode, rosservice, rosparam, rosmsg, rossrv or roscore
+///
+/// 'runnel ros1 rostopic list' takes what the rostopic of ROS 1 takes, and prints what it prints; so do rosnode,
+/// rosservice, rosparam, rosmsg, rossrv, roscore and rosmaster. A link to runnel by one of these names does the same.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Link(LinkArgs),
+}
+
+/// Make links to runnel by the names of these programs in a folder
+#[derive(Debug, clap::Args)]
+pub struct LinkArgs {
+    /// The folder, such as ~/.local/bin
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    folder: PathBuf,
+}
+
+pub fn run(command: &Command, session: &Session) -> Result<(), CliError> {
+    let Command::Link(args) = command;
+    let links: Vec<String> =
+        ros1::link(&args.folder)?.iter().map(|link| link.display().to_string()).collect();
+    session.output.answer(|| lines(&links), || links.iter().map(String::as_str).collect::<Json>())
+}

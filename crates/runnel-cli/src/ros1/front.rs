@@ -1,0 +1,213 @@
+//! What the programs have in common: their names, and how they read their arguments.
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Command, FromArgMatches};
+
+use super::failure::Failure;
+use crate::arguments::Arguments;
+use crate::logging;
+use crate::session::Session;
+
+/// The exit code of `EX_USAGE`, which most originals give for no command.
+pub const EX_USAGE: u8 = 64;
+
+/// How wide help is printed at most, in columns.
+const WIDTH: usize = 80;
+
+/// A program of ROS 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    Rostopic,
+    Rosnode,
+    Rosservice,
+    Rosparam,
+    Rosmsg,
+    Rossrv,
+    Roscore,
+    Rosmaster,
+}
+
+impl Program {
+    pub const ALL: [Self; 8] = [
+        Self::Rostopic,
+        Self::Rosnode,
+        Self::Rosservice,
+        Self::Rosparam,
+        Self::Rosmsg,
+        Self::Rossrv,
+        Self::Roscore,
+        Self::Rosmaster,
+    ];
+
+    /// The program of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|program| program.name() == name)
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rostopic => "rostopic",
+            Self::Rosnode => "rosnode",
+            Self::Rosservice => "rosservice",
+            Self::Rosparam => "rosparam",
+            Self::Rosmsg => "rosmsg",
+            Self::Rossrv => "rossrv",
+            Self::Roscore => "roscore",
+            Self::Rosmaster => "rosmaster",
+        }
+    }
+
+    /// The exit code of what could not be done.
+    pub fn failure_code(self) -> u8 {
+        if self == Self::Rosservice { 2 } else { 1 }
+    }
+
+    /// The exit code where no command of the program is named.
+    fn no_command_code(self, words: &[String]) -> u8 {
+        let first = words.first().map(String::as_str);
+        match (self, first) {
+            (Self::Rosparam, _) | (Self::Rosnode | Self::Rosmsg | Self::Rossrv, Some("--help")) => 0,
+            (Self::Rosmsg | Self::Rossrv, None) => 0,
+            _ => EX_USAGE,
+        }
+    }
+
+    /// True if arguments such as `a:=b` rename things; for the others they are words as any.
+    fn remaps(self) -> bool {
+        matches!(self, Self::Rostopic | Self::Rosservice | Self::Roscore | Self::Rosmaster)
+    }
+
+    /// True if its first argument is a command.
+    fn has_commands(self) -> bool {
+        !matches!(self, Self::Roscore | Self::Rosmaster)
+    }
+}
+
+/// Options as the originals' parser takes them: anywhere, more than once, and long ones cut short.
+pub fn as_originals_parse(command: Command) -> Command {
+    command.max_term_width(WIDTH).infer_long_args(true).args_override_self(true).disable_help_subcommand(true)
+}
+
+/// One run of a program.
+pub struct Front {
+    program: Program,
+    words: Vec<String>,
+    pub session: Session,
+}
+
+impl Front {
+    /// A run with the words that stand behind the program's name.
+    ///
+    /// # Errors
+    /// When a ROS argument cannot be followed.
+    pub fn new(program: Program, words: Vec<String>) -> Result<Self, Failure> {
+        let is_ros = |word: &String| word.starts_with("__") && word.contains(":=");
+        let (ros, kept): (Vec<String>, Vec<String>) = match program.remaps() {
+            true => (words, Vec::new()),
+            false => words.into_iter().partition(is_ros),
+        };
+        let name = vec![program.name().to_owned()];
+        let mut arguments = Arguments::split([name, ros].concat())?;
+        arguments.own.extend(kept);
+        let words = arguments.own.split_off(1);
+        logging::install(0);
+        Ok(Self { program, words, session: Session::new(arguments, false, Vec::new())? })
+    }
+
+    /// The arguments as the program's parser reads them.
+    ///
+    /// # Errors
+    /// When they cannot be followed, or ask for help.
+    pub fn parsed<T: FromArgMatches>(&self) -> Result<T, Failure> {
+        let program = self.program;
+        let named = self.words.first().is_some_and(|word| !word.starts_with('-'));
+        if program.has_commands() && !named {
+            return Err(self.overview());
+        }
+        let words = std::iter::once(program.name()).chain(self.words.iter().map(String::as_str));
+        let matches = program.command().try_get_matches_from(words);
+        let parsed = matches.and_then(|mut matches| T::from_arg_matches_mut(&mut matches));
+        parsed.map_err(|error| self.refused(error))
+    }
+
+    /// The list of commands, on standard output as the originals print it.
+    fn overview(&self) -> Failure {
+        let help = self.program.command().render_help().to_string();
+        Failure::Shown { code: self.program.no_command_code(&self.words), text: help }
+    }
+
+    fn refused(&self, error: clap::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::InvalidSubcommand => self.overview(),
+            ErrorKind::DisplayHelp => Failure::Shown { code: 0, text: error.render().to_string() },
+            _ => Failure::usage(complaint(&error)),
+        }
+    }
+}
+
+/// What is wrong with the arguments, on one line.
+fn complaint(error: &clap::Error) -> String {
+    let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument if option.starts_with('-') => format!("no such option: {option}"),
+        ErrorKind::UnknownArgument => format!("too many arguments: {option}"),
+        _ => {
+            let text = error.render().to_string();
+            let first = text.split("\n\n").next().unwrap_or_default();
+            first.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front(program: Program, line: &str) -> Front {
+        let words = line.split_whitespace().map(str::to_owned).collect();
+        Front::new(program, words).expect("a good line")
+    }
+
+    #[test]
+    fn only_some_programs_take_remapping_arguments() {
+        assert_eq!(front(Program::Rostopic, "list a:=b __ns:=/x").words, ["list"]);
+        assert_eq!(front(Program::Rosparam, "set /p a:=b __ns:=/x").words, ["set", "/p", "a:=b"]);
+    }
+
+    #[test]
+    fn no_command_and_an_unknown_one_show_the_commands_with_the_originals_exit_codes() {
+        for (program, line, expected) in [
+            (Program::Rostopic, "", 64),
+            (Program::Rostopic, "--help", 64),
+            (Program::Rostopic, "nonsense", 64),
+            (Program::Rosnode, "", 64),
+            (Program::Rosnode, "--help", 0),
+            (Program::Rosservice, "-h", 64),
+            (Program::Rosparam, "", 0),
+            (Program::Rosparam, "nonsense", 0),
+            (Program::Rosmsg, "", 0),
+            (Program::Rossrv, "--help", 0),
+            (Program::Rosmsg, "nonsense", 64),
+        ] {
+            let front = front(program, line);
+            let failure = program.carry_out(&front).expect_err("no command");
+            let Failure::Shown { code, text } = failure else { panic!("{program:?} {line}: {failure:?}") };
+            assert_eq!(code, expected, "{program:?} {line}");
+            assert!(text.contains(program.name()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_option_that_is_not_taken_is_named_on_one_line() {
+        for (program, line, told) in [
+            (Program::Rostopic, "echo /t --filter True", "no such option: --filter"),
+            (Program::Rostopic, "list -b x.bag", "no such option: -b"),
+            (Program::Rosnode, "info", "the following required arguments were not provided: <NODE>..."),
+            (Program::Rosmsg, "md5 a/B c", "too many arguments: c"),
+        ] {
+            let failure = program.carry_out(&front(program, line)).expect_err("refused");
+            assert_eq!(failure.to_string(), told, "{line}");
+        }
+    }
+}

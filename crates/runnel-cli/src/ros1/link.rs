@@ -1,0 +1,68 @@
+//! Links by the names of the programs.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::Program;
+use crate::error::CliError;
+
+/// Makes a link to this executable in `folder` for each program, and gives the links. Those that are there already
+/// stay. Nothing is made where one of the names is taken by something else.
+///
+/// # Errors
+/// When a name is taken, or a link cannot be made.
+pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let failed = |at: &Path, why: &io::Error| CliError::Failed(format!("{}: {why}", at.display()));
+    let own = std::env::current_exe().and_then(fs::canonicalize).map_err(CliError::failed)?;
+    let links: Vec<PathBuf> = Program::ALL.into_iter().map(|program| folder.join(program.name())).collect();
+    if let Some(taken) = links.iter().find(|link| is_taken(link, &own)) {
+        return Err(CliError::Failed(format!(
+            "{} is there, and is no link to this program",
+            taken.display()
+        )));
+    }
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    for link in links.iter().filter(|link| fs::symlink_metadata(link).is_err()) {
+        symlink(&own, link).map_err(|error| failed(link, &error))?;
+    }
+    Ok(links)
+}
+
+/// True if something other than this executable stands there.
+fn is_taken(link: &Path, own: &Path) -> bool {
+    fs::symlink_metadata(link).is_ok() && !is_same(link, own).unwrap_or_default()
+}
+
+/// True if two paths lead to one file, by links of either kind.
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    let [one, other] = [fs::metadata(one)?, fs::metadata(other)?];
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_made_once_and_take_no_place_of_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("bin");
+        let made = link(&inner).expect("a new folder");
+        assert_eq!(made.len(), Program::ALL.len());
+        let own = fs::canonicalize(std::env::current_exe().expect("a path")).expect("a path");
+        assert!(made.iter().all(|link| fs::canonicalize(link).is_ok_and(|target| target == own)));
+        fs::remove_file(&made[0]).expect("a link");
+        fs::hard_link(&own, &made[0]).or_else(|_| symlink(&own, &made[0])).expect("a link of another kind");
+        assert_eq!(link(&inner).expect("they are ours"), made);
+
+        let other = folder.path().join("other");
+        fs::create_dir(&other).expect("a folder");
+        fs::write(other.join("rosmsg"), "mine").expect("a file");
+        let error = link(&other).expect_err("a name is taken").to_string();
+        assert!(error.contains("rosmsg is there"), "{error}");
+        assert_eq!(fs::read_to_string(other.join("rosmsg")).expect("untouched"), "mine");
+        assert_eq!(fs::read_dir(&other).expect("a folder").count(), 1, "nothing else was made");
+    }
+}

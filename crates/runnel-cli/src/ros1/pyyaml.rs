@@ -1,0 +1,226 @@
+//! Parameters as PyYAML's `dump` writes them, which is what `rosparam` prints.
+
+use std::collections::BTreeMap;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use runnel::ParamValue;
+use runnel::core::yaml::{block_text, float_of_yaml, python_float};
+
+/// The value as `yaml.dump` writes it, but for the marker `...` that follows an unquoted scalar.
+pub fn dump(value: &ParamValue) -> String {
+    let mut text = String::new();
+    match value {
+        ParamValue::Array(elements) if !elements.is_empty() => sequence(elements, 0, &mut text),
+        ParamValue::Struct(members) if !members.is_empty() => mapping(members, 0, &mut text),
+        scalar => text = scalar_text(scalar, 0, 2) + "\n",
+    }
+    text
+}
+
+/// True if `yaml.dump` writes `...` behind the value.
+pub fn is_plain_scalar(value: &ParamValue) -> bool {
+    match value {
+        ParamValue::String(text) | ParamValue::DateTime(text) => {
+            !block_text(text, 0, 2).starts_with(['\'', '"'])
+        }
+        ParamValue::Int(_) | ParamValue::Bool(_) | ParamValue::Double(_) => true,
+        ParamValue::Binary(_) | ParamValue::Array(_) | ParamValue::Struct(_) => false,
+    }
+}
+
+/// Elements, of which the first goes where the text has come to.
+fn sequence(elements: &[ParamValue], indent: usize, text: &mut String) {
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
+            pad(indent, text);
+        }
+        text.push_str("- ");
+        match element {
+            ParamValue::Array(inner) if !inner.is_empty() => sequence(inner, indent + 2, text),
+            ParamValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent + 2, text),
+            scalar => *text += &(scalar_text(scalar, indent + 2, indent + 2) + "\n"),
+        }
+    }
+}
+
+/// Members, of which the first goes where the text has come to. A sequence in a mapping is not indented.
+fn mapping(members: &BTreeMap<String, ParamValue>, indent: usize, text: &mut String) {
+    for (index, (name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            pad(indent, text);
+        }
+        let key = block_text(name, indent, indent + 2);
+        *text += &format!("{key}:");
+        match value {
+            ParamValue::Array(inner) if !inner.is_empty() => {
+                text.push('\n');
+                pad(indent, text);
+                sequence(inner, indent, text);
+            }
+            ParamValue::Struct(inner) if !inner.is_empty() => {
+                text.push('\n');
+                pad(indent + 2, text);
+                mapping(inner, indent + 2, text);
+            }
+            scalar => {
+                let column = indent + key.chars().count() + 2;
+                *text += &format!(" {}\n", scalar_text(scalar, column, indent + 2));
+            }
+        }
+    }
+}
+
+fn pad(indent: usize, text: &mut String) {
+    text.extend(std::iter::repeat_n(' ', indent));
+}
+
+fn scalar_text(value: &ParamValue, column: usize, indent: usize) -> String {
+    match value {
+        ParamValue::Int(number) => number.to_string(),
+        ParamValue::Bool(truth) => truth.to_string(),
+        ParamValue::Double(number) => float_of_yaml(*number),
+        ParamValue::String(text) | ParamValue::DateTime(text) => block_text(text, column, indent),
+        ParamValue::Binary(bytes) => binary_text(bytes, indent),
+        ParamValue::Array(_) => "[]".to_owned(),
+        ParamValue::Struct(_) => "{}".to_owned(),
+    }
+}
+
+/// Bytes in base 64, on one line of their own.
+fn binary_text(bytes: &[u8], indent: usize) -> String {
+    format!("!!binary |-\n{:indent$}{}", "", BASE64_STANDARD.encode(bytes))
+}
+
+/// The value as Python's `str` has it.
+pub fn python_text(value: &ParamValue) -> String {
+    match value {
+        ParamValue::String(text) | ParamValue::DateTime(text) => text.clone(),
+        value => python_repr(value),
+    }
+}
+
+fn python_repr(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Int(number) => number.to_string(),
+        ParamValue::Bool(truth) => if *truth { "True" } else { "False" }.to_owned(),
+        ParamValue::Double(number) => python_float(*number),
+        ParamValue::String(text) | ParamValue::DateTime(text) => {
+            let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+            let escaped = text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t");
+            let escaped = if quote == '\'' { escaped.replace('\'', "\\'") } else { escaped };
+            format!("{quote}{escaped}{quote}")
+        }
+        ParamValue::Binary(bytes) => format!("<{} bytes>", bytes.len()),
+        ParamValue::Array(elements) => {
+            format!("[{}]", elements.iter().map(python_repr).collect::<Vec<_>>().join(", "))
+        }
+        ParamValue::Struct(members) => {
+            let member = |(name, value): (&String, &ParamValue)| {
+                format!("{}: {}", python_repr(&name.as_str().into()), python_repr(value))
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// The value as `rosparam get -p` prints it: a mapping without quotes and with sequences as they fall; `None` for what
+/// it prints as without `-p`.
+pub fn pretty(value: &ParamValue) -> Option<String> {
+    match value {
+        ParamValue::Struct(members) => {
+            let mut text = String::new();
+            pretty_members(members, 0, &mut text);
+            Some(text)
+        }
+        ParamValue::String(value) => Some(format!("{value}\n")),
+        _ => None,
+    }
+}
+
+fn pretty_members(members: &BTreeMap<String, ParamValue>, indent: usize, text: &mut String) {
+    for (name, value) in members {
+        pad(indent, text);
+        match value {
+            ParamValue::Struct(inner) => {
+                *text += &format!("{name}:\n");
+                pretty_members(inner, indent + 2, text);
+            }
+            ParamValue::String(value) if value.contains('\n') => {
+                *text += &format!("{name}: |\n");
+                for line in value.split('\n') {
+                    *text += &format!("{:indent$}  {line}\n", "");
+                }
+            }
+            ParamValue::String(value) => *text += &format!("{name}: {value}\n"),
+            value => *text += &format!("{name}: {}", dump(value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(values: Vec<ParamValue>) -> ParamValue {
+        ParamValue::Array(values)
+    }
+
+    fn members(members: Vec<(&str, ParamValue)>) -> ParamValue {
+        ParamValue::Struct(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    #[test]
+    fn a_sequence_in_a_mapping_is_not_indented() {
+        let inner = members(vec![
+            ("x", 1.into()),
+            ("y", list(vec!["a".into(), list(vec![2.5.into(), true.into()])])),
+        ]);
+        let value = members(vec![
+            ("b", inner),
+            ("a", list(vec![members(vec![("k", "5".into()), ("l", "".into())])])),
+        ]);
+        let expected = "a:\n- k: '5'\n  l: ''\nb:\n  x: 1\n  y:\n  - a\n  - - 2.5\n    - true\n";
+        assert_eq!(dump(&value), expected);
+    }
+
+    #[test]
+    fn scalars_are_written_to_read_back_as_what_they_are() {
+        for (value, text, plain) in [
+            (ParamValue::from(5), "5\n", true),
+            ("five".into(), "five\n", true),
+            ("5".into(), "'5'\n", false),
+            ("".into(), "''\n", false),
+            ("a: b".into(), "'a: b'\n", false),
+            ("é".into(), "\"\\xE9\"\n", false),
+            (1e16.into(), "1.0e+16\n", true),
+            (f64::NAN.into(), ".nan\n", true),
+            (list(vec![]), "[]\n", false),
+            (members(vec![]), "{}\n", false),
+        ] {
+            assert_eq!((dump(&value).as_str(), is_plain_scalar(&value)), (text, plain));
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_in_base_64() {
+        assert_eq!(dump(&ParamValue::Binary(vec![0xfb, 0xff])), "!!binary |-\n  +/8=\n");
+    }
+
+    #[test]
+    fn python_shows_text_in_lists_with_quotes() {
+        let value =
+            list(vec!["a".into(), "it's".into(), true.into(), 1.0.into(), members(vec![("k", 2.into())])]);
+        assert_eq!(python_text(&value), "['a', \"it's\", True, 1.0, {'k': 2}]");
+        assert_eq!(python_text(&"a".into()), "a");
+    }
+
+    #[test]
+    fn pretty_text_has_no_quotes() {
+        let value = members(vec![
+            ("a", members(vec![("s", "5".into()), ("t", "x\ny".into())])),
+            ("l", list(vec![1.into()])),
+        ]);
+        assert_eq!(pretty(&value).as_deref(), Some("a:\n  s: 5\n  t: |\n    x\n    y\nl: - 1\n"));
+        assert_eq!(pretty(&5.into()), None);
+    }
+}

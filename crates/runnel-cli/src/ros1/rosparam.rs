@@ -1,0 +1,304 @@
+//! `rosparam`
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use runnel::ParamValue;
+use runnel::core::names;
+
+use super::{Failure, print_joined, pyyaml};
+use crate::commands::param::{leaves, load, yaml};
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::session::Session;
+
+/// Read and set parameters, as the rosparam of ROS 1 does
+#[derive(Debug, Parser)]
+#[command(name = "rosparam")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Delete(DeleteArgs),
+    Dump(DumpArgs),
+    Get(GetArgs),
+    List(ListArgs),
+    Load(LoadArgs),
+    Set(SetArgs),
+}
+
+/// Remove a parameter with all below it
+#[derive(Debug, clap::Args)]
+struct DeleteArgs {
+    /// The parameter; / is all
+    name: String,
+
+    /// Say what is done
+    #[arg(short)]
+    verbose: bool,
+}
+
+/// Write all parameters, or those below a name, as a YAML file
+#[derive(Debug, clap::Args)]
+struct DumpArgs {
+    /// The file; without one, standard output
+    file: Option<PathBuf>,
+
+    /// Only what lies below this name
+    #[arg(default_value = "")]
+    namespace: String,
+
+    /// Say what is done
+    #[arg(short)]
+    verbose: bool,
+}
+
+/// Print a parameter, or all below a name, in YAML
+#[derive(Debug, clap::Args)]
+struct GetArgs {
+    /// The parameter; / is all
+    name: String,
+
+    /// Print text without quotes
+    #[arg(short)]
+    pretty: bool,
+
+    /// Say what is done
+    #[arg(short)]
+    verbose: bool,
+}
+
+/// List parameters
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Only those below this name
+    namespace: Option<String>,
+}
+
+/// Set what a YAML file holds, beside what is set already
+#[derive(Debug, clap::Args)]
+struct LoadArgs {
+    /// The file; - is standard input
+    file: PathBuf,
+
+    /// Set it below this name
+    #[arg(default_value = "")]
+    namespace: String,
+
+    /// Say what is done
+    #[arg(short)]
+    verbose: bool,
+}
+
+/// Set a parameter, or with a YAML mapping several below a name
+#[derive(Debug, clap::Args)]
+struct SetArgs {
+    /// The parameter
+    name: String,
+
+    /// The value, in YAML: 5, 0.5, true, text, [1, 2], {a: 1}
+    #[arg(required_unless_present_any = ["textfile", "binfile"], allow_negative_numbers = true)]
+    value: Option<String>,
+
+    /// Set it to the text of a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "binfile")]
+    textfile: Option<PathBuf>,
+
+    /// Set it to the bytes of a file
+    #[arg(short, long, value_name = "FILE")]
+    binfile: Option<PathBuf>,
+
+    /// Say what is done
+    #[arg(short)]
+    verbose: bool,
+}
+
+pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
+    let context = session.asking()?;
+    let params = Params { session, graph: Graph::new(&context) };
+    match cli.command {
+        Command::Delete(args) => params.delete(&args),
+        Command::Dump(args) => params.dump(&args),
+        Command::Get(args) => params.get(&args),
+        Command::List(args) => params.list(&args),
+        Command::Load(args) => params.load(&args),
+        Command::Set(args) => params.set(&args),
+    }
+}
+
+struct Params<'a> {
+    session: &'a Session,
+    graph: Graph<'a>,
+}
+
+impl Params<'_> {
+    fn say(&self, wanted: bool, text: impl FnOnce() -> String) -> Result<(), CliError> {
+        if wanted { self.session.output.line(&text()) } else { Ok(()) }
+    }
+
+    fn value(&self, name: &str) -> Result<ParamValue, Failure> {
+        let value = self.graph.param(name)?;
+        value.ok_or_else(|| Failure::failed(format!("Parameter [{name}] is not set")))
+    }
+
+    fn delete(&self, args: &DeleteArgs) -> Result<(), Failure> {
+        let name = self.session.place(&args.name);
+        if name == "/" {
+            // The outermost cannot go.
+            self.graph.set_param("/", ParamValue::Struct(Default::default()))?;
+            return Ok(self.say(args.verbose, || "deleted ENTIRE parameter server".to_owned())?);
+        }
+        self.graph.delete_param(&name)?;
+        Ok(self.say(args.verbose, || format!("deleted parameter [{name}]"))?)
+    }
+
+    fn get(&self, args: &GetArgs) -> Result<(), Failure> {
+        let name = self.session.place(&args.name);
+        self.say(args.verbose, || format!("getting parameter [{name}]"))?;
+        let value = self.value(&name)?;
+        let text = match pyyaml::pretty(&value).filter(|_| args.pretty) {
+            Some(text) => text,
+            None if pyyaml::is_plain_scalar(&value) => pyyaml::dump(&value),
+            None => pyyaml::dump(&value) + "\n",
+        };
+        Ok(self.session.output.text(&text)?)
+    }
+
+    fn dump(&self, args: &DumpArgs) -> Result<(), Failure> {
+        let file = args.file.as_ref().map_or("None".to_owned(), |file| file.display().to_string());
+        self.say(args.verbose, || format!("dumping namespace [{}] to file [{file}]", args.namespace))?;
+        let name = self.session.place(&args.namespace);
+        let value = self.value(&name)?;
+        if args.verbose {
+            self.session.output.text(&assignments(&name, &value))?;
+        }
+        let end = if pyyaml::is_plain_scalar(&value) { "...\n" } else { "" };
+        let text = pyyaml::dump(&value) + end;
+        match &args.file {
+            None => Ok(self.session.output.text(&text)?),
+            Some(path) => fs::write(path, text).map_err(|error| Failure::failed(format!("{file}: {error}"))),
+        }
+    }
+
+    fn list(&self, args: &ListArgs) -> Result<(), Failure> {
+        let namespace = self.session.place(args.namespace.as_deref().unwrap_or("/"));
+        let outer = format!("{}/", namespace.trim_end_matches('/'));
+        let mut names = self.graph.param_names()?;
+        names.retain(|name| name.starts_with(&outer));
+        Ok(print_joined(self.session, &names)?)
+    }
+
+    fn load(&self, args: &LoadArgs) -> Result<(), Failure> {
+        let file = args.file.display();
+        self.say(args.verbose, || match file.to_string().as_str() {
+            "-" => "reading parameters from stdin".to_owned(),
+            file => format!("reading parameters from [{file}]"),
+        })?;
+        let text =
+            load::read(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
+        let namespace = self.session.place(&args.namespace);
+        let mut documents = Vec::new();
+        for mut value in yaml::documents(&text).map_err(Failure::failed)? {
+            let inner = take_inner_namespace(&namespace, &mut value);
+            if let Some(inner) = &inner {
+                self.say(args.verbose, || format!("reading parameters into namespace [{inner}]"))?;
+            }
+            documents.push((inner.unwrap_or_else(|| namespace.clone()), value));
+        }
+        for (namespace, value) in documents {
+            if args.verbose {
+                self.session.output.text(&assignments(&namespace, &value))?;
+            }
+            self.set_tree(&namespace, value, false)?;
+        }
+        Ok(())
+    }
+
+    fn set(&self, args: &SetArgs) -> Result<(), Failure> {
+        let name = self.session.place(&args.name);
+        let unreadable = |error: &dyn std::fmt::Display, file: &PathBuf| {
+            Failure::usage(format!("file '{}': {error}", file.display()))
+        };
+        let value = match (&args.textfile, &args.binfile, &args.value) {
+            (Some(file), ..) => fs::read_to_string(file).map_err(|error| unreadable(&error, file))?.into(),
+            (_, Some(file), _) => {
+                ParamValue::Binary(fs::read(file).map_err(|error| unreadable(&error, file))?)
+            }
+            // An empty text is hard to type otherwise.
+            (.., Some(text)) if text.is_empty() => "".into(),
+            (.., Some(text)) => yaml::from_text(text).map_err(Failure::failed)?,
+            (.., None) => return Err(Failure::usage("Please specify a parameter value")),
+        };
+        self.set_tree(&name, value, args.verbose)
+    }
+
+    /// Sets a value, or of a mapping each member, so that what else there is stays.
+    fn set_tree(&self, name: &str, value: ParamValue, verbose: bool) -> Result<(), Failure> {
+        let leaves = match value {
+            value @ ParamValue::Struct(_) => leaves(name, value).map_err(Failure::failed)?,
+            _ if name == "/" => return Err(Failure::failed("global / can only be set to a dictionary")),
+            value => vec![(name.to_owned(), value)],
+        };
+        for (name, value) in leaves {
+            if matches!(&value, ParamValue::Struct(members) if members.is_empty()) {
+                continue;
+            }
+            let shown = pyyaml::python_text(&value);
+            self.graph.set_param(&name, value)?;
+            self.say(verbose, || format!("set parameter [{name}] to [{shown}]"))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a document says that it is set below: its member `_ns`, which is taken out, within the given namespace.
+fn take_inner_namespace(namespace: &str, value: &mut ParamValue) -> Option<String> {
+    let ParamValue::Struct(members) = value else { return None };
+    match members.remove("_ns")? {
+        ParamValue::String(inner) => Some(names::join(namespace, &inner)),
+        _ => None,
+    }
+}
+
+/// Each value with its full name on a line.
+fn assignments(name: &str, value: &ParamValue) -> String {
+    match value {
+        ParamValue::Struct(members) => {
+            let below = |inner: &str| format!("{}/{inner}", name.trim_end_matches('/'));
+            let member = |(inner, value): (&String, &ParamValue)| match value {
+                ParamValue::Struct(_) => assignments(&below(inner), value),
+                value => format!("{}={}\n", below(inner), pyyaml::python_text(value)),
+            };
+            members.iter().map(member).collect()
+        }
+        value => format!("{}\n", pyyaml::python_text(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_may_say_what_it_is_set_below() {
+        let place = |inner: &str| {
+            let mut value = yaml::from_text(&format!("{{_ns: '{inner}', a: 1}}")).expect("YAML");
+            let namespace = take_inner_namespace("/robot", &mut value);
+            assert_eq!(value, yaml::from_text("{a: 1}").expect("YAML"));
+            namespace
+        };
+        assert_eq!(place("arm").as_deref(), Some("/robot/arm"));
+        assert_eq!(place("/other").as_deref(), Some("/other"));
+        assert_eq!(place("").as_deref(), Some("/robot"));
+    }
+
+    #[test]
+    fn assignments_have_full_names() {
+        let value = yaml::from_text("{a: {b: [1, x]}, c: true}").expect("YAML");
+        assert_eq!(assignments("/", &value), "/a/b=[1, 'x']\n/c=True\n");
+    }
+}

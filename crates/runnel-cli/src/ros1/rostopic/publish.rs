@@ -1,0 +1,241 @@
+//! `rostopic pub`
+
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::Schema;
+use runnel::core::yaml::{self, YamlError, YamlErrorKind, YamlOptions};
+use runnel::io::clock;
+use runnel::{Context, DynamicPublisher, QoS, Rate};
+
+use super::Failure;
+use crate::commands::topic::publish::{GLANCE, documents, rate};
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::Output;
+use crate::session::Session;
+
+/// Messages that wait at most for a slow subscriber.
+const DEPTH: usize = 100;
+
+/// How long one message stays for subscribers to come.
+const ONCE: Duration = Duration::from_secs(3);
+
+/// How long messages from a file wait for somebody to subscribe.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often messages from a file are published unless something else is said.
+const RATE: f64 = 10.0;
+
+/// Publish messages
+///
+/// One message is kept for subscribers to come until Ctrl-C; with -1 for 3 s; with -r it is published again and again.
+/// Without VALUES, messages come from standard input, YAML documents with --- between them.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The topic
+    topic: String,
+
+    /// The message type, such as std_msgs/String
+    #[arg(value_name = "TYPE")]
+    type_name: String,
+
+    /// The message: one YAML text, or one for each field; behind -- if one begins with a hyphen
+    #[arg(conflicts_with = "file")]
+    values: Vec<String>,
+
+    /// Print what is published
+    #[arg(short)]
+    verbose: bool,
+
+    /// Publish so many messages a second [default: 10 for those from a file or standard input]
+    #[arg(short, long, value_name = "HZ", value_parser = rate, conflicts_with = "once", allow_negative_numbers = true)]
+    rate: Option<f64>,
+
+    /// Publish one message and end
+    #[arg(short = '1', long)]
+    once: bool,
+
+    /// Read messages from a file, YAML documents with --- between them
+    #[arg(short, long)]
+    file: Option<PathBuf>,
+
+    /// Keep the last message for subscribers to come
+    #[arg(short, long)]
+    latch: bool,
+
+    /// With -r, fill in 'now' and 'auto' anew for each message
+    #[arg(short, long)]
+    substitute_keywords: bool,
+}
+
+struct Job<'a> {
+    args: &'a Args,
+    context: &'a Context,
+    publisher: DynamicPublisher,
+    output: Output,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), Failure> {
+    let context = session.running()?;
+    let topic = session.resolve(&args.topic)?;
+    Graph::new(&context).check_master()?;
+    let schema = session.types()?.message(&args.type_name);
+    let schema = schema.map_err(|error| Failure::failed(format!("invalid message type: {error}")))?;
+    let typed = !args.values.is_empty() || schema.def.fields.is_empty() && args.file.is_none();
+    if typed {
+        // What was typed is looked at before anyone is bothered.
+        message(&schema, &args.values)?;
+    } else if args.file.is_none() && io::stdin().is_terminal() {
+        return Err(Failure::usage("Please specify message values"));
+    }
+    let source = args.file.as_ref().map(open).transpose()?;
+    let node = session.node(&context, "pub")?;
+    let publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
+    let job = Job { args, context: &context, publisher, output: session.output };
+    match source {
+        _ if typed => job.publish_typed(),
+        Some(file) => job.publish_documents(&documents(move || file), true),
+        None => job.publish_documents(&documents(io::stdin), false),
+    }
+}
+
+fn open(file: &PathBuf) -> Result<File, Failure> {
+    File::open(file).map_err(|error| Failure::failed(format!("file {}: {error}", file.display())))
+}
+
+impl Args {
+    fn qos(&self) -> QoS {
+        let qos = QoS::keep_last(DEPTH);
+        if self.latch || self.rate.is_none() { qos.transient_local() } else { qos }
+    }
+
+    /// How often messages from a file are published; `None` for one that stays.
+    fn rate_of_documents(&self) -> Option<f64> {
+        self.rate.or((!self.latch && !self.once).then_some(RATE))
+    }
+}
+
+/// The message that the values mean now.
+fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Failure> {
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| refused(schema, &error))
+}
+
+/// Text that is no YAML is wrong usage; YAML that is no such message cannot be published.
+fn refused(schema: &Schema, error: &YamlError) -> Failure {
+    match error.kind() {
+        YamlErrorKind::Syntax(_) => Failure::usage(format!("Argument error: {error}")),
+        _ => Failure::failed(format!("not a {}: {error}", schema.def.name)),
+    }
+}
+
+impl Job<'_> {
+    fn publish_typed(&self) -> Result<(), Failure> {
+        let typed = || message(self.publisher.schema(), &self.args.values);
+        if let Some(rate) = self.args.rate {
+            let again = || if self.args.substitute_keywords { typed().map(Some) } else { Ok(None) };
+            return self.publish_again_and_again(typed()?, rate, again);
+        }
+        self.publish_latched(&typed()?, self.args.once)?;
+        match self.args.once {
+            true => Ok(self.context.sleep(ONCE)?),
+            false => Ok(self.context.spin()?),
+        }
+    }
+
+    /// Publishes a message, and what is given instead of it later.
+    fn publish_again_and_again(
+        &self,
+        mut message: DynamicMessage,
+        rate: f64,
+        again: impl Fn() -> Result<Option<DynamicMessage>, Failure>,
+    ) -> Result<(), Failure> {
+        let mut rate = Rate::new(self.context, rate);
+        while self.context.ok() {
+            if let Some(next) = again()? {
+                message = next;
+            }
+            if self.args.verbose {
+                self.output.line(&format!("publishing {}", text(&message)))?;
+            }
+            self.publisher.publish(&message)?;
+            rate.sleep()?;
+        }
+        Ok(())
+    }
+
+    fn publish_latched(&self, message: &DynamicMessage, once: bool) -> Result<(), Failure> {
+        let what = if self.args.verbose { format!("[{}]", text(message)) } else { "message".into() };
+        let how_long = if once { " for 3.0 seconds" } else { ". Press ctrl-C to terminate" };
+        self.output.line(&format!("publishing and latching {what}{how_long}"))?;
+        Ok(self.publisher.publish(message)?)
+    }
+
+    fn publish_documents(
+        &self,
+        documents: &Receiver<Result<String, CliError>>,
+        from_file: bool,
+    ) -> Result<(), Failure> {
+        let rate = self.args.rate_of_documents();
+        let first = self.next(documents)?;
+        let second = if from_file { self.next(documents)? } else { None };
+        self.wait_for_a_subscriber()?;
+        if let (Some(only), None, true, Some(rate)) = (&first, &second, from_file, rate) {
+            self.output.line("Got one message and a rate, publishing repeatedly")?;
+            return self.publish_again_and_again(only.clone(), rate, || Ok(None));
+        }
+        let mut pace = rate.map(|rate| Rate::new(self.context, rate));
+        let mut ahead = [first, second].into_iter().flatten();
+        while let Some(message) = ahead.next().map_or_else(|| self.next(documents), |next| Ok(Some(next)))? {
+            let stays = rate.is_none() && !self.args.once;
+            self.publish_latched(&message, !stays)?;
+            if stays {
+                return Ok(self.context.spin()?);
+            }
+            pace.as_mut().map_or(Ok(()), Rate::sleep)?;
+            if self.args.once || !self.context.ok() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message of a file, or of standard input once somebody has typed it.
+    fn next(
+        &self,
+        documents: &Receiver<Result<String, CliError>>,
+    ) -> Result<Option<DynamicMessage>, Failure> {
+        let schema = self.publisher.schema();
+        while self.context.ok() {
+            match documents.recv_timeout(GLANCE) {
+                Ok(text) => {
+                    let message = yaml::from_yaml(schema, &text?, clock::realtime());
+                    return message.map(Some).map_err(|error| Failure::failed(refused(schema, &error)));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn wait_for_a_subscriber(&self) -> Result<(), Failure> {
+        let until = clock::monotonic() + PATIENCE;
+        while self.context.ok() && clock::monotonic() < until {
+            if self.publisher.wait_for_subscribers(1, GLANCE)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(message: &DynamicMessage) -> String {
+    yaml::to_yaml(message, &YamlOptions::default())
+}

@@ -1,0 +1,212 @@
+//! `rostopic hz`, `bw` and `delay`
+
+use runnel::Context;
+
+use super::Failure;
+use super::subject::Subject;
+use crate::commands::topic::transport::Transport;
+use crate::commands::topic::{bw, delay, hz};
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::output::Output;
+use crate::session::Session;
+use crate::statistics::{Summary, WIDEST};
+
+/// Show how often messages arrive
+#[derive(Debug, clap::Args)]
+pub struct HzArgs {
+    /// The topic, or several
+    #[arg(required = true, value_name = "TOPIC")]
+    topics: Vec<String>,
+
+    /// Average over so many messages; -1 is all, 50000 at most
+    #[arg(short, long, default_value_t = -1, allow_negative_numbers = true)]
+    window: i64,
+
+    /// Measure by the clock of this computer: it always does
+    #[arg(long)]
+    wall_time: bool,
+
+    /// Have publishers send small messages at once: it makes no difference here
+    #[arg(long)]
+    tcpnodelay: bool,
+}
+
+/// Show how many bytes arrive
+#[derive(Debug, clap::Args)]
+pub struct BwArgs {
+    /// The topic
+    topic: String,
+
+    /// Average over so many messages
+    #[arg(short, long, default_value_t = 100, allow_negative_numbers = true)]
+    window: i64,
+}
+
+/// Show how old messages are when they arrive, by the stamps in their headers
+#[derive(Debug, clap::Args)]
+pub struct DelayArgs {
+    /// The topic, whose messages must begin with a header
+    topic: String,
+
+    /// Average over so many messages; -1 is all, 50000 at most
+    #[arg(short, long, default_value_t = -1, allow_negative_numbers = true)]
+    window: i64,
+
+    /// Have publishers send small messages at once: it makes no difference here
+    #[arg(long)]
+    tcpnodelay: bool,
+}
+
+pub fn hz(args: &HzArgs, session: &Session) -> Result<(), Failure> {
+    let context = session.running()?;
+    Graph::new(&context).check_master()?;
+    let mut topics = Vec::new();
+    for typed in &args.topics {
+        let Some(topic) = published(session, &context, typed)? else { return Ok(()) };
+        topics.push(topic);
+    }
+    let report = if topics.len() == 1 { hz::report } else { report_several };
+    Ok(hz::measure(session, &context, topics, messages(args.window), Transport::default(), report)?)
+}
+
+pub fn bw(args: &BwArgs, session: &Session) -> Result<(), Failure> {
+    let context = session.running()?;
+    match published(session, &context, &args.topic)? {
+        Some(topic) => {
+            Ok(bw::measure(session, &context, topic, messages(args.window), Transport::default())?)
+        }
+        None => Ok(()),
+    }
+}
+
+pub fn delay(args: &DelayArgs, session: &Session) -> Result<(), Failure> {
+    let context = session.running()?;
+    let Some(topic) = published(session, &context, &args.topic)? else { return Ok(()) };
+    let mut any = false;
+    let report = move |output: Output, topic: &str, news: Option<(Summary, usize)>| {
+        // Unlike hz, it says nothing before the first message.
+        any |= news.is_some();
+        if any { delay::report(output, topic, news) } else { Ok(()) }
+    };
+    Ok(delay::measure(session, &context, topic, messages(args.window), Transport::default(), report)?)
+}
+
+/// The topic, once the master knows its type.
+fn published(session: &Session, context: &Context, typed: &str) -> Result<Option<String>, CliError> {
+    let subject = Subject::wait_for(session, &session.types()?, context, typed)?;
+    Ok(subject.map(|subject| subject.topic))
+}
+
+fn messages(window: i64) -> usize {
+    usize::try_from(window).unwrap_or(WIDEST)
+}
+
+/// What is printed of several topics: of those that have news, a row each.
+fn report_several(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
+    let rows: Vec<[String; 6]> =
+        news.iter().filter_map(|(topic, news)| Some(row(topic, news.as_ref()?))).collect();
+    output.line(&if rows.is_empty() { "no new messages".into() } else { table(&rows) })
+}
+
+const COLUMNS: [&str; 6] = ["topic", "rate", "min_delta", "max_delta", "std_dev", "window"];
+
+fn row(topic: &str, (summary, window): &(Summary, usize)) -> [String; 6] {
+    let Summary { min, max, std_dev, .. } = summary;
+    let figures = [hz::rate(summary), *min, *max, *std_dev].map(four_digits);
+    let [rate, min, max, std_dev] = figures;
+    [topic.to_owned(), rate, min, max, std_dev, window.to_string()]
+}
+
+/// Columns three spaces apart, their heads in the middle.
+fn table(rows: &[[String; 6]]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([COLUMNS[column].len()]).max().unwrap_or_default()
+    };
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let head = std::array::from_fn::<String, 6, _>(|column| centered(COLUMNS[column], widths[column]));
+    let mut text = head.join("   ") + "\n" + &"=".repeat(widths.iter().sum::<usize>() + 15);
+    for row in rows {
+        let cells: [String; 6] = std::array::from_fn(|column| format!("{:<1$}", row[column], widths[column]));
+        text += &format!("\n{}", cells.join("   "));
+    }
+    text + "\n"
+}
+
+/// As Python's `str.center`: of an odd number of spaces, the one over stands left in an odd width.
+fn centered(text: &str, width: usize) -> String {
+    let spaces = width.saturating_sub(text.len());
+    let left = spaces / 2 + (spaces & width & 1);
+    format!("{}{text}{}", " ".repeat(left), " ".repeat(spaces - left))
+}
+
+/// Four significant digits without zeros at the end, as Python's format `.4` has them.
+fn four_digits(number: f64) -> String {
+    let scientific = format!("{number:.3e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if (-4..3).contains(&exponent) {
+        let text = trimmed(&format!("{number:.*}", (3 - exponent) as usize));
+        return if text.contains('.') { text } else { text + ".0" };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trimmed(digits), exponent.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits_as_python_formats_them() {
+        for (number, text) in [
+            (10.0, "10.0"),
+            (9.9999, "10.0"),
+            (999.95, "1e+03"),
+            (999.4, "999.4"),
+            (1000.0, "1e+03"),
+            (123_456.0, "1.235e+05"),
+            (12.345_678, "12.35"),
+            (0.1, "0.1"),
+            (0.000_123_45, "0.0001234"),
+            (0.000_012, "1.2e-05"),
+            (0.0, "0.0"),
+        ] {
+            assert_eq!(four_digits(number), text);
+        }
+    }
+
+    #[test]
+    fn heads_stand_in_the_middle_as_python_centers_them() {
+        for (text, width, expected) in [
+            ("ab", 5, "  ab "),
+            ("abc", 6, " abc  "),
+            ("topic", 9, "  topic  "),
+            ("a", 2, "a "),
+            ("abc", 2, "abc"),
+        ] {
+            assert_eq!(centered(text, width), expected);
+        }
+    }
+
+    #[test]
+    fn several_topics_make_a_table() {
+        let summary = Summary { mean: 0.1, min: 0.1, max: 0.2, std_dev: 0.01 };
+        let rows = [row("/a", &(summary, 10)), row("/long_one", &(summary, 2))];
+        let expected = "  topic     rate   min_delta   max_delta   std_dev   window\n\
+                        ===========================================================\n\
+                        /a          10.0   0.1         0.2         0.01      10    \n\
+                        /long_one   10.0   0.1         0.2         0.01      2     \n";
+        assert_eq!(table(&rows), expected);
+    }
+
+    #[test]
+    fn no_window_is_the_widest() {
+        assert_eq!([-1, 7].map(messages), [WIDEST, 7]);
+    }
+}

@@ -1,0 +1,186 @@
+//! Subscribers that ask for datagrams (UDPROS) in `requestTopic`: their offer, our answer, and the link that comes of it.
+//!
+//! ```text
+//! offer    ['UDPROS', header, host, port, longest datagram]
+//! answer   ['UDPROS', host, port, number of the link, longest datagram, header]
+//! ```
+//! The headers are connection headers without their total length. Nothing else goes before the messages.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use runnel_core::time::Instant;
+
+use crate::header::ConnectionHeader;
+use crate::net::{ConnId, Transmit};
+use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
+use crate::node::{Caller, Conn, Linked, Node};
+use crate::udpros::{DATAGRAM, Fragmenter, LONGEST, SHORTEST};
+use crate::xmlrpc::Value;
+
+/// What subscribers ask for when nothing else is said. They mean the size of an Ethernet packet and forget the
+/// headers of UDP and IP.
+const ETHERNET: usize = 1500;
+
+/// A subscriber that asks for datagrams and may have them.
+#[derive(Debug)]
+pub(in crate::node) struct Asking {
+    /// The call to answer.
+    caller: ConnId,
+    /// Where its datagrams go.
+    to: SocketAddr,
+    topic: String,
+    subscriber: String,
+    /// Of a datagram, in bytes.
+    longest: usize,
+    /// It has offered a connection, too.
+    takes_tcpros: bool,
+    /// The number of the link.
+    link: u32,
+    /// The link that it takes the place of.
+    former: Option<ConnId>,
+}
+
+impl Asking {
+    pub(in crate::node) fn caller(&self) -> ConnId {
+        self.caller
+    }
+
+    pub(in crate::node) fn to(&self) -> SocketAddr {
+        self.to
+    }
+
+    pub(in crate::node) fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    pub(in crate::node) fn subscriber(&self) -> &str {
+        &self.subscriber
+    }
+
+    pub(in crate::node) fn takes_tcpros(&self) -> bool {
+        self.takes_tcpros
+    }
+}
+
+impl Node {
+    /// Has a socket opened for a subscriber that may have datagrams; its call is answered when it is.
+    pub(in crate::node) fn open_for_subscriber(
+        &mut self,
+        caller: Caller,
+        topic: &str,
+        offer: &[Value],
+        offers: &[Value],
+    ) -> Result<(), String> {
+        let asking = self.check_offer(caller, topic, offer, offers);
+        let asking = asking.inspect_err(|why| {
+            self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {why}", caller.peer));
+        })?;
+        if let Some(former) = asking.former {
+            self.end_former(former, topic);
+        }
+        let conn = self.rpc.new_conn_id();
+        self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(asking.to) });
+        self.conns.insert(conn, Conn::SubscriberDatagrams(Box::new(asking)));
+        self.linked_count += 1;
+        Ok(())
+    }
+
+    fn check_offer(
+        &mut self,
+        caller: Caller,
+        topic: &str,
+        offer: &[Value],
+        offers: &[Value],
+    ) -> Result<Asking, String> {
+        let [_, Value::Binary(header), Value::String(_), Value::Int(port), Value::Int(longest), ..] = offer
+        else {
+            return Err("the offer is not [UDPROS, header, host, port, size]".to_owned());
+        };
+        let header = ConnectionHeader::parse(header).map_err(|error| error.to_string())?;
+        let former = self.former_link(caller, topic, &header);
+        let (of, subscriber) = self.check_subscriber(&header, former)?;
+        if of != topic {
+            return Err(format!("its header is for topic {of}"));
+        }
+        let port = u16::try_from(*port).ok().filter(|port| *port != 0);
+        let port = port.ok_or("the offer has no port")?;
+        let longest = agreed(*longest)?;
+        let is_tcpros =
+            |offer: &Value| offer.as_array().and_then(|offer| offer.first()?.as_str()) == Some("TCPROS");
+        self.last_datagram_link = (self.last_datagram_link + 1) & 0x7fff_ffff;
+        Ok(Asking {
+            caller: caller.conn,
+            // Not to the host that it names: anybody could have our datagrams sent to somebody who never asked for
+            // them. The address that the call came from is its own, since the connection of the call stands.
+            to: SocketAddr::new(caller.peer.ip().to_canonical(), port),
+            topic: of,
+            subscriber,
+            longest,
+            takes_tcpros: offers.iter().any(is_tcpros),
+            link: self.last_datagram_link,
+            former,
+        })
+    }
+
+    /// The link that a subscriber has already. One that asks again, perhaps after its host was away, gets a new link in
+    /// its place instead of one more.
+    fn former_link(&self, caller: Caller, topic: &str, header: &ConnectionHeader) -> Option<ConnId> {
+        let (ip, node) = (caller.peer.ip().to_canonical(), header.get("callerid")?);
+        let is_former = |(conn, role): (&ConnId, &Conn)| match role {
+            Conn::Subscriber(link) if link.topic == topic && link.node == node => {
+                let to = link.datagram_port.and_then(|_| link.address.parse::<SocketAddr>().ok())?;
+                (to.ip() == ip).then_some(*conn)
+            }
+            _ => None,
+        };
+        self.conns.iter().find_map(is_former)
+    }
+
+    fn end_former(&mut self, conn: ConnId, topic: &str) {
+        self.conns.remove(&conn);
+        self.linked_count -= 1;
+        self.close(conn);
+        self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+    }
+
+    /// The socket for a subscriber's datagrams is open: the link stands with our answer.
+    pub(in crate::node) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
+        let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) else { return };
+        self.answer_with_datagrams(now, &asking, port);
+        let Asking { to, topic, subscriber, longest, link, .. } = *asking;
+        let stats = Arc::new(LinkStats::default());
+        let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
+        let address = to.to_string();
+        let row =
+            Linked { topic: of, node, uri, address, datagram_port: Some(port), stats: Arc::clone(&stats) };
+        self.conns.insert(conn, Conn::Subscriber(row));
+        let datagrams = Some(Fragmenter::new(link, longest));
+        let link = SubscriberLink { topic, conn, subscriber, datagrams, stats };
+        self.events.push_back(NodeEvent::SubscriberJoined(link));
+    }
+
+    /// The protocol part of the answer; `None` if the topic is published no longer.
+    pub(in crate::node) fn datagram_answer(&self, asking: &Asking, port: u16) -> Option<Vec<Value>> {
+        let header = self.publisher_header(&asking.topic)?;
+        Some(vec![
+            "UDPROS".into(),
+            self.config.host.as_str().into(),
+            i32::from(port).into(),
+            asking.link.cast_signed().into(),
+            (asking.longest as i32).into(),
+            Value::Binary(header.emit_fields()),
+        ])
+    }
+}
+
+/// The longest datagrams for a subscriber that takes no longer ones than this.
+fn agreed(longest: i32) -> Result<usize, String> {
+    let longest = usize::try_from(longest).unwrap_or(0);
+    match longest {
+        ..SHORTEST => Err(format!("it takes no datagrams of {SHORTEST} bytes")),
+        // One packet of a datagram is lost less often than one of two.
+        DATAGRAM..=ETHERNET => Ok(DATAGRAM),
+        _ => Ok(longest.min(LONGEST)),
+    }
+}

@@ -1,0 +1,205 @@
+//! Links to publishers that send datagrams (UDPROS): a socket is opened for each, then the publisher is asked to send
+//! there, or else where connections are accepted. What goes wrong with the one ends in asking for the other.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use super::{Joining, Link};
+use crate::net::{ConnId, Endpoint, Transmit};
+use crate::node::event::NodeEvent;
+use crate::node::timers::Timer;
+use crate::node::{Conn, Node};
+use crate::udpros::DATAGRAM;
+use crate::xmlrpc::Value;
+
+/// How long a publisher that the master lists again may be silent.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Where a publisher's messages are to be had.
+#[derive(Debug)]
+pub(in crate::node) enum Address {
+    Tcpros(Endpoint),
+    Udpros(Offered),
+}
+
+/// The datagrams that a publisher will send.
+#[derive(Debug)]
+pub(in crate::node) struct Offered {
+    /// Where it says that they come from; roscpp's come from another port.
+    pub(in crate::node) from: Endpoint,
+    /// The number that they bear.
+    pub(in crate::node) link: u32,
+    /// What the publisher says of itself and the topic.
+    pub(in crate::node) header: Vec<u8>,
+}
+
+impl Address {
+    /// Reads the answer to `requestTopic`.
+    pub(in crate::node) fn of(answer: &Value) -> Result<Self, String> {
+        let bad = || format!("its answer to requestTopic is not an address: {}", crate::node::brief(answer));
+        let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
+        if status.as_int() != Some(1) {
+            return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
+        }
+        let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
+        let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
+        let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };
+        match (name.as_str(), rest) {
+            (Some("TCPROS"), _) => Ok(Self::Tcpros(from)),
+            (Some("UDPROS"), [Value::Int(link), Value::Int(_), Value::Binary(header), ..]) => {
+                Ok(Self::Udpros(Offered { from, link: link.cast_unsigned(), header: header.clone() }))
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl Node {
+    /// Has a socket opened for the datagrams of a publisher.
+    pub(in crate::node) fn open_for_publisher(&mut self, topic: &str, uri: &str) -> ConnId {
+        let conn = self.rpc.new_conn_id();
+        self.transmits.push_back(Transmit::OpenDatagram { conn, to: None });
+        let (topic, uri) = (topic.to_owned(), uri.to_owned());
+        self.conns.insert(conn, Conn::PublisherDatagrams { topic, uri, port: 0 });
+        conn
+    }
+
+    /// The socket is open: the publisher is asked to send there.
+    pub(in crate::node) fn ask_for_datagrams(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        topic: &str,
+        uri: &str,
+        bound: u16,
+    ) {
+        if let Some(Conn::PublisherDatagrams { port, .. }) = self.conns.get_mut(&conn) {
+            *port = bound;
+        }
+        let Some(header) = self.subscriber_header(topic) else { return };
+        let offer = vec![
+            "UDPROS".into(),
+            Value::Binary(header.emit_fields()),
+            self.config.host.as_str().into(),
+            i32::from(bound).into(),
+            (DATAGRAM as i32).into(),
+        ];
+        self.request_topic_of(now, topic, uri, Some(conn), vec![offer.into()]);
+    }
+
+    /// Our port of the socket that a publisher was asked to send to.
+    pub(in crate::node) fn datagram_port(&self, conn: ConnId) -> u16 {
+        match self.conns.get(&conn) {
+            Some(Conn::PublisherDatagrams { port, .. }) => *port,
+            _ => 0,
+        }
+    }
+
+    /// Whether it is a socket for datagrams of a publisher.
+    pub(in crate::node) fn is_of_datagrams(&self, conn: ConnId) -> bool {
+        match self.conns.get(&conn) {
+            Some(Conn::LinkedPublisher(link)) => link.datagram_port.is_some(),
+            other => matches!(other, Some(Conn::PublisherDatagrams { .. })),
+        }
+    }
+
+    /// Closes such a socket.
+    pub(in crate::node) fn close_datagrams(&mut self, conn: ConnId) {
+        if self.conns.remove(&conn).is_some() {
+            self.close(conn);
+        }
+    }
+
+    /// A publisher has agreed to send datagrams; what it says of them is checked as a connection header is.
+    pub(in crate::node) fn take_datagrams(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        topic: &str,
+        uri: &str,
+        offer: Offered,
+    ) {
+        match self.check_publisher(topic, &offer.header) {
+            Ok(header) => {
+                let (address, datagrams) = (offer.from.to_string(), Some(offer.link));
+                let joining = Joining { conn, address, datagrams, rest: &[] };
+                self.join_publisher(topic, uri, &header, joining);
+            }
+            Err(why) => {
+                self.close_datagrams(conn);
+                self.no_datagrams(now, topic, uri, &why);
+            }
+        }
+    }
+
+    /// A publisher is not to be had with datagrams: it is asked for a connection.
+    pub(in crate::node) fn no_datagrams(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
+        let Some(link) = self.link_mut(topic, uri) else { return };
+        link.tcpros_only = true;
+        self.ask_address(now, topic, uri);
+        self.refuse_peer(format!(
+            "publisher of {topic} at {uri}: no datagrams: {why}; it is asked for TCPROS"
+        ));
+    }
+
+    /// Somebody in this node wants all messages of a topic: links that are, or were to be, of datagrams are made anew.
+    pub(in crate::node) fn leave_datagrams(&mut self, now: Instant, topic: &str) {
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        if !std::mem::replace(&mut subscription.spec.udpros, false) {
+            return;
+        }
+        for uri in self.datagram_publishers(topic) {
+            self.ask_anew(now, topic, &uri);
+        }
+    }
+
+    /// The master has listed publishers whose datagrams we get. One that had ended its publication and made it anew before
+    /// the master told has no link to us any more, and nothing says so but silence.
+    pub(in crate::node) fn listen_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+        let until = now + SILENCE;
+        for uri in uris {
+            let Some(heard) = self.datagram_messages(topic, uri) else { continue };
+            if let Some(link) = self.link_mut(topic, uri) {
+                link.silent = Some((until, heard));
+                self.timers.set(until, Timer::Link { topic: topic.to_owned(), uri: uri.clone() });
+            }
+        }
+    }
+
+    /// A publisher that has been silent since the master listed it is asked again; one that lives replaces the link.
+    pub(in crate::node) fn silence_due(&mut self, now: Instant, topic: &str, uri: &str) {
+        let heard = self.datagram_messages(topic, uri);
+        let Some(link) = self.link_mut(topic, uri) else { return };
+        let Some((_, before)) = link.silent.take_if(|(until, _)| *until <= now) else { return };
+        if heard == Some(before) {
+            self.ask_anew(now, topic, uri);
+        }
+    }
+
+    /// Makes a link of datagrams anew.
+    fn ask_anew(&mut self, now: Instant, topic: &str, uri: &str) {
+        let Some(conn) = self.link_mut(topic, uri).and_then(|link| link.state.conn()) else { return };
+        self.close_datagrams(conn);
+        self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+        self.ask_address(now, topic, uri);
+    }
+
+    /// Messages that came on a link that stands and is of datagrams.
+    fn datagram_messages(&self, topic: &str, uri: &str) -> Option<u64> {
+        let conn = self.subscriptions.get(topic)?.links.get(uri)?.state.conn()?;
+        match self.conns.get(&conn) {
+            Some(Conn::LinkedPublisher(link)) => link.datagram_port.map(|_| link.stats.messages()),
+            _ => None,
+        }
+    }
+
+    /// Publishers of a topic whose links are, or are to be, of datagrams.
+    pub(in crate::node) fn datagram_publishers(&self, topic: &str) -> Vec<String> {
+        let Some(subscription) = self.subscriptions.get(topic) else { return Vec::new() };
+        let is_of_datagrams = |link: &Link| link.state.conn().is_some_and(|conn| self.is_of_datagrams(conn));
+        let links = subscription.links.iter().filter(|(_, link)| is_of_datagrams(link));
+        links.map(|(uri, _)| uri.clone()).collect()
+    }
+}

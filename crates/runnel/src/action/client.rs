@@ -1,0 +1,246 @@
+//! Clients of actions.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::message::Action;
+use runnel_core::time::Time;
+use runnel_core::wire::{Wire, decode};
+
+use super::GoalStatus;
+use super::core::ClientCore;
+use super::form::Form;
+use super::goal::{Callback, Ended, Event, Goal};
+use crate::error::Error;
+use crate::logging::console;
+use crate::node::Node;
+
+impl Node {
+    /// A client of an action, such as `create_action_client::<TwoIntsAction>("add")`.
+    ///
+    /// # Errors
+    /// As [`Node::create_publisher`] and [`Node::create_subscription`].
+    pub fn create_action_client<A: Action>(&self, action: &str) -> Result<ActionClient<A>, Error> {
+        Ok(ActionClient { core: ClientCore::new(self, action, &Form::of::<A>())?, action: PhantomData })
+    }
+}
+
+/// Sends goals to an action server, any number at once and from any thread. Cloning gives another handle.
+pub struct ActionClient<A> {
+    core: Arc<ClientCore>,
+    action: PhantomData<fn(A)>,
+}
+
+impl<A> Clone for ActionClient<A> {
+    fn clone(&self) -> Self {
+        Self { core: Arc::clone(&self.core), action: PhantomData }
+    }
+}
+
+impl<A> fmt::Debug for ActionClient<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActionClient").field("action", &self.core.action()).finish_non_exhaustive()
+    }
+}
+
+/// How a goal ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoalOutcome<R> {
+    /// One of the final states.
+    pub status: GoalStatus,
+    /// The server's words on that; why the goal is lost, if it is.
+    pub text: String,
+    /// What came of it, if it is not lost.
+    pub result: Option<R>,
+}
+
+impl<A: Action> ActionClient<A> {
+    /// The action's absolute name.
+    pub fn action(&self) -> &str {
+        self.core.action()
+    }
+
+    /// Waits at most `timeout` until an action server is connected on all five topics; false if none came. A goal that
+    /// is sent before is heard by nobody. Nobody else need spin, and a callback may wait.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
+        self.core.wait_for_server(timeout)
+    }
+
+    /// Whether an action server is connected on all five topics.
+    pub fn server_is_ready(&self) -> bool {
+        self.core.is_connected()
+    }
+
+    /// Sends a goal. It is followed until it ends or the last handle is dropped, which does not cancel it.
+    ///
+    /// # Errors
+    /// When the goal is too long, or too many are followed already.
+    pub fn send_goal(&self, goal: &A::Goal) -> Result<ClientGoalHandle<A>, Error> {
+        self.send(goal, None)
+    }
+
+    /// Sends a goal. Whoever spins, or waits for this goal's result, calls `feedback` with all that comes, of which the
+    /// oldest is dropped if that is slower than the server; and at last `done`, also when the handle is dropped.
+    ///
+    /// # Errors
+    /// As [`ActionClient::send_goal`].
+    pub fn send_goal_with(
+        &self,
+        goal: &A::Goal,
+        feedback: impl FnMut(&A::Feedback) + Send + 'static,
+        done: impl FnOnce(GoalOutcome<A::Result>) + Send + 'static,
+    ) -> Result<ClientGoalHandle<A>, Error> {
+        let action = self.core.action().to_owned();
+        self.send(goal, Some(telling(action, read::<A::Feedback>, read::<A::Result>, feedback, done)))
+    }
+
+    fn send(&self, goal: &A::Goal, callback: Option<Callback>) -> Result<ClientGoalHandle<A>, Error> {
+        let goal = self.core.send(|out| goal.write(out), callback)?;
+        Ok(ClientGoalHandle { core: Arc::clone(&self.core), goal, action: PhantomData })
+    }
+
+    /// Asks the server to cancel all goals, those of other clients included.
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish), as all that sends.
+    pub fn cancel_all_goals(&self) -> Result<(), Error> {
+        self.core.request_cancel("", Time::default())
+    }
+
+    /// Asks the server to cancel all goals that were set at that time or before, those of other clients included.
+    ///
+    /// # Errors
+    /// As [`ActionClient::cancel_all_goals`].
+    pub fn cancel_goals_at_and_before_time(&self, time: Time) -> Result<(), Error> {
+        self.core.request_cancel("", time)
+    }
+}
+
+/// A goal that was sent. Cloning gives another handle to it.
+pub struct ClientGoalHandle<A> {
+    core: Arc<ClientCore>,
+    goal: Arc<Goal>,
+    action: PhantomData<fn(A)>,
+}
+
+impl<A> Clone for ClientGoalHandle<A> {
+    fn clone(&self) -> Self {
+        Self { core: Arc::clone(&self.core), goal: Arc::clone(&self.goal), action: PhantomData }
+    }
+}
+
+impl<A> fmt::Debug for ClientGoalHandle<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientGoalHandle").field("id", &self.goal.id).finish_non_exhaustive()
+    }
+}
+
+impl<A: Action> ClientGoalHandle<A> {
+    /// Waits at most `timeout` for the result; `None` if it has not come. Nobody else need spin: of callbacks only those
+    /// of this goal run meanwhile on this thread. A callback may wait, too.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<A::Result>>, Error> {
+        self.core.wait_for_end(&self.goal, timeout)?;
+        Ok(self.goal.end().map(|end| outcome(end, read::<A::Result>)))
+    }
+}
+
+/// What handles of both kinds tell.
+macro_rules! goal_handle {
+    () => {
+        /// The goal's id.
+        pub fn id(&self) -> &$crate::GoalId {
+            &self.goal.id
+        }
+
+        /// When the goal was set.
+        pub fn stamp(&self) -> runnel_core::time::Time {
+            self.goal.stamp
+        }
+
+        /// How far the goal has come, as far as is known here.
+        pub fn status(&self) -> $crate::GoalStatus {
+            self.core.take_in();
+            self.goal.status().0
+        }
+
+        /// The server's words on that.
+        pub fn status_text(&self) -> String {
+            self.core.take_in();
+            self.goal.status().1
+        }
+
+        /// Whether the server has told of the goal: until then nobody may have heard of it.
+        pub fn is_acknowledged(&self) -> bool {
+            self.core.take_in();
+            self.goal.is_acknowledged()
+        }
+
+        /// Feedback that was dropped because the callback was slower than the server.
+        pub fn dropped_feedback(&self) -> u64 {
+            self.goal.calls().map_or(0, |calls| calls.dropped())
+        }
+
+        /// Asks the server to cancel the goal; nothing, if it has ended or is being cancelled. What comes of that is
+        /// the server's to say: wait for the result.
+        ///
+        /// # Errors
+        /// As [`Publisher::publish`](crate::Publisher::publish).
+        pub fn cancel(&self) -> Result<(), $crate::Error> {
+            self.core.cancel(&self.goal)
+        }
+    };
+}
+pub(super) use goal_handle;
+
+impl<A: Action> ClientGoalHandle<A> {
+    goal_handle!();
+}
+
+fn read<M: Wire + Default>(bytes: &[u8]) -> Result<M, String> {
+    decode(bytes).map_err(|error| error.to_string())
+}
+
+/// What a user is told of the end of a goal.
+pub(super) fn outcome<R>(end: Ended, read: impl Fn(&[u8]) -> Result<R, String>) -> GoalOutcome<R> {
+    let Ended { status, text, result } = end;
+    match result.as_deref().map(read).transpose() {
+        Ok(result) => GoalOutcome { status, text, result },
+        Err(error) => {
+            let text = format!("the action server sent a result that cannot be read: {error}");
+            GoalOutcome { status: GoalStatus::Lost, text, result: None }
+        }
+    }
+}
+
+/// What tells a user of feedback and the end, between the bytes and the user's callbacks.
+pub(super) fn telling<F, R>(
+    action: String,
+    read_feedback: impl Fn(&[u8]) -> Result<F, String> + Send + 'static,
+    read_result: impl Fn(&[u8]) -> Result<R, String> + Send + 'static,
+    mut feedback: impl FnMut(&F) + Send + 'static,
+    done: impl FnOnce(GoalOutcome<R>) + Send + 'static,
+) -> Callback {
+    let (mut done, mut complained) = (Some(done), false);
+    Box::new(move |event| match event {
+        Event::Feedback(bytes) => match read_feedback(&bytes) {
+            Ok(message) => feedback(&message),
+            Err(error) if !std::mem::replace(&mut complained, true) => {
+                console::error!("action {action}: the server sends feedback that cannot be read: {error}");
+            }
+            Err(_) => {}
+        },
+        Event::End(end) => {
+            if let Some(done) = done.take() {
+                done(outcome(end, &read_result));
+            }
+        }
+    })
+}

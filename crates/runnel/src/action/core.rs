@@ -1,0 +1,192 @@
+//! What clients of actions have in common, whatever their types.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::qos::QoS;
+use runnel_core::time::Time;
+use runnel_core::wire::{DecodeError, Wire, decode};
+use runnel_io::clock;
+use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
+
+use super::GoalId;
+use super::envelope::{read_about, write_goal};
+use super::form::{Form, Type};
+use super::goal::{Callback, Calls, Goal};
+use super::tracker::Tracker;
+use crate::context::GLANCE;
+use crate::data::Delivery;
+use crate::error::Error;
+use crate::node::Node;
+use crate::publisher::BytesPublisher;
+use crate::subscription::Subscription;
+
+/// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
+const DEPTH: usize = 1000;
+
+/// Lists that wait: each says all that those before did.
+const LISTS: usize = 10;
+
+/// An action as one client uses it. What the topics bring is worked on without any code of the user's, so that whoever
+/// waits for a goal may do that itself: nobody else need spin.
+pub(super) struct ClientCore {
+    node: Node,
+    tracker: Arc<Tracker>,
+    goals: BytesPublisher,
+    cancels: BytesPublisher,
+    feedback: Arc<Subscription>,
+    results: Arc<Subscription>,
+    lists: Subscription,
+}
+
+impl ClientCore {
+    /// A client of the action of this name, whose topics have these types.
+    pub(super) fn new(node: &Node, action: &str, form: &Form<'_>) -> Result<Arc<Self>, Error> {
+        let action = &node.resolve(action)?;
+        let tracker = Arc::new(Tracker::new(action.clone()));
+        let topic = |of: Type<'_>, suffix: &str| BytesPublisher::on(node, of, action, suffix);
+        let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
+        let hear = |of: Type<'_>, suffix: &str, callback: Hearing| {
+            let heard = move |delivery: Delivery<'_>| match delivery {
+                Delivery::Bytes { bytes, from } => callback(&from.publisher, bytes),
+                Delivery::Shared(_) => Ok(()),
+            };
+            let depth = if suffix == "status" { LISTS } else { DEPTH };
+            node.subscribe(&of.topic(node, action, suffix)?, QoS::keep_last(depth), None, heard)
+        };
+        let feedback = Arc::new(hear(form.feedback, "feedback", hearing_feedback(&tracker))?);
+        let results = Arc::new(hear(form.result, "result", hearing_results(&tracker, &feedback))?);
+        let lists = hear(Type::status(), "status", hearing_lists(&tracker, &results))?;
+        Ok(Arc::new(Self { node: node.clone(), tracker, goals, cancels, feedback, results, lists }))
+    }
+
+    /// The action's absolute name.
+    pub(super) fn action(&self) -> &str {
+        self.tracker.action()
+    }
+
+    /// Sends a goal that `write` appends. `callback` is told of feedback and the end.
+    pub(super) fn send(
+        &self,
+        write: impl Fn(&mut Vec<u8>),
+        callback: Option<Callback>,
+    ) -> Result<Arc<Goal>, Error> {
+        let stamp = self.node.now();
+        let ready = &self.node.context().shared.ready;
+        let calls = callback.map(|callback| Calls::new(Arc::clone(ready), callback));
+        let goal = Arc::new(Goal::new(GoalId::next(&self.node, stamp), stamp, calls));
+        self.tracker.add(&goal)?;
+        let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));
+        sent.inspect_err(|_| self.tracker.remove(&goal)).map(|()| goal)
+    }
+
+    /// Asks the server to cancel a goal, unless it is past that.
+    pub(super) fn cancel(&self, goal: &Goal) -> Result<(), Error> {
+        self.take_in();
+        if goal.cancel() { self.request_cancel(goal.id.as_str(), Time::default()) } else { Ok(()) }
+    }
+
+    /// Asks the server to cancel the goal of an id, those of a time and before, or (with neither) all.
+    pub(super) fn request_cancel(&self, id: &str, stamp: Time) -> Result<(), Error> {
+        let request = GoalID { stamp, id: id.to_owned() };
+        self.cancels.publish(|out| request.write(out))
+    }
+
+    /// Works on what the topics have brought.
+    pub(super) fn take_in(&self) {
+        self.feedback.run_due();
+        self.results.run_due();
+        self.lists.run_due();
+    }
+
+    /// Whether a server is there: it sends lists, takes goals and cancel requests, and sends feedback and results here.
+    pub(super) fn is_connected(&self) -> bool {
+        self.take_in();
+        self.tracker.server().is_some_and(|server| {
+            self.goals.reaches(&server)
+                && self.cancels.reaches(&server)
+                && self.results.hears(&server)
+                && self.feedback.hears(&server)
+        })
+    }
+
+    /// Waits at most `timeout` until a server is there; false if none came.
+    pub(super) fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
+        self.wait(timeout, || self.is_connected())
+    }
+
+    /// Waits at most `timeout` for the end of a goal, and calls its callbacks meanwhile; false if it has not ended.
+    pub(super) fn wait_for_end(&self, goal: &Goal, timeout: Duration) -> Result<bool, Error> {
+        self.wait(timeout, || {
+            self.take_in();
+            let ended = goal.end().is_some();
+            if let Some(calls) = goal.calls() {
+                calls.run_due();
+            }
+            ended
+        })
+    }
+
+    fn wait(&self, timeout: Duration, is_so: impl Fn() -> bool) -> Result<bool, Error> {
+        let (context, until) = (self.node.context(), clock::monotonic() + timeout);
+        // Callbacks of the user's may run in here, and run for long.
+        context.shared.turning.attend();
+        let reached = loop {
+            if is_so() {
+                break true;
+            }
+            if !context.ok() {
+                return Err(Error::ShuttingDown);
+            }
+            let now = clock::monotonic();
+            if now >= until {
+                break false;
+            }
+            context.shared.turning.turn_waiting(until.min(now + GLANCE))?;
+        };
+        context.shared.turning.attend();
+        Ok(reached)
+    }
+}
+
+/// What becomes of a message of the server of this name.
+type Hearing = Box<dyn Fn(&str, &[u8]) -> Result<(), DecodeError> + Send>;
+
+fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
+    let tracker = Arc::clone(tracker);
+    Box::new(move |_, bytes| {
+        let (status, feedback) = read_about(bytes)?;
+        tracker.hear_feedback(&status, feedback);
+        Ok(())
+    })
+}
+
+/// Feedback that has come was sent before: nobody hears of it once the goal has ended.
+fn hearing_results(tracker: &Arc<Tracker>, feedback: &Arc<Subscription>) -> Hearing {
+    let (tracker, feedback) = (Arc::clone(tracker), Arc::clone(feedback));
+    Box::new(move |server, bytes| {
+        let (status, result) = read_about(bytes)?;
+        feedback.run_due();
+        tracker.hear_result(server, &status, result);
+        Ok(())
+    })
+}
+
+/// A goal that a list leaves out is lost, unless its result has come, which may wait still.
+fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>) -> Hearing {
+    let (tracker, results) = (Arc::clone(tracker), Arc::clone(results));
+    Box::new(move |server, bytes| {
+        let list: GoalStatusArray = decode(bytes)?;
+        results.run_due();
+        tracker.hear_list(server, &list);
+        Ok(())
+    })
+}
+
+impl BytesPublisher {
+    /// A publisher of the topic `suffix` below an action's name.
+    fn on(node: &Node, of: Type<'_>, action: &str, suffix: &str) -> Result<Self, Error> {
+        let (announced, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(DEPTH));
+        Ok(Self::new(node.publisher_end(&announced, qos)?, qos))
+    }
+}

@@ -1,0 +1,126 @@
+//! Clients of actions whose types are known only while the program runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::schema::{ActionSchema, Schema};
+
+use super::client::{GoalOutcome, goal_handle, outcome, telling};
+use super::core::ClientCore;
+use super::form::Form;
+use super::goal::{Callback, Goal};
+use crate::error::Error;
+use crate::node::Node;
+
+impl Node {
+    /// A client of an action whose type is known only while the program runs.
+    ///
+    /// # Errors
+    /// As [`Node::create_action_client`].
+    pub fn create_dynamic_action_client(
+        &self,
+        action: &str,
+        schema: &Arc<ActionSchema>,
+    ) -> Result<DynamicActionClient, Error> {
+        let parts = [&schema.action_goal, &schema.action_result, &schema.action_feedback];
+        let names = parts.map(|part| part.def.name.to_string());
+        let core = ClientCore::new(self, action, &Form::of_schema(schema, &names))?;
+        Ok(DynamicActionClient { core, schema: Arc::clone(schema) })
+    }
+}
+
+/// As [`ActionClient`](crate::ActionClient), of a type that is known only while the program runs.
+#[derive(Clone)]
+pub struct DynamicActionClient {
+    core: Arc<ClientCore>,
+    schema: Arc<ActionSchema>,
+}
+
+/// As [`ClientGoalHandle`](crate::ClientGoalHandle), of a type that is known only while the program runs.
+#[derive(Clone)]
+pub struct DynamicGoalHandle {
+    core: Arc<ClientCore>,
+    goal: Arc<Goal>,
+    schema: Arc<ActionSchema>,
+}
+
+impl DynamicActionClient {
+    /// The action's absolute name.
+    pub fn action(&self) -> &str {
+        self.core.action()
+    }
+
+    /// As [`ActionClient::wait_for_server`](crate::ActionClient::wait_for_server).
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
+        self.core.wait_for_server(timeout)
+    }
+
+    /// As [`ActionClient::server_is_ready`](crate::ActionClient::server_is_ready).
+    pub fn server_is_ready(&self) -> bool {
+        self.core.is_connected()
+    }
+
+    /// Sends a goal, which must be of the action's type.
+    ///
+    /// # Errors
+    /// As [`ActionClient::send_goal`](crate::ActionClient::send_goal).
+    pub fn send_goal(&self, goal: &DynamicMessage) -> Result<DynamicGoalHandle, Error> {
+        self.send(goal, None)
+    }
+
+    /// As [`ActionClient::send_goal_with`](crate::ActionClient::send_goal_with).
+    ///
+    /// # Errors
+    /// As [`ActionClient::send_goal`](crate::ActionClient::send_goal).
+    pub fn send_goal_with(
+        &self,
+        goal: &DynamicMessage,
+        feedback: impl FnMut(&DynamicMessage) + Send + 'static,
+        done: impl FnOnce(GoalOutcome<DynamicMessage>) + Send + 'static,
+    ) -> Result<DynamicGoalHandle, Error> {
+        let ActionSchema { result, feedback: of_feedback, .. } = &*self.schema;
+        let action = self.core.action().to_owned();
+        let callback = telling(action, reading(of_feedback), reading(result), feedback, done);
+        self.send(goal, Some(callback))
+    }
+
+    fn send(&self, goal: &DynamicMessage, callback: Option<Callback>) -> Result<DynamicGoalHandle, Error> {
+        let goal = self.core.send(|out| goal.encode(out), callback)?;
+        Ok(DynamicGoalHandle { core: Arc::clone(&self.core), goal, schema: Arc::clone(&self.schema) })
+    }
+}
+
+impl DynamicGoalHandle {
+    goal_handle!();
+
+    /// As [`ClientGoalHandle::wait_for_result`](crate::ClientGoalHandle::wait_for_result).
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends.
+    pub fn wait_for_result(&self, timeout: Duration) -> Result<Option<GoalOutcome<DynamicMessage>>, Error> {
+        self.core.wait_for_end(&self.goal, timeout)?;
+        Ok(self.goal.end().map(|end| outcome(end, reading(&self.schema.result))))
+    }
+}
+
+fn reading(schema: &Arc<Schema>) -> impl Fn(&[u8]) -> Result<DynamicMessage, String> + Send + 'static {
+    let schema = Arc::clone(schema);
+    move |bytes| DynamicMessage::decode(&schema, bytes).map_err(|error| error.to_string())
+}
+
+impl fmt::Debug for DynamicActionClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicActionClient").field("action", &self.core.action()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for DynamicGoalHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicGoalHandle").field("id", &self.goal.id).finish_non_exhaustive()
+    }
+}

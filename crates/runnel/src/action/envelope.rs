@@ -1,0 +1,97 @@
+//! Goals, results and feedback as ROS 1 sends them: a header, then a goal id or a goal status, then what the action's
+//! type says, which is left as bytes here.
+
+use runnel_core::time::Time;
+use runnel_core::wire::{DecodeError, Reader, Wire};
+use runnel_msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus};
+use runnel_msgs::std_msgs::Header;
+
+use super::GoalId;
+use super::status::GoalStatus;
+
+/// Appends a goal as it is sent.
+pub(super) fn write_goal(out: &mut Vec<u8>, id: &GoalId, stamp: Time, goal: impl FnOnce(&mut Vec<u8>)) {
+    header(stamp).write(out);
+    wire_id(id, stamp).write(out);
+    goal(out);
+}
+
+/// Appends a result or feedback as it is sent.
+pub(super) fn write_about(
+    out: &mut Vec<u8>,
+    now: Time,
+    status: &WireStatus,
+    content: impl FnOnce(&mut Vec<u8>),
+) {
+    header(now).write(out);
+    status.write(out);
+    content(out);
+}
+
+/// The id of a goal and the bytes of what is asked for.
+pub(super) fn read_goal(bytes: &[u8]) -> Result<(GoalID, &[u8]), DecodeError> {
+    read_behind_header(bytes, "goal_id")
+}
+
+/// The status of a goal and the bytes of the result or feedback.
+pub(super) fn read_about(bytes: &[u8]) -> Result<(WireStatus, &[u8]), DecodeError> {
+    read_behind_header(bytes, "status")
+}
+
+fn read_behind_header<'a, T: Wire + Default>(
+    bytes: &'a [u8],
+    field: &'static str,
+) -> Result<(T, &'a [u8]), DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let (mut header, mut value) = (Header::default(), T::default());
+    header.read_into(&mut reader).map_err(|error| error.within("header"))?;
+    value.read_into(&mut reader).map_err(|error| error.within(field))?;
+    Ok((value, reader.rest()))
+}
+
+/// A header without a frame; its number is the publisher's.
+pub(super) fn header(stamp: Time) -> Header {
+    Header { seq: 0, stamp, frame_id: String::new() }
+}
+
+pub(super) fn wire_id(id: &GoalId, stamp: Time) -> GoalID {
+    GoalID { stamp, id: id.as_str().to_owned() }
+}
+
+pub(super) fn wire_status(id: &GoalId, stamp: Time, status: GoalStatus, text: &str) -> WireStatus {
+    WireStatus { goal_id: wire_id(id, stamp), status: status.number(), text: text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_core::wire::{decode, encode};
+    use runnel_msgs::actionlib::{TwoIntsActionGoal, TwoIntsActionResult, TwoIntsGoal, TwoIntsResult};
+
+    #[test]
+    fn what_is_sent_is_what_the_generated_messages_are() {
+        let (id, stamp) = (GoalId::of("/n-1-2.3"), Time { sec: 2, nanosec: 3 });
+        let goal = TwoIntsGoal { a: 4, b: 5 };
+        let mut bytes = Vec::new();
+        write_goal(&mut bytes, &id, stamp, |out| goal.write(out));
+        let sent: TwoIntsActionGoal = decode(&bytes).unwrap();
+        assert_eq!((sent.header, sent.goal_id, sent.goal), (header(stamp), wire_id(&id, stamp), goal));
+        assert_eq!(read_goal(&bytes).unwrap(), (wire_id(&id, stamp), encode(&goal).as_slice()));
+
+        let status = wire_status(&id, stamp, GoalStatus::Aborted, "no");
+        let mut bytes = Vec::new();
+        write_about(&mut bytes, stamp, &status, |out| TwoIntsResult { sum: 9 }.write(out));
+        let sent: TwoIntsActionResult = decode(&bytes).unwrap();
+        assert_eq!((sent.status.status, sent.result.sum), (WireStatus::ABORTED, 9));
+        assert_eq!(read_about(&bytes).unwrap().0, status);
+    }
+
+    #[test]
+    fn an_error_names_the_part_that_cannot_be_read() {
+        let mut bytes = Vec::new();
+        write_goal(&mut bytes, &GoalId::of("x"), Time::default(), |_| {});
+        let error = read_goal(&bytes[..bytes.len() - 1]).unwrap_err();
+        assert!(error.to_string().starts_with("field goal_id.id: "), "{error}");
+        assert!(read_about(&[1, 2]).unwrap_err().to_string().starts_with("field header.seq: "));
+    }
+}

@@ -1,0 +1,264 @@
+//! The goals that an action server knows.
+
+use std::time::Duration;
+
+use runnel_core::time::{Instant, Time};
+
+use super::GoalId;
+use super::status::{GoalStatus, Step};
+
+/// One goal, or a request to cancel one that has not come yet.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<H> {
+    pub(super) id: GoalId,
+    /// When the client set the goal.
+    pub(super) stamp: Time,
+    pub(super) status: GoalStatus,
+    pub(super) text: String,
+    /// Who works on it; `None` for a request that waits for its goal.
+    handle: Option<H>,
+    /// Since when nothing more becomes of it.
+    ended: Option<Instant>,
+}
+
+/// What becomes of a goal that has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It is to be worked on.
+    New,
+    /// It came before.
+    Known,
+    /// It had been cancelled before it came.
+    Recalled,
+    /// So many goals are being worked on that it cannot be kept.
+    Full,
+}
+
+/// The goals in the order in which they came. `H` leads to whoever works on a goal.
+pub(super) struct Ledger<H> {
+    entries: Vec<Entry<H>>,
+    limit: usize,
+    /// How long a goal that has ended is still listed.
+    keep: Duration,
+    /// Goals set until then are cancelled, also those that are yet to come.
+    last_cancel: Time,
+}
+
+impl<H: Clone> Ledger<H> {
+    pub(super) fn new(limit: usize, keep: Duration) -> Self {
+        Self { entries: Vec::new(), limit, keep, last_cancel: Time::default() }
+    }
+
+    pub(super) fn entries(&self) -> &[Entry<H>] {
+        &self.entries
+    }
+
+    /// The goal of this id.
+    pub(super) fn get(&self, id: &str) -> Option<&Entry<H>> {
+        self.entries.iter().find(|entry| entry.id.as_str() == id)
+    }
+
+    /// A goal has come; `handle` makes the one of whoever is to work on it.
+    pub(super) fn arrive(
+        &mut self,
+        id: &GoalId,
+        stamp: Time,
+        handle: impl FnOnce() -> H,
+        now: Instant,
+    ) -> Arrival {
+        if let Some(known) = self.entries.iter_mut().find(|entry| entry.id == *id) {
+            return known.arrive_again(now);
+        }
+        if !self.make_room() {
+            return Arrival::Full;
+        }
+        let (id, recalled) = (id.clone(), !stamp.is_zero() && stamp <= self.last_cancel);
+        self.entries.push(match recalled {
+            true => {
+                let text = "all goals of its time and before were cancelled".to_owned();
+                Entry { id, stamp, status: GoalStatus::Recalled, text, handle: None, ended: Some(now) }
+            }
+            false => {
+                let (text, handle) = (String::new(), Some(handle()));
+                Entry { id, stamp, status: GoalStatus::Pending, text, handle, ended: None }
+            }
+        });
+        if recalled { Arrival::Recalled } else { Arrival::New }
+    }
+
+    /// A client cancels a goal, all goals of a time and before, or (with neither) all: gives the handles of those that
+    /// are newly to be cancelled. An id that is not known waits for its goal; false if there is no room for it.
+    pub(super) fn cancel(&mut self, id: &str, stamp: Time, now: Instant) -> (Vec<H>, bool) {
+        let all = id.is_empty() && stamp.is_zero();
+        let mut concerned = Vec::new();
+        for entry in &mut self.entries {
+            let named = !id.is_empty() && entry.id.as_str() == id;
+            let before = !stamp.is_zero() && entry.stamp <= stamp;
+            if (all || named || before)
+                && let Some(next) = entry.status.after(Step::RequestCancel)
+            {
+                entry.status = next;
+                concerned.extend(entry.handle.clone());
+            }
+        }
+        self.last_cancel = self.last_cancel.max(stamp);
+        let waits = !id.is_empty() && self.get(id).is_none();
+        let has_room = !waits || self.make_room();
+        if waits && has_room {
+            let (id, text, status) = (GoalId::of(id), String::new(), GoalStatus::Recalling);
+            self.entries.push(Entry { id, stamp, status, text, handle: None, ended: Some(now) });
+        }
+        (concerned, has_room)
+    }
+
+    /// What a goal would become by a step.
+    ///
+    /// # Errors
+    /// With what it is, if that allows no such step.
+    pub(super) fn after(&self, id: &GoalId, step: Step) -> Result<GoalStatus, GoalStatus> {
+        let is = self.get(id.as_str()).map_or(GoalStatus::Lost, |entry| entry.status);
+        is.after(step).ok_or(is)
+    }
+
+    /// A goal has become this.
+    pub(super) fn set(&mut self, id: &GoalId, status: GoalStatus, text: &str, now: Instant) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == *id) {
+            entry.status = status;
+            text.clone_into(&mut entry.text);
+            entry.ended = status.is_terminal().then_some(now);
+        }
+    }
+
+    /// Forgets the goals that ended long enough ago.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let keep = self.keep;
+        self.entries.retain(|entry| entry.ended.is_none_or(|ended| now.since(ended) <= keep));
+    }
+
+    /// Makes room for an entry if there is none: the one that ended first goes. False if none has ended.
+    fn make_room(&mut self) -> bool {
+        if self.entries.len() < self.limit {
+            return true;
+        }
+        let ended = self.entries.iter().enumerate().filter_map(|(place, entry)| Some((entry.ended?, place)));
+        let Some((_, oldest)) = ended.min() else { return false };
+        self.entries.remove(oldest);
+        true
+    }
+}
+
+impl<H> Entry<H> {
+    /// A goal of this id has come.
+    fn arrive_again(&mut self, now: Instant) -> Arrival {
+        if self.ended.is_some() {
+            self.ended = Some(now);
+        }
+        if self.handle.is_none() && self.status == GoalStatus::Recalling {
+            self.status = GoalStatus::Recalled;
+            return Arrival::Recalled;
+        }
+        Arrival::Known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEEP: Duration = Duration::from_secs(5);
+
+    fn at(seconds: u64) -> Instant {
+        Instant(seconds * 1_000_000_000)
+    }
+
+    fn stamp(sec: i32) -> Time {
+        Time { sec, nanosec: 0 }
+    }
+
+    /// A ledger of these goals, each with its number for stamp and handle.
+    fn ledger(limit: usize, goals: &[i32]) -> Ledger<i32> {
+        let mut ledger = Ledger::new(limit, KEEP);
+        for goal in goals {
+            let arrived = ledger.arrive(&GoalId::of(&goal.to_string()), stamp(*goal), || *goal, at(0));
+            assert_eq!(arrived, Arrival::New);
+        }
+        ledger
+    }
+
+    fn statuses(ledger: &Ledger<i32>) -> Vec<GoalStatus> {
+        ledger.entries().iter().map(|entry| entry.status).collect()
+    }
+
+    fn id(number: i32) -> GoalId {
+        GoalId::of(&number.to_string())
+    }
+
+    #[test]
+    fn a_cancel_concerns_the_goal_of_its_id_those_before_its_time_or_all() {
+        let none: &[i32] = &[];
+        for (cancelled, at_time, expected) in [
+            ("2", 0, [2].as_slice()),
+            ("", 2, [1, 2].as_slice()),
+            ("3", 1, [1, 3].as_slice()),
+            ("", 0, [1, 2, 3].as_slice()),
+            ("4", 0, none),
+        ] {
+            let mut ledger = ledger(10, &[1, 2, 3]);
+            let (concerned, kept) = ledger.cancel(cancelled, stamp(at_time), at(0));
+            assert_eq!((concerned.as_slice(), kept), (expected, true), "{cancelled:?} {at_time}");
+            let again = ledger.cancel(cancelled, stamp(at_time), at(0)).0;
+            assert!(again.is_empty(), "nobody is told twice");
+        }
+    }
+
+    #[test]
+    fn a_goal_that_was_cancelled_before_it_came_is_recalled() {
+        let mut ledger = ledger(10, &[]);
+        assert_eq!(ledger.cancel("7", Time::default(), at(0)), (vec![], true));
+        assert_eq!(statuses(&ledger), [GoalStatus::Recalling]);
+        assert_eq!(ledger.arrive(&id(7), stamp(1), || 7, at(1)), Arrival::Recalled);
+        assert_eq!(statuses(&ledger), [GoalStatus::Recalled]);
+        assert_eq!(ledger.arrive(&id(7), stamp(1), || 7, at(2)), Arrival::Known);
+    }
+
+    #[test]
+    fn a_goal_set_before_the_time_of_a_cancel_is_recalled_when_it_comes() {
+        let mut ledger = ledger(10, &[]);
+        ledger.cancel("", stamp(5), at(0));
+        assert_eq!(ledger.arrive(&id(1), stamp(5), || 1, at(0)), Arrival::Recalled);
+        assert_eq!(ledger.arrive(&id(2), stamp(6), || 2, at(0)), Arrival::New);
+        assert_eq!(ledger.arrive(&id(3), Time::default(), || 3, at(0)), Arrival::New);
+    }
+
+    #[test]
+    fn a_goal_that_comes_twice_is_not_begun_twice_whatever_becomes_of_it() {
+        let mut ledger = ledger(10, &[1]);
+        ledger.cancel("1", Time::default(), at(0));
+        assert_eq!(ledger.arrive(&id(1), stamp(1), || 1, at(0)), Arrival::Known);
+        assert_eq!(statuses(&ledger), [GoalStatus::Recalling], "somebody works on it");
+    }
+
+    #[test]
+    fn a_goal_is_listed_for_a_while_after_its_end() {
+        let mut ledger = ledger(10, &[1, 2]);
+        ledger.set(&id(1), GoalStatus::Rejected, "no", at(10));
+        ledger.expire(at(15));
+        assert_eq!(statuses(&ledger), [GoalStatus::Rejected, GoalStatus::Pending]);
+        ledger.arrive(&id(1), stamp(1), || 1, at(15));
+        ledger.expire(at(20));
+        assert_eq!(ledger.entries().len(), 2, "asked for again");
+        ledger.expire(at(21));
+        assert_eq!(statuses(&ledger), [GoalStatus::Pending]);
+        assert_eq!(ledger.after(&id(1), Step::Accept), Err(GoalStatus::Lost));
+    }
+
+    #[test]
+    fn what_has_ended_makes_room_and_what_has_not_does_not() {
+        let mut ledger = ledger(2, &[1, 2]);
+        assert_eq!(ledger.arrive(&id(3), stamp(3), || 3, at(0)), Arrival::Full);
+        assert!(!ledger.cancel("9", Time::default(), at(0)).1);
+        ledger.set(&id(2), GoalStatus::Rejected, "", at(1));
+        assert_eq!(ledger.arrive(&id(3), stamp(3), || 3, at(1)), Arrival::New);
+        assert!(ledger.get("2").is_none() && ledger.get("1").is_some());
+    }
+}

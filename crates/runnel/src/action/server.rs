@@ -1,0 +1,257 @@
+//! Action servers that decide on each goal.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::message::Action;
+use runnel_core::qos::QoS;
+use runnel_core::time::Time;
+use runnel_core::wire::DecodeError;
+
+use super::GoalId;
+use super::form::{Form, Type};
+use super::server_core::{ServerCore, ServerGoal};
+use super::status::{GoalStatus, Step};
+use crate::data::Delivery;
+use crate::error::Error;
+use crate::logging::console;
+use crate::node::Node;
+use crate::subscription::Subscription;
+use crate::timer::Timer;
+
+/// How often the list of goals is published, in hertz, unless a parameter says otherwise.
+const FREQUENCY: f64 = 5.0;
+
+/// The most that a parameter can ask for.
+const MAX_FREQUENCY: f64 = 1000.0;
+
+/// How long goals are listed after their end, in seconds, unless a parameter says otherwise.
+const KEEP: f64 = 5.0;
+
+/// Goals and cancel requests that wait while callbacks run.
+const DEPTH: usize = 1000;
+
+impl Node {
+    /// Provides an action, any number of goals at once. On a thread that spins, `on_goal` gets each goal, and `on_cancel`
+    /// each that a client wants cancelled; what becomes of a goal is told to its handle, from any thread and at any time.
+    ///
+    /// The list of goals is published five times a second while somebody spins, or as often as the parameter
+    /// `actionlib_status_frequency` says, and has a goal for 5 s after its end, or as long as `status_list_timeout` below
+    /// the action's name says.
+    ///
+    /// # Errors
+    /// As [`Node::create_publisher`] and [`Node::create_subscription`], and when one of those parameters is no number.
+    pub fn create_action_server<A: Action>(
+        &self,
+        action: &str,
+        mut on_goal: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+        mut on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
+    ) -> Result<ActionServer<A>, Error> {
+        let action = &self.resolve(action)?;
+        let keep = Duration::try_from_secs_f64(self.number(&format!("{action}/status_list_timeout"), KEEP)?);
+        let frequency = self.status_frequency(action)?;
+        let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
+        let server = Arc::clone(&core);
+        let cancels = move |client: &str, bytes: &[u8]| {
+            server.cancel_came(client, bytes)?.into_iter().for_each(&mut on_cancel);
+            Ok(())
+        };
+        let server = Arc::clone(&core);
+        let goals = move |client: &str, bytes: &[u8]| {
+            server.goal_came(client, bytes)?.into_iter().for_each(&mut on_goal);
+            Ok(())
+        };
+        let inputs = [
+            self.hear_clients(Type::cancel(), action, "cancel", cancels)?,
+            self.hear_clients(Form::of::<A>().goal, action, "goal", goals)?,
+        ];
+        core.publish_status();
+        let timer = Some(frequency).filter(|frequency| *frequency > 0.0).map(|frequency| {
+            let (period, core) = (1.0 / frequency.min(MAX_FREQUENCY), Arc::clone(&core));
+            let period = Duration::try_from_secs_f64(period).unwrap_or(Duration::MAX);
+            self.create_timer(period, move || core.publish_status())
+        });
+        Ok(ActionServer { _inputs: inputs, _timer: timer, core })
+    }
+
+    /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
+    fn hear_clients(
+        &self,
+        of: Type<'_>,
+        action: &str,
+        suffix: &str,
+        mut hearing: impl FnMut(&str, &[u8]) -> Result<(), DecodeError> + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let callback = move |delivery: Delivery<'_>| match delivery {
+            Delivery::Bytes { bytes, from } => hearing(&from.publisher, bytes),
+            Delivery::Shared(_) => Ok(()),
+        };
+        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)
+    }
+
+    /// How often the list of goals is to be published, in hertz; never, unless that is above 0.
+    fn status_frequency(&self, action: &str) -> Result<f64, Error> {
+        let old = format!("{action}/status_frequency");
+        if self.has_param(&old).unwrap_or(false) {
+            console::warning!("{old} is out of use: actionlib_status_frequency stands for it");
+            return self.number(&old, FREQUENCY);
+        }
+        match self.search_param("actionlib_status_frequency") {
+            Ok(Some(name)) => self.number(&name, FREQUENCY),
+            Ok(None) | Err(_) => Ok(FREQUENCY),
+        }
+    }
+
+    /// A parameter, or `default` if it has no value or the master cannot be asked.
+    fn number(&self, name: &str, default: f64) -> Result<f64, Error> {
+        match self.param(name, default) {
+            Err(Error::Call(_)) => Ok(default),
+            number => number,
+        }
+    }
+}
+
+/// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
+/// if they were not accepted.
+#[must_use = "an action server ends when it is dropped"]
+pub struct ActionServer<A: Action> {
+    // These end first: their callbacks hold the core.
+    _inputs: [Subscription; 2],
+    _timer: Option<Timer>,
+    core: Arc<ServerCore<A>>,
+}
+
+impl<A: Action> ActionServer<A> {
+    /// The action's absolute name.
+    pub fn action(&self) -> &str {
+        self.core.action()
+    }
+
+    pub(super) fn core(&self) -> &Arc<ServerCore<A>> {
+        &self.core
+    }
+}
+
+impl<A: Action> Drop for ActionServer<A> {
+    fn drop(&mut self) {
+        self.core.end();
+    }
+}
+
+impl<A: Action> fmt::Debug for ActionServer<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActionServer").field("action", &self.action()).finish_non_exhaustive()
+    }
+}
+
+/// A goal of an action server, from its arrival to its end. It may go to any thread, and cloning gives another handle to
+/// it. When the last is dropped before the goal has ended, the goal is aborted, or rejected if it was not accepted.
+pub struct ServerGoalHandle<A: Action> {
+    goal: Arc<ServerGoal<A>>,
+}
+
+impl<A: Action> Clone for ServerGoalHandle<A> {
+    fn clone(&self) -> Self {
+        Self { goal: Arc::clone(&self.goal) }
+    }
+}
+
+impl<A: Action> ServerGoalHandle<A> {
+    pub(super) fn new(goal: Arc<ServerGoal<A>>) -> Self {
+        Self { goal }
+    }
+
+    /// The goal's id.
+    pub fn id(&self) -> &GoalId {
+        &self.goal.id
+    }
+
+    /// When the goal was set, by the client's clock.
+    pub fn stamp(&self) -> Time {
+        self.goal.stamp
+    }
+
+    /// What is asked for.
+    pub fn goal(&self) -> &A::Goal {
+        &self.goal.goal
+    }
+
+    /// How far the goal has come.
+    pub fn status(&self) -> GoalStatus {
+        self.goal.core.status(self.id())
+    }
+
+    /// Whether a client wants the goal cancelled, and it has not ended.
+    pub fn is_cancel_requested(&self) -> bool {
+        self.status().is_cancel_requested()
+    }
+
+    /// Accepts the goal: it is worked on from now on.
+    ///
+    /// # Errors
+    /// [`Error::Action`] when it was accepted or has ended before, or the server has ended, as for all that follow.
+    pub fn accept(&self) -> Result<(), Error> {
+        self.goal.core.step(self.id(), Step::Accept, "")
+    }
+
+    /// Tells clients how far it has come.
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish), and when the server has ended.
+    pub fn publish_feedback(&self, feedback: &A::Feedback) -> Result<(), Error> {
+        self.goal.core.publish_feedback(self.id(), feedback)
+    }
+
+    /// Refuses the goal, which must not have been accepted.
+    ///
+    /// # Errors
+    /// As [`ServerGoalHandle::accept`], and when the result is too long, as for all that follow.
+    pub fn reject(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.finish(Step::Reject, result, text)
+    }
+
+    /// Ends the goal: it is reached.
+    ///
+    /// # Errors
+    /// When it was not accepted or has ended before, and as [`ServerGoalHandle::reject`].
+    pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.finish(Step::Succeed, result, text)
+    }
+
+    /// Ends the goal: it is given up.
+    ///
+    /// # Errors
+    /// As [`ServerGoalHandle::succeed`].
+    pub fn abort(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.finish(Step::Abort, result, text)
+    }
+
+    /// Ends the goal as one that was cancelled, whether a client asked for that or not: recalled if it was not accepted,
+    /// otherwise preempted.
+    ///
+    /// # Errors
+    /// When it has ended before, and as [`ServerGoalHandle::reject`].
+    pub fn canceled(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.finish(Step::Cancel, result, text)
+    }
+
+    fn finish(&self, step: Step, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.goal.core.finish((self.id(), self.stamp()), step, result, text)
+    }
+
+    /// The server's context still runs.
+    pub(super) fn runs(&self) -> bool {
+        self.goal.core.ok()
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.goal, &other.goal)
+    }
+}
+
+impl<A: Action> fmt::Debug for ServerGoalHandle<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerGoalHandle").field("id", self.id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,272 @@
+//! Action servers that work on one goal at a time.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use runnel_core::message::Action;
+
+use super::server::{ActionServer, ServerGoalHandle};
+use super::server_core::ServerCore;
+use super::single::Single;
+use super::{GoalId, GoalStatus};
+use crate::context::LastWords;
+use crate::error::Error;
+use crate::logging::console;
+use crate::node::Node;
+use crate::sync::lock;
+
+/// How often the thread that executes goals looks whether the context has ended.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// How long executing a goal may take to end with the context.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Why a goal is cancelled for another.
+const ANOTHER: &str = "a newer goal has taken its place";
+
+impl Node {
+    /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does. `execute` gets each goal on a
+    /// thread of its own, accepted already, and ends it by its handle; one that it leaves open is aborted, with the error
+    /// that it returns for a text if it returns one. A newer goal preempts the one that is worked on: `execute` is told so by [`SimpleGoalHandle::is_preempt_requested`] and ends
+    /// it; then the newer one has its turn. Goals arrive while somebody spins.
+    ///
+    /// # Errors
+    /// As [`Node::create_action_server`], and when no thread can be started.
+    pub fn create_simple_action_server<A: Action, E: fmt::Display>(
+        &self,
+        action: &str,
+        mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), E> + Send + 'static,
+    ) -> Result<SimpleActionServer<A>, Error> {
+        let desk = Arc::new(Desk::<A>::default());
+        let (goals, cancels) = (Arc::clone(&desk), Arc::clone(&desk));
+        let server = self.create_action_server(
+            action,
+            move |goal| goals.offer(goal),
+            move |goal| {
+                cancels.cancel(&goal);
+            },
+        )?;
+        let speaker: Arc<dyn LastWords> = Arc::<Desk<A>>::clone(&desk);
+        self.context().shared.add_last_words(Arc::downgrade(&speaker));
+        let (core, mine) = (Arc::clone(server.core()), Arc::clone(&desk));
+        let thread = thread::Builder::new().name("runnel-action".into());
+        let execute = move |goal: &SimpleGoalHandle<A>| execute(goal).map_err(|error| error.to_string());
+        let thread = thread.spawn(move || mine.work(&core, execute));
+        let thread = Some(thread.map_err(|error| {
+            Error::io(format_args!("no thread can be started for action {}", server.action()), &error)
+        })?);
+        Ok(SimpleActionServer { thread, desk, server })
+    }
+}
+
+/// An action that a node provides, one goal at a time. When it is dropped, the goal that is worked on is preempted, and
+/// the end of `execute` is waited for.
+#[must_use = "an action server ends when it is dropped"]
+pub struct SimpleActionServer<A: Action> {
+    thread: Option<JoinHandle<()>>,
+    desk: Arc<Desk<A>>,
+    server: ActionServer<A>,
+}
+
+impl<A: Action> SimpleActionServer<A> {
+    /// The action's absolute name.
+    pub fn action(&self) -> &str {
+        self.server.action()
+    }
+}
+
+impl<A: Action> Drop for SimpleActionServer<A> {
+    fn drop(&mut self) {
+        self.desk.ended.store(true, Ordering::SeqCst);
+        self.desk.arrived.notify_all();
+        // The callback itself may drop the server.
+        let thread = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
+        let _ = thread.map(JoinHandle::join);
+    }
+}
+
+impl<A: Action> fmt::Debug for SimpleActionServer<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimpleActionServer").field("action", &self.action()).finish_non_exhaustive()
+    }
+}
+
+/// Where goals wait for the thread that executes them.
+struct Desk<A: Action> {
+    goals: Mutex<Single<ServerGoalHandle<A>>>,
+    arrived: Condvar,
+    /// The server has ended.
+    ended: AtomicBool,
+}
+
+impl<A: Action> Default for Desk<A> {
+    fn default() -> Self {
+        Self { goals: Mutex::default(), arrived: Condvar::new(), ended: AtomicBool::new(false) }
+    }
+}
+
+impl<A: Action> Desk<A> {
+    /// A goal has come.
+    fn offer(&self, goal: ServerGoalHandle<A>) {
+        let mut goals = lock(&self.goals);
+        let busy = goals.current().is_some_and(is_open);
+        let stamp = goal.stamp();
+        let out = goals.offer(goal, stamp, busy);
+        drop(goals);
+        self.arrived.notify_all();
+        out.iter().for_each(make_way);
+    }
+
+    /// A client wants a goal cancelled.
+    fn cancel(&self, goal: &ServerGoalHandle<A>) {
+        lock(&self.goals).cancel(|other| other.is(goal));
+    }
+
+    /// Executes goals until the server ends.
+    fn work(
+        self: &Arc<Self>,
+        server: &ServerCore<A>,
+        mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), String>,
+    ) {
+        while let Some((goal, former)) = self.next(server) {
+            former.iter().filter(|former| is_open(former)).for_each(make_way);
+            drop(former);
+            if let Err(error) = goal.accept() {
+                console::error!("{error}");
+                continue;
+            }
+            let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
+            // A goal that ends badly is no reason to take no more.
+            let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
+            handle.close(ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())));
+            self.arrived.notify_all();
+        }
+    }
+
+    /// Waits for the next goal, and gives the one before it, too; `None` once the server or the context has ended.
+    fn next(&self, server: &ServerCore<A>) -> Option<(ServerGoalHandle<A>, Option<ServerGoalHandle<A>>)> {
+        let mut goals = lock(&self.goals);
+        loop {
+            if self.ended.load(Ordering::SeqCst) || !server.ok() {
+                return None;
+            }
+            if let Some((goal, former)) = goals.take() {
+                return Some((goal.clone(), former));
+            }
+            // The context ends without telling.
+            goals = self.arrived.wait_timeout(goals, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// The goal that is executed may end in its own way when the context ends.
+impl<A: Action> LastWords for Desk<A> {
+    fn say(&self) {
+        let goals = lock(&self.goals);
+        let ended =
+            self.arrived.wait_timeout_while(goals, PATIENCE, |goals| goals.current().is_some_and(is_open));
+        drop(ended);
+    }
+}
+
+fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
+    !goal.status().is_terminal()
+}
+
+/// A goal does not get its turn.
+fn make_way<A: Action>(goal: &ServerGoalHandle<A>) {
+    if let Err(error) = goal.canceled(&A::Result::default(), ANOTHER) {
+        console::error!("{error}");
+    }
+}
+
+/// The goal that is executed.
+pub struct SimpleGoalHandle<A: Action> {
+    goal: ServerGoalHandle<A>,
+    desk: Arc<Desk<A>>,
+}
+
+impl<A: Action> SimpleGoalHandle<A> {
+    /// The goal's id.
+    pub fn id(&self) -> &GoalId {
+        self.goal.id()
+    }
+
+    /// What is asked for.
+    pub fn goal(&self) -> &A::Goal {
+        self.goal.goal()
+    }
+
+    /// How far the goal has come.
+    pub fn status(&self) -> GoalStatus {
+        self.goal.status()
+    }
+
+    /// Whether the goal is to make way: a client has cancelled it, a newer one has come, or the server or the context
+    /// ends. End it then, with [`SimpleGoalHandle::preempted`] if there is nothing better to say.
+    pub fn is_preempt_requested(&self) -> bool {
+        let ends = self.desk.ended.load(Ordering::SeqCst) || !self.goal.runs();
+        ends || lock(&self.desk.goals).is_preempted()
+    }
+
+    /// Whether another goal waits for its turn.
+    pub fn is_new_goal_available(&self) -> bool {
+        lock(&self.desk.goals).has_next()
+    }
+
+    /// Tells clients how far it has come.
+    ///
+    /// # Errors
+    /// As [`ServerGoalHandle::publish_feedback`].
+    pub fn publish_feedback(&self, feedback: &A::Feedback) -> Result<(), Error> {
+        self.goal.publish_feedback(feedback)
+    }
+
+    /// Ends the goal: it is reached.
+    ///
+    /// # Errors
+    /// As [`ServerGoalHandle::succeed`], as for all that follow.
+    pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.goal.succeed(result, text)
+    }
+
+    /// Ends the goal: it is given up.
+    ///
+    /// # Errors
+    /// As [`SimpleGoalHandle::succeed`].
+    pub fn abort(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.goal.abort(result, text)
+    }
+
+    /// Ends the goal: it was cancelled, or makes way for another.
+    ///
+    /// # Errors
+    /// As [`SimpleGoalHandle::succeed`].
+    pub fn preempted(&self, result: &A::Result, text: &str) -> Result<(), Error> {
+        self.goal.canceled(result, text)
+    }
+
+    /// The callback has returned: a goal that it has left open ends here.
+    fn close(&self, returned: Result<(), String>) {
+        if !is_open(&self.goal) && returned.is_ok() {
+            return;
+        }
+        let text = returned.err().unwrap_or_else(|| "executing the goal ended without saying how".into());
+        console::warning!("goal {}: {text}", self.id());
+        if is_open(&self.goal)
+            && let Err(error) = self.abort(&A::Result::default(), &text)
+        {
+            console::error!("{error}");
+        }
+    }
+}
+
+impl<A: Action> fmt::Debug for SimpleGoalHandle<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimpleGoalHandle").field("id", self.id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,115 @@
+//! The policy of a server that works on one goal at a time: a newer goal takes the place of an older one.
+
+use runnel_core::time::Time;
+
+/// The goal that is worked on and the one that comes next, each with when it was set.
+pub(super) struct Single<H> {
+    current: Option<(H, Time)>,
+    next: Option<(H, Time)>,
+    /// The current goal is to make way.
+    preempted: bool,
+    /// The next goal was cancelled before its turn.
+    next_preempted: bool,
+}
+
+/// Not derived: a handle need have no default.
+impl<H> Default for Single<H> {
+    fn default() -> Self {
+        Self { current: None, next: None, preempted: false, next_preempted: false }
+    }
+}
+
+impl<H> Single<H> {
+    /// A goal has come: gives the one that is not worked on because of that, which may be itself. `busy` says whether
+    /// the current one is still being worked on.
+    pub(super) fn offer(&mut self, goal: H, stamp: Time, busy: bool) -> Option<H> {
+        let newest = [&self.current, &self.next].into_iter().flatten().map(|(_, stamp)| *stamp).max();
+        if newest.is_some_and(|newest| stamp < newest) {
+            return Some(goal);
+        }
+        self.preempted |= busy;
+        self.next_preempted = false;
+        self.next.replace((goal, stamp)).map(|(goal, _)| goal)
+    }
+
+    /// Goals that fit this are to be cancelled.
+    pub(super) fn cancel(&mut self, fits: impl Fn(&H) -> bool) {
+        self.preempted |= self.current.as_ref().is_some_and(|(goal, _)| fits(goal));
+        self.next_preempted |= self.next.as_ref().is_some_and(|(goal, _)| fits(goal));
+    }
+
+    /// The next goal becomes the current one; gives it and the one that was.
+    pub(super) fn take(&mut self) -> Option<(&H, Option<H>)> {
+        let next = self.next.take()?;
+        self.preempted = std::mem::take(&mut self.next_preempted);
+        let former = self.current.replace(next).map(|(goal, _)| goal);
+        self.current.as_ref().map(|(goal, _)| (goal, former))
+    }
+
+    /// The goal that is worked on, or was last.
+    pub(super) fn current(&self) -> Option<&H> {
+        self.current.as_ref().map(|(goal, _)| goal)
+    }
+
+    /// Whether the current goal is to make way: it was cancelled, or a newer one has come.
+    pub(super) fn is_preempted(&self) -> bool {
+        self.preempted
+    }
+
+    /// Whether a goal waits for its turn.
+    pub(super) fn has_next(&self) -> bool {
+        self.next.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(single: &mut Single<i32>, goal: i32, busy: bool) -> Option<i32> {
+        single.offer(goal, Time { sec: goal, nanosec: 0 }, busy)
+    }
+
+    #[test]
+    fn a_newer_goal_preempts_the_current_one_and_pushes_out_the_next() {
+        let mut single = Single::default();
+        assert_eq!(offer(&mut single, 1, false), None);
+        assert_eq!(single.take(), Some((&1, None)));
+        assert!(!single.is_preempted() && !single.has_next());
+        assert_eq!(offer(&mut single, 2, true), None);
+        assert!(single.is_preempted() && single.has_next());
+        assert_eq!(offer(&mut single, 3, true), Some(2), "it never had its turn");
+        assert_eq!(single.take(), Some((&3, Some(1))));
+        assert!(!single.is_preempted(), "the new one is not preempted");
+    }
+
+    #[test]
+    fn an_older_goal_does_not_get_a_turn() {
+        let mut single = Single::default();
+        offer(&mut single, 5, false);
+        assert_eq!(offer(&mut single, 4, false), Some(4));
+        single.take();
+        assert_eq!(offer(&mut single, 4, false), Some(4), "nor when the newer one has ended");
+        assert_eq!(offer(&mut single, 5, false), None, "of two set at once the later counts");
+        assert!(!single.is_preempted());
+    }
+
+    #[test]
+    fn a_goal_cancelled_before_its_turn_is_preempted_from_the_start() {
+        let mut single = Single::default();
+        offer(&mut single, 1, false);
+        single.take();
+        offer(&mut single, 2, false);
+        single.cancel(|goal| *goal == 2);
+        assert!(!single.is_preempted());
+        single.take();
+        assert!(single.is_preempted());
+        offer(&mut single, 3, false);
+        single.cancel(|goal| *goal == 3);
+        offer(&mut single, 4, false);
+        single.take();
+        assert!(!single.is_preempted(), "another was cancelled");
+        single.cancel(|goal| *goal == 4);
+        assert!(single.is_preempted());
+    }
+}

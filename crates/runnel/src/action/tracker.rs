@@ -1,0 +1,137 @@
+//! The goals that a client follows.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, Weak};
+
+use runnel_msgs::actionlib_msgs::{GoalStatus as WireStatus, GoalStatusArray};
+
+use super::conversation::Heard;
+use super::error::ActionError;
+use super::goal::Goal;
+use super::status::GoalStatus;
+use super::{GoalId, MAX_GOALS};
+use crate::error::Error;
+use crate::logging::console;
+use crate::sync::lock;
+
+/// What a client knows of its goals and of the server. No code of the user's runs in it.
+pub(super) struct Tracker {
+    action: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    goals: BTreeMap<GoalId, Followed>,
+    /// The node that sent the last list.
+    server: Option<String>,
+}
+
+/// A goal that is followed as long as somebody holds it, or its callbacks are still to be called.
+struct Followed {
+    goal: Weak<Goal>,
+    _until_its_end: Option<Arc<Goal>>,
+}
+
+impl Tracker {
+    pub(super) fn new(action: String) -> Self {
+        Self { action, state: Mutex::default() }
+    }
+
+    pub(super) fn action(&self) -> &str {
+        &self.action
+    }
+
+    /// The node of the action server, once it has said anything.
+    pub(super) fn server(&self) -> Option<String> {
+        lock(&self.state).server.clone()
+    }
+
+    /// Follows a goal.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(super) fn add(&self, goal: &Arc<Goal>) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        state.goals.retain(|_, followed| followed.goal.strong_count() > 0);
+        if state.goals.len() >= MAX_GOALS {
+            return Err(ActionError::TooManyGoals { limit: MAX_GOALS }.of(&self.action));
+        }
+        let until_its_end = goal.calls().map(|_| Arc::clone(goal));
+        let followed = Followed { goal: Arc::downgrade(goal), _until_its_end: until_its_end };
+        state.goals.insert(goal.id.clone(), followed);
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, goal: &Goal) {
+        let removed = lock(&self.state).goals.remove(&goal.id);
+        // The end of its callbacks must not happen under the lock.
+        drop(removed);
+    }
+
+    /// The server's list has come.
+    pub(super) fn hear_list(&self, server: &str, list: &GoalStatusArray) {
+        let told: HashMap<&str, &WireStatus> =
+            list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
+        for goal in self.alive(server) {
+            let told = told.get(goal.id.as_str());
+            let heard = match told.map(|told| (GoalStatus::of_number(told.status), &told.text)) {
+                None => goal.hear_status(None),
+                Some((Some(status), text)) => goal.hear_status(Some((status, text))),
+                Some((None, _)) => Heard::Nonsense,
+            };
+            match heard {
+                Heard::End => self.remove(&goal),
+                Heard::Nonsense => self.complain(server, &goal, told.map_or(0, |told| told.status)),
+                Heard::Nothing | Heard::News => {}
+            }
+        }
+    }
+
+    /// The goals that somebody follows, of which `server` has something to say.
+    fn alive(&self, server: &str) -> Vec<Arc<Goal>> {
+        let mut state = lock(&self.state);
+        if state.server.as_deref() != Some(server) {
+            state.server = Some(server.to_owned());
+        }
+        state.goals.values().filter_map(|followed| followed.goal.upgrade()).collect()
+    }
+
+    /// A result has come, of one of these goals or of another client's.
+    pub(super) fn hear_result(&self, server: &str, status: &WireStatus, result: &[u8]) {
+        let Some(goal) = self.find(&status.goal_id.id) else { return };
+        let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
+        if ended == GoalStatus::Lost {
+            self.complain(server, &goal, status.status);
+        }
+        if goal.hear_result(ended, &status.text, result) == Heard::End {
+            self.remove(&goal);
+        }
+    }
+
+    /// Feedback has come.
+    pub(super) fn hear_feedback(&self, status: &WireStatus, feedback: &[u8]) {
+        if let Some(goal) = self.find(&status.goal_id.id) {
+            goal.hear_feedback(feedback);
+        }
+    }
+
+    fn find(&self, id: &str) -> Option<Arc<Goal>> {
+        lock(&self.state).goals.get(&GoalId::of(id))?.goal.upgrade()
+    }
+
+    /// Says once of a goal that its server does not keep to the rules.
+    fn complain(&self, server: &str, goal: &Goal, number: u8) {
+        if goal.complained.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (is, _) = goal.status();
+        let told = GoalStatus::of_number(number).map_or_else(|| number.to_string(), |told| told.to_string());
+        console::warning!(
+            "action {}: server [{server}] says that goal {} is {told}, which cannot be after {is}",
+            self.action,
+            goal.id
+        );
+    }
+}

@@ -1,0 +1,394 @@
+//! Actions over real sockets and within a process.
+
+mod common;
+#[path = "common/action_scene.rs"]
+mod scene;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{LONG, spin_until, wait_until};
+use runnel::core::Message;
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::TypeName;
+use runnel::core::wire::encode;
+use runnel::msgs::actionlib::{
+    TestAction, TestFeedback, TestGoal, TwoIntsAction, TwoIntsGoal, TwoIntsResult,
+};
+use runnel::{ActionClient, ActionError, Error, GoalStatus, SimpleGoalHandle};
+use scene::{Scene, goal, result};
+
+/// Too short for anything to come of it.
+const SHORT: Duration = Duration::from_millis(50);
+
+/// Executes a goal until it is preempted.
+fn until_preempted(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
+    wait_until("the goal is preempted", || goal.is_preempt_requested());
+    goal.preempted(&result(goal.goal().goal), "as you wish")
+}
+
+fn why(error: Error) -> ActionError {
+    match error {
+        Error::Action { action, why } if action == "/test" => why,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_thread_serves_the_client() {
+    let scene = Scene::new();
+    let _server = scene.simple_server(|goal| {
+        let order = goal.goal().goal;
+        for feedback in 0..order {
+            goal.publish_feedback(&TestFeedback { feedback })?;
+        }
+        goal.succeed(&result(2 * order), "done")
+    });
+    let client = scene.client();
+    assert!(client.server_is_ready());
+    let (told, done) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
+    let (into, at_last) = (Arc::clone(&told), Arc::clone(&done));
+    let here = thread::current().id();
+    let handle = client.send_goal_with(
+        &goal(5),
+        move |feedback| {
+            assert_eq!(thread::current().id(), here);
+            into.lock().unwrap().push(feedback.feedback);
+        },
+        move |outcome| *at_last.lock().unwrap() = Some(outcome),
+    );
+    let outcome = handle.unwrap().wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((outcome.status, outcome.text.as_str()), (GoalStatus::Succeeded, "done"));
+    assert_eq!(outcome.result, Some(result(10)));
+    assert_eq!(*told.lock().unwrap(), [0, 1, 2, 3, 4]);
+    assert_eq!(done.lock().unwrap().take(), Some(outcome));
+}
+
+#[test]
+fn an_action_is_five_topics_of_the_types_that_actionlib_has() {
+    let scene = Scene::new();
+    let (_server, _goals) = scene.server();
+    let types = scene.graph.ask("getTopicTypes", &["/test".into()]);
+    let types = types.as_array().unwrap().iter().filter_map(|row| match row.as_array()? {
+        [topic, name] => Some((topic.as_str()?.to_owned(), name.as_str()?.to_owned())),
+        _ => None,
+    });
+    let types: BTreeMap<String, String> = types.collect();
+    for (topic, name) in [
+        ("/test/goal", "actionlib/TestActionGoal"),
+        ("/test/cancel", "actionlib_msgs/GoalID"),
+        ("/test/status", "actionlib_msgs/GoalStatusArray"),
+        ("/test/feedback", "actionlib/TestActionFeedback"),
+        ("/test/result", "actionlib/TestActionResult"),
+    ] {
+        assert_eq!(types[topic], name);
+    }
+}
+
+#[test]
+fn a_server_works_on_several_goals_at_once_and_ends_each_in_its_way() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let sent: Vec<_> = (0..4).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
+    let came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    assert!(
+        came.iter().zip(&sent).all(|(came, sent)| came.id() == sent.id() && came.stamp() == sent.stamp())
+    );
+    assert!(came.iter().zip(0..).all(|(came, number)| came.goal().goal == number));
+    came[3].reject(&result(3), "too much").unwrap();
+    came[0].accept().unwrap();
+    came[1].accept().unwrap();
+    wait_until("the client hears that a goal is active", || sent[1].status() == GoalStatus::Active);
+    // On other threads than that which spins, and not in their order.
+    let other = came[1].clone();
+    thread::spawn(move || other.abort(&result(1), "no way").unwrap()).join().unwrap();
+    came[0].succeed(&result(0), "").unwrap();
+    came[2].canceled(&result(2), "not now").unwrap();
+    let ends = sent.iter().map(|handle| handle.wait_for_result(LONG).unwrap().expect("an end"));
+    let ends: Vec<_> = ends.map(|end| (end.status, end.text, end.result)).collect();
+    let expected = [
+        (GoalStatus::Succeeded, ""),
+        (GoalStatus::Aborted, "no way"),
+        (GoalStatus::Recalled, "not now"),
+        (GoalStatus::Rejected, "too much"),
+    ];
+    for ((end, (status, text)), number) in ends.iter().zip(expected).zip(0..) {
+        assert_eq!(*end, (status, text.to_owned(), Some(result(number))));
+    }
+}
+
+#[test]
+fn a_step_that_does_not_fit_is_refused_by_name() {
+    let scene = Scene::new();
+    let (server, goals) = scene.server();
+    let client = scene.client();
+    let handle = client.send_goal(&goal(1)).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    let status = GoalStatus::Pending;
+    let refused = ActionError::WrongStatus { goal: came.id().clone(), status, wanted: "succeeded" };
+    assert_eq!(why(came.succeed(&result(1), "").unwrap_err()), refused);
+    came.accept().unwrap();
+    assert!(came.accept().is_err() && came.reject(&result(1), "").is_err());
+    came.succeed(&result(1), "").unwrap();
+    let error = came.abort(&result(1), "").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("action /test: goal {} is SUCCEEDED and cannot become aborted", handle.id())
+    );
+    drop(server);
+    assert_eq!(why(came.publish_feedback(&TestFeedback::default()).unwrap_err()), ActionError::ServerEnded);
+}
+
+#[test]
+fn a_client_cancels_a_goal_by_name_and_the_server_says_what_comes_of_it() {
+    let scene = Scene::new();
+    let (cancelled, goals) = (Arc::new(Mutex::new(Vec::new())), channel());
+    let into = Arc::clone(&cancelled);
+    let server = scene.near.create_node("server").unwrap().create_action_server::<TestAction>(
+        "test",
+        move |goal| goals.0.send(goal).unwrap(),
+        move |goal| into.lock().unwrap().push(goal.goal().goal),
+    );
+    let _server = server.unwrap();
+    let client = scene.client();
+    let sent: Vec<_> = (0..3).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
+    let came: Vec<_> = sent.iter().map(|_| goals.1.recv_timeout(LONG).unwrap()).collect();
+    came[1].accept().unwrap();
+    wait_until("the goal is active", || sent[1].status() == GoalStatus::Active);
+    sent[1].cancel().unwrap();
+    wait_until("the cancel arrives", || came[1].is_cancel_requested());
+    wait_until("the client hears of it", || sent[1].status() == GoalStatus::Preempting);
+    assert!(!came[0].is_cancel_requested() && !came[2].is_cancel_requested());
+    // A server may finish what it was to cancel.
+    came[1].succeed(&result(1), "it was as good as done").unwrap();
+    assert_eq!(sent[1].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
+    sent[0].cancel().unwrap();
+    wait_until("the other cancel arrives", || came[0].status() == GoalStatus::Recalling);
+    came[0].accept().unwrap();
+    assert_eq!(came[0].status(), GoalStatus::Preempting);
+    came[0].canceled(&result(0), "").unwrap();
+    assert_eq!(sent[0].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Preempted);
+    wait_until("the callback has had both", || *cancelled.lock().unwrap() == [1, 0]);
+    assert_eq!(sent[2].wait_for_result(SHORT).unwrap(), None);
+}
+
+#[test]
+fn a_client_cancels_all_goals_or_those_of_a_time_and_before() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let send = |number| {
+        let handle = client.send_goal(&goal(number)).unwrap();
+        (handle, goals.recv_timeout(LONG).unwrap())
+    };
+    let (first, second) = (send(1), send(2));
+    assert!(first.0.stamp() < second.0.stamp());
+    client.cancel_goals_at_and_before_time(first.0.stamp()).unwrap();
+    wait_until("the first is to be cancelled", || first.1.is_cancel_requested());
+    assert!(!second.1.is_cancel_requested());
+    client.cancel_all_goals().unwrap();
+    wait_until("the second is, too", || second.1.is_cancel_requested());
+    let third = send(3);
+    assert!(!third.1.is_cancel_requested(), "only what was there then");
+}
+
+#[test]
+fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
+    let scene = Scene::new();
+    let executed = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&executed);
+    let _server = scene.simple_server(move |goal| {
+        count.fetch_add(1, Ordering::SeqCst);
+        if goal.goal().goal == 9 {
+            return goal.succeed(&result(9), "");
+        }
+        wait_until("a newer goal waits", || goal.is_new_goal_available() || goal.is_preempt_requested());
+        until_preempted(goal)
+    });
+    let client = scene.client();
+    let first = client.send_goal(&goal(1)).unwrap();
+    wait_until("the first is worked on", || first.status() == GoalStatus::Active);
+    let second = client.send_goal(&goal(9)).unwrap();
+    let end = first.wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!(
+        (end.status, end.text.as_str(), end.result),
+        (GoalStatus::Preempted, "as you wish", Some(result(1)))
+    );
+    assert_eq!(second.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
+    let third = client.send_goal(&goal(3)).unwrap();
+    wait_until("the third is worked on", || third.status() == GoalStatus::Active);
+    third.cancel().unwrap();
+    assert_eq!(third.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Preempted);
+    assert_eq!(executed.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_goal_that_never_has_its_turn_is_recalled() {
+    let scene = Scene::new();
+    let free = Arc::new(AtomicBool::new(false));
+    let go = Arc::clone(&free);
+    let _server = scene.simple_server(move |goal| {
+        wait_until("the test lets go", || go.load(Ordering::SeqCst));
+        goal.succeed(&result(goal.goal().goal), "")
+    });
+    let client = scene.client();
+    let sent = [1, 2, 3].map(|number| {
+        let handle = client.send_goal(&goal(number)).unwrap();
+        let begun = if number == 1 { GoalStatus::Active } else { GoalStatus::Pending };
+        wait_until("the goal arrives", || handle.status() == begun);
+        handle
+    });
+    let end = sent[1].wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Recalled, "a newer goal has taken its place"));
+    free.store(true, Ordering::SeqCst);
+    assert_eq!(sent[0].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
+    assert_eq!(sent[2].wait_for_result(LONG).unwrap().unwrap().result, Some(result(3)));
+}
+
+#[test]
+fn a_goal_that_is_left_open_is_aborted_with_a_reason() {
+    let scene = Scene::new();
+    let _server = scene.simple_server(|goal| match goal.goal().goal {
+        1 => Ok(()),
+        2 => panic!("it dislikes this one"),
+        _ => Err(Error::ShuttingDown),
+    });
+    let client = scene.client();
+    for (number, expected) in [
+        (1, "executing the goal ended without saying how"),
+        (2, "executing the goal failed with a panic"),
+        (3, "the context is shutting down"),
+    ] {
+        let end = client.send_goal(&goal(number)).unwrap().wait_for_result(LONG).unwrap().unwrap();
+        assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, expected));
+    }
+}
+
+#[test]
+fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
+    let scene = Scene::new();
+    let (server, goals) = scene.server();
+    let client = scene.client();
+    let sent: Vec<_> = (0..4).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
+    let mut came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    came[0].accept().unwrap();
+    came[2].accept().unwrap();
+    let end = |number: usize| {
+        let end = sent[number].wait_for_result(LONG).unwrap().unwrap();
+        (end.status, end.text)
+    };
+    let dropped = "nobody works on the goal any more: its handle was dropped before it ended".to_owned();
+    let also = came[0].clone();
+    came.drain(0..2);
+    assert_eq!(end(1), (GoalStatus::Rejected, dropped.clone()));
+    assert_eq!(sent[0].wait_for_result(SHORT).unwrap(), None, "another handle is there");
+    drop(also);
+    assert_eq!(end(0), (GoalStatus::Aborted, dropped));
+    drop(server);
+    let ended = "the action server has ended".to_owned();
+    assert_eq!(end(2), (GoalStatus::Aborted, ended.clone()));
+    assert_eq!(end(3), (GoalStatus::Rejected, ended));
+    wait_until("the client sees that the server is gone", || !client.server_is_ready());
+}
+
+#[test]
+fn a_callback_may_send_goals_and_wait_for_them() {
+    let scene = Scene::new();
+    let _server = scene.simple_server(|goal| {
+        goal.publish_feedback(&TestFeedback { feedback: 7 })?;
+        goal.succeed(&result(goal.goal().goal + 1), "")
+    });
+    let client = scene.client();
+    let (first, second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (in_feedback, in_done, again) = (Arc::clone(&first), Arc::clone(&second), client.clone());
+    let from_feedback = client.clone();
+    let reach = |client: &ActionClient<TestAction>, number| {
+        client
+            .send_goal(&goal(number))
+            .unwrap()
+            .wait_for_result(LONG)
+            .unwrap()
+            .unwrap()
+            .result
+            .unwrap()
+            .result
+    };
+    let handle = client.send_goal_with(
+        &goal(1),
+        move |_| in_feedback.store(reach(&from_feedback, 10) as usize, Ordering::SeqCst),
+        move |outcome| {
+            assert_eq!(outcome.status, GoalStatus::Succeeded);
+            in_done.store(reach(&again, 20) as usize, Ordering::SeqCst);
+        },
+    );
+    drop(handle);
+    spin_until(&scene.far, "both callbacks have reached theirs", || {
+        first.load(Ordering::SeqCst) == 11 && second.load(Ordering::SeqCst) == 21
+    });
+}
+
+#[test]
+fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
+    let scene = Scene::new();
+    let one = scene.near.create_node("one").unwrap();
+    let two = scene.near.create_node("two").unwrap();
+    let _server = one
+        .create_simple_action_server::<TwoIntsAction, _>("sum", |goal| {
+            let TwoIntsGoal { a, b } = *goal.goal();
+            goal.succeed(&TwoIntsResult { sum: a + b }, "")
+        })
+        .unwrap();
+    for (node, a) in [(one, 1), (two, 2)] {
+        let client = node.create_action_client::<TwoIntsAction>("sum").unwrap();
+        assert!(client.wait_for_server(LONG).unwrap());
+        let handle = client.send_goal(&TwoIntsGoal { a, b: 40 }).unwrap();
+        let outcome = handle.wait_for_result(LONG).unwrap().unwrap();
+        assert_eq!(outcome.result, Some(TwoIntsResult { sum: a + 40 }));
+    }
+}
+
+#[test]
+fn an_action_is_remapped_as_a_whole() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let context = scene.graph.context_with(&["work:=/test"]);
+    let client = context.create_node("client").unwrap().create_action_client::<TestAction>("work").unwrap();
+    assert_eq!(client.action(), "/test");
+    assert!(client.wait_for_server(LONG).unwrap());
+    let sent = client.send_goal(&goal(1)).unwrap();
+    assert_eq!(goals.recv_timeout(LONG).unwrap().id(), sent.id());
+    let context = scene.graph.context_with(&["test:=/other"]);
+    let node = context.create_node("another").unwrap();
+    let server = node.create_action_server::<TestAction>("test", |_| {}, |_| {}).unwrap();
+    assert_eq!(server.action(), "/other");
+    let other = scene.far.create_node("other").unwrap().create_action_client::<TestAction>("/other").unwrap();
+    assert!(other.wait_for_server(LONG).unwrap());
+}
+
+#[test]
+fn a_type_that_is_known_only_while_the_program_runs_will_do() {
+    let scene = Scene::new();
+    let _server = scene.simple_server(|goal| {
+        goal.publish_feedback(&TestFeedback { feedback: 3 })?;
+        goal.succeed(&result(goal.goal().goal), "")
+    });
+    let library = runnel::msgs::library();
+    let schema = Arc::new(library.action(&TypeName::new("actionlib", "Test")).unwrap());
+    let client = scene.node().create_dynamic_action_client("test", &schema).unwrap();
+    assert!(client.wait_for_server(LONG).unwrap() && client.server_is_ready());
+    let message = DynamicMessage::decode(&schema.goal, &encode(&goal(6))).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&told);
+    let feedback = move |feedback: &DynamicMessage| into.lock().unwrap().push(feedback.to_bytes());
+    let handle = client.send_goal_with(&message, feedback, |_| {}).unwrap();
+    let outcome = handle.wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!((outcome.status, handle.status()), (GoalStatus::Succeeded, GoalStatus::Succeeded));
+    assert_eq!(outcome.result.unwrap().to_bytes(), encode(&result(6)));
+    assert_eq!(*told.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
+    assert_eq!(schema.goal.md5, TestGoal::MD5);
+}

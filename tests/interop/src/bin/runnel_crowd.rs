@@ -1,0 +1,104 @@
+//! Many nodes with many topics in one process: `publish|subscribe NODES TOPICS`, so many topics for each node. Says how
+//! long each registration took (`registered N in S s`), and who subscribes says `heard N` when messages of so many
+//! topics have come since the last such line, and at its end `messages N gaps M`.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use runnel::io::clock;
+use runnel::msgs::std_msgs::UInt64;
+use runnel::{Context, Error, Node};
+
+/// How often each topic gets a message, and each second what was heard is told.
+const PERIOD: Duration = Duration::from_millis(200);
+
+fn main() -> Result<(), Error> {
+    let context = Context::new()?;
+    let [role, nodes, topics] = context.arguments() else { panic!("publish|subscribe NODES TOPICS") };
+    let number = |text: &String| text.parse::<usize>().expect("a number");
+    let crowd = Crowd { nodes: number(nodes), topics: number(topics) };
+    match role.as_str() {
+        "publish" => crowd.publish(&context),
+        _ => crowd.subscribe(&context),
+    }
+}
+
+struct Crowd {
+    nodes: usize,
+    topics: usize,
+}
+
+impl Crowd {
+    /// Makes one end of each topic, and says how long that took.
+    fn ends<T>(
+        &self,
+        context: &Context,
+        role: &str,
+        mut end: impl FnMut(&Node, String, usize) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let nodes = (0..self.nodes).map(|node| context.create_node(&format!("{role}r_{node}")));
+        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+        let begun = clock::monotonic();
+        let mut ends = Vec::new();
+        for (number, node) in nodes.iter().enumerate() {
+            for topic in 0..self.topics {
+                ends.push(end(node, format!("/crowd/{number}/{topic}"), ends.len())?);
+            }
+        }
+        let taken = clock::monotonic().since(begun).as_secs_f64();
+        println!("registered {} in {taken:.3} s", ends.len());
+        Ok(ends)
+    }
+
+    fn publish(&self, context: &Context) -> Result<(), Error> {
+        let publishers =
+            self.ends(context, "publishe", |node, topic, _| node.create_publisher::<UInt64>(&topic, 100))?;
+        let clock = context.create_node("clock")?;
+        let mut number = 0;
+        let _timer = clock.create_timer(PERIOD, move || {
+            number += 1;
+            for publisher in &publishers {
+                publisher.publish(UInt64 { data: number }).expect("a short message");
+            }
+        });
+        context.spin()
+    }
+
+    fn subscribe(&self, context: &Context) -> Result<(), Error> {
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let _subscriptions = self.ends(context, "subscribe", |node, topic, index| {
+            let (heard, mut last) = (Arc::clone(&heard), None);
+            node.create_subscription(&topic, 100, move |message: &UInt64| {
+                heard.lock().expect("no panic").note(index, &mut last, message.data);
+            })
+        })?;
+        let teller = context.create_node("teller")?;
+        let told = Arc::clone(&heard);
+        let _timer = teller.create_timer(PERIOD * 5, move || {
+            let mut heard = told.lock().expect("no panic");
+            println!("heard {}", std::mem::take(&mut heard.topics).len());
+        });
+        context.spin()?;
+        let heard = heard.lock().expect("no panic");
+        println!("messages {} gaps {}", heard.messages, heard.gaps);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    /// Topics that were heard since it was told last.
+    topics: HashSet<usize>,
+    messages: u64,
+    gaps: u64,
+}
+
+impl Heard {
+    fn note(&mut self, topic: usize, last: &mut Option<u64>, number: u64) {
+        self.topics.insert(topic);
+        self.messages += 1;
+        self.gaps += u64::from(last.is_some_and(|last| last + 1 != number));
+        *last = Some(number);
+    }
+}

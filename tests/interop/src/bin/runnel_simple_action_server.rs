@@ -1,0 +1,36 @@
+//! An action of `actionlib/Test`, one goal at a time. A goal of 1 is reached, 2 is aborted, any other is worked on, with
+//! feedback of 7, until it is preempted.
+
+use std::thread;
+use std::time::Duration;
+
+use interop::messages::{Options, log_to_standard_error};
+use runnel::msgs::actionlib::{TestAction, TestFeedback, TestResult};
+use runnel::{Context, Error, SimpleGoalHandle};
+
+fn main() -> Result<(), Error> {
+    log_to_standard_error();
+    let context = Context::new()?;
+    let options = Options::of(&context, &[]);
+    let node = context.create_node("simple_action_server")?;
+    let _server = node.create_simple_action_server(&options.topic, execute)?;
+    println!("ready");
+    context.spin()
+}
+
+fn execute(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
+    let number = goal.goal().goal;
+    println!("goal {number}");
+    let result = TestResult { result: number };
+    match number {
+        1 => goal.succeed(&result, "reached"),
+        2 => goal.abort(&result, "no way"),
+        _ => {
+            goal.publish_feedback(&TestFeedback { feedback: 7 })?;
+            while !goal.is_preempt_requested() {
+                thread::sleep(Duration::from_millis(10));
+            }
+            goal.preempted(&result, "as you wish")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Commands that run to their end, with what they print on either stream to the byte.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use crate::PATIENCE;
+use crate::graph::Ros1Graph;
+use crate::runnel::built;
+
+/// How a command ended, and what it printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// Its exit code, if no signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub output: String,
+    /// Its standard error.
+    pub error: String,
+}
+
+impl Ros1Graph {
+    /// Runs the words of a shell's command line of which the first is an original command.
+    pub fn original(&self, line: &str) -> Printed {
+        self.run(PathBuf::from("/usr/bin"), line)
+    }
+
+    /// The same with a link to `runnel` by the name of that command.
+    pub fn linked(&self, line: &str) -> Printed {
+        self.run(self.links(), line)
+    }
+
+    /// A folder with links to `runnel` by the names of the commands.
+    ///
+    /// # Panics
+    /// When they cannot be made.
+    pub fn links(&self) -> PathBuf {
+        let folder = self.home().join("links");
+        if fs::symlink_metadata(&folder).is_err() {
+            let mut command = self.command(built("runnel"));
+            let made = command.args(["ros1", "link"]).arg(&folder).output().expect("it starts");
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        }
+        folder
+    }
+
+    /// Runs a line in a shell that finds commands in this folder first, and ends it if it takes too long.
+    fn run(&self, folder: PathBuf, line: &str) -> Printed {
+        let path = format!("{}:/usr/bin:/bin", folder.display());
+        let mut command = self.command("timeout");
+        command.args(["--kill-after=5", &PATIENCE.to_string(), "bash", "-c", line]);
+        let output = command.env("PATH", path).stdin(Stdio::null()).output().expect("it starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Printed { code: output.status.code(), output: text(&output.stdout), error: text(&output.stderr) }
+    }
+}

@@ -1,0 +1,253 @@
+//! Actions of Runnel's and of actionlib in Python and C++, used by each other.
+
+use std::time::Duration;
+
+use interop::{Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
+use runnel::msgs::actionlib::{TestAction, TestGoal};
+use runnel::{ClientGoalHandle, Context, ContextOptions, GoalStatus};
+use runnel_testkit::process::{Peer, Signal, within};
+
+const ACTION: &str = "/test";
+
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(PATIENCE);
+
+/// Too short for anything to come of it.
+const SHORT: Duration = Duration::from_millis(300);
+
+/// Those that have actions; `@foxglove/ros1` has none.
+const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
+
+/// How the goals of the full client end.
+const SEVERAL: [&str; 7] = [
+    "goal 1 SUCCEEDED 1 reached",
+    "goal 2 ABORTED 2 no way",
+    "goal 3 REJECTED 3 too much",
+    "feedback 4 7",
+    "goal 4 PREEMPTED 4 as you wish",
+    "goal 5 RECALLED 5 as you wish",
+    "done",
+];
+
+/// How those of the simple client end, and two more that it sends with `--preempt`.
+const ONE_BY_ONE: [&str; 8] = [
+    "goal 1 SUCCEEDED 1 reached",
+    "goal 2 ABORTED 2 no way",
+    "feedback 4 7",
+    "goal 4 PREEMPTED 4 as you wish",
+    "feedback 4 7",
+    "goal 4 PREEMPTED 4 as you wish",
+    "goal 1 SUCCEEDED 1 reached",
+    "done",
+];
+
+fn server(graph: &Ros1Graph, origin: Origin, role: &str) -> Peer {
+    ready(graph.node(origin, role, &format!("{origin}_{role}"), &[ACTION]))
+}
+
+/// A client hears what is expected, and neither it nor the server has anything to complain of.
+fn client_hears(graph: &Ros1Graph, server: &Peer, client: (Origin, &str, &[&str]), expected: &[&str]) {
+    let (origin, role, more) = client;
+    let name = format!("{origin}_{role}");
+    let mut client = graph.node(origin, role, &name, &[&[ACTION], more].concat());
+    let status = client.wait_exit(within(2 * PATIENCE));
+    let said = format!("{name} of {}:\n{}\n{}", server.name(), client.output(), server.output());
+    assert!(status.unwrap_or_else(|error| panic!("{error}\n{said}")).success(), "{said}");
+    assert_eq!(client.lines(), expected, "{said}");
+    for complaint in ["ERROR", "WARN", "FATAL", "Traceback"] {
+        assert!(!said.contains(complaint), "{said}");
+    }
+}
+
+/// Of Runnel's servers everybody is a client, of the others Runnel's.
+fn clients_of(server: Origin) -> &'static [Origin] {
+    if server == Origin::Runnel { &ORIGINS } else { &[Origin::Runnel] }
+}
+
+fn use_a_full_server(origin: Origin, master: Server) {
+    let master = Master::start(master);
+    let server = server(master.graph(), origin, "action_server");
+    for client in clients_of(origin) {
+        client_hears(master.graph(), &server, (*client, "action_client", &[]), &SEVERAL);
+        let alone = [&ONE_BY_ONE[..4], &["done"]].concat();
+        client_hears(master.graph(), &server, (*client, "simple_action_client", &[]), &alone);
+    }
+}
+
+fn use_a_simple_server(origin: Origin, master: Server) {
+    let master = Master::start(master);
+    let server = server(master.graph(), origin, "simple_action_server");
+    for client in clients_of(origin) {
+        let client = (*client, "simple_action_client", ["--preempt"].as_slice());
+        client_hears(master.graph(), &server, client, &ONE_BY_ONE);
+    }
+}
+
+#[test]
+fn everybody_uses_a_full_server_of_runnels() {
+    for master in Server::BOTH {
+        use_a_full_server(Origin::Runnel, master);
+    }
+}
+
+#[test]
+fn everybody_uses_a_simple_server_of_runnels() {
+    for master in Server::BOTH {
+        use_a_simple_server(Origin::Runnel, master);
+    }
+}
+
+#[test]
+fn runnel_uses_servers_of_actionlib_in_python() {
+    use_a_full_server(Origin::Rospy, Server::Rosmaster);
+    use_a_simple_server(Origin::Rospy, Server::Runnel);
+}
+
+#[test]
+fn runnel_uses_servers_of_actionlib_in_cpp() {
+    use_a_full_server(Origin::Roscpp, Server::Rosmaster);
+    use_a_simple_server(Origin::Roscpp, Server::Runnel);
+}
+
+/// A client whose goal is worked on by a server.
+fn working(origin: Origin, role: &str) -> (Master, Peer, Context, ClientGoalHandle<TestAction>) {
+    let master = Master::start(Server::Rosmaster);
+    let server = server(master.graph(), origin, role);
+    let arguments = vec![format!("__master:={}", master.graph().master_uri())];
+    let options = ContextOptions::default().arguments(arguments).signals(false);
+    let context = Context::with_options(options).unwrap();
+    let client = context.create_node("client").unwrap().create_action_client(ACTION).unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    let handle = client.send_goal(&TestGoal { goal: 4 }).unwrap();
+    wait_until("the goal is active", within(PATIENCE), || handle.status() == GoalStatus::Active);
+    (master, server, context, handle)
+}
+
+#[test]
+fn a_goal_is_lost_when_its_server_is_killed_and_another_takes_its_place() {
+    for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
+        let (master, mut killed, context, handle) = working(origin, "simple_action_server");
+        let client =
+            context.create_node("second").unwrap().create_action_client::<TestAction>(ACTION).unwrap();
+        assert!(client.wait_for_server(LONG).unwrap());
+        killed.signal(Signal::KILL).unwrap();
+        killed.wait_exit(within(PATIENCE)).unwrap();
+        wait_until("the end of the server is seen", within(PATIENCE), || !client.server_is_ready());
+        assert_eq!(handle.wait_for_result(SHORT).unwrap(), None, "{origin}: it may come back");
+        let _other = server(master.graph(), origin, "simple_action_server");
+        let end = handle.wait_for_result(LONG).unwrap().expect("an end");
+        assert_eq!((end.status, end.result), (GoalStatus::Lost, None), "{origin}");
+        assert!(client.wait_for_server(LONG).unwrap(), "{origin}");
+    }
+}
+
+#[test]
+fn the_command_shows_actions() {
+    for origin in ORIGINS {
+        let (master, _server, _context, _handle) = working(origin, "simple_action_server");
+        let node = format!("/{origin}_simple_action_server");
+        let ask = |words: &[&str]| {
+            outcome(master.graph().runnel("runnel", &[&["action"], words].concat())).success()
+        };
+        assert_eq!(ask(&["list"]), [ACTION]);
+        assert_eq!(ask(&["list", "-t"]), ["/test [actionlib/Test]"]);
+        assert_eq!(ask(&["list", "-c", "/other"]), ["0"]);
+        assert_eq!(ask(&["type", ACTION]), ["actionlib/Test"]);
+        assert_eq!(ask(&["find", "actionlib/action/Test"]), [ACTION]);
+        assert_eq!(ask(&["find", "actionlib/TwoInts"]), [""; 0]);
+        let shown = ["Action: /test", "Action clients: 1", "    /client", "Action servers: 1"];
+        assert_eq!(ask(&["info", ACTION]), [&shown, [format!("    {node}").as_str()].as_slice()].concat());
+        let json = format!(
+            r#"{{"name":"/test","type":"actionlib/Test","clients":["/client"],"servers":["{node}"]}}"#
+        );
+        assert_eq!(ask(&["info", ACTION, "--json"]), [json]);
+        let none = outcome(master.graph().runnel("runnel", &["action", "info", "/nothing"]));
+        assert_eq!(none.code, Some(1));
+        assert_eq!(none.lines, ["error: no action /nothing (see 'runnel action list')"]);
+    }
+}
+
+/// What a command has said on both streams, whose lines may come in any order, but for the goal's id.
+fn lines(told: &Outcome) -> Vec<String> {
+    let mut lines = told.lines.clone();
+    lines.retain(|line| !line.starts_with("sent as goal "));
+    lines.sort_unstable();
+    lines
+}
+
+fn sorted(lines: &[&str]) -> Vec<String> {
+    let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn the_command_sends_goals_and_its_exit_code_tells_how_they_ended() {
+    for origin in ORIGINS {
+        let master = Master::start(Server::Rosmaster);
+        let _server = server(master.graph(), origin, "simple_action_server");
+        let send = |words: &[&str]| {
+            let words = [&["action", "send_goal", ACTION], words].concat();
+            outcome(master.graph().runnel("runnel", &words))
+        };
+        let reached = send(&["actionlib/Test", "1"]);
+        let waiting = "waiting for a server of /test";
+        let expected = [waiting, "Result:", "    result: 1", "", "Goal finished with status: SUCCEEDED"];
+        assert_eq!((lines(&reached), reached.code), (sorted(&expected), Some(0)), "{origin}");
+        let aborted = send(&["actionlib/TestAction", "{goal: 2}", "--json"]);
+        let json = r#"{"status":"ABORTED","text":"no way","result":{"result":2}}"#;
+        let expected = sorted(&[json, "error: the goal is ABORTED: no way"]);
+        assert_eq!((lines(&aborted), aborted.code), (expected, Some(1)), "{origin}");
+        let late = send(&["actionlib/Test", "4", "-f", "--timeout", "1"]);
+        let expected = [
+            waiting,
+            "Feedback:",
+            "    feedback: 7",
+            "",
+            "it takes too long: cancelling the goal",
+            "Result:",
+            "    result: 4",
+            "",
+            "Goal finished with status: PREEMPTED",
+            "error: the goal is PREEMPTED: as you wish",
+        ];
+        assert_eq!((lines(&late), late.code), (sorted(&expected), Some(1)), "{origin}");
+        let other = send(&["actionlib/TwoInts", "{a: 1}"]);
+        let why = "error: action /test is of type actionlib/Test, not actionlib/TwoInts";
+        assert_eq!((other.code, other.lines), (Some(1), vec![why.to_owned()]));
+        assert_eq!(send(&["actionlib/Test", "3.5"]).code, Some(2), "not an integer");
+    }
+}
+
+#[test]
+fn ctrl_c_cancels_the_goal_that_the_command_has_sent() {
+    let master = Master::start(Server::Rosmaster);
+    let mut server = server(master.graph(), Origin::Roscpp, "simple_action_server");
+    let mut command =
+        master.graph().runnel("runnel", &["action", "send_goal", ACTION, "actionlib/Test", "4"]);
+    server.wait_for_line(|line| line == "goal 4", within(PATIENCE)).unwrap();
+    command.signal(Signal::INT).unwrap();
+    assert_eq!(command.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
+    let said = command.lines();
+    assert!(said.contains(&"interrupted: cancelling the goal".to_owned()), "{said:#?}");
+    assert!(said.contains(&"error: the goal is PREEMPTED: as you wish".to_owned()), "{said:#?}");
+    let mut waiting =
+        master.graph().runnel("runnel", &["action", "send_goal", "/none", "actionlib/Test", "4"]);
+    waiting.wait_for_line(|line| line == "waiting for a server of /none", within(PATIENCE)).unwrap();
+    waiting.signal(Signal::INT).unwrap();
+    assert_eq!(waiting.wait_exit(within(PATIENCE)).unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_server_of_runnels_that_is_interrupted_ends_its_goals_first() {
+    let (_master, mut server, _context, handle) = working(Origin::Runnel, "simple_action_server");
+    server.signal(Signal::INT).unwrap();
+    let end = handle.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "as you wish"));
+    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+    let (_master, mut server, _context, handle) = working(Origin::Runnel, "action_server");
+    server.signal(Signal::INT).unwrap();
+    let end = handle.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
+    assert!(server.wait_exit(within(PATIENCE)).unwrap().success());
+}
