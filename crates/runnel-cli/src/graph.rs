@@ -53,8 +53,10 @@ pub struct Listing {
 }
 
 /// One connection of a node, as its bus info tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
+    /// The node's own number for it.
+    pub id: i32,
     /// The other end: a node's name, or for an inbound one the URI of the publisher's node.
     pub peer: String,
     /// `i` for inbound, `o` for outbound.
@@ -68,6 +70,33 @@ pub struct Connection {
     /// Such as `TCPROS connection on port 40001 to [127.0.0.1:50002 on socket 9]`; empty if not told.
     pub details: String,
 }
+
+/// What a link of a node has dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drops {
+    /// The topic.
+    pub topic: String,
+    /// As [`Connection::direction`].
+    pub direction: &'static str,
+    /// The connection's number.
+    pub id: i32,
+    /// Messages that were dropped since it stands.
+    pub count: i64,
+}
+
+/// A question to a node or to the master, one of many.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Whom to ask.
+    pub uri: Uri,
+    /// What is asked.
+    pub method: &'static str,
+    /// With which parameters, but for the caller's name.
+    pub params: Vec<Value>,
+}
+
+/// How many questions are under way at a time: each may take a descriptor.
+const SIDE_BY_SIDE: usize = 256;
 
 impl<'a> Graph<'a> {
     /// The graph of the context's master.
@@ -177,8 +206,7 @@ impl<'a> Graph<'a> {
     /// The connections of the node at `uri`.
     pub fn connections(&self, uri: &str) -> Result<Vec<Connection>, CliError> {
         let info = self.ask_node(uri, "getBusInfo", &[])?;
-        let rows = info.as_array().ok_or_else(|| malformed(uri, "getBusInfo"))?;
-        rows.iter().map(|row| read_connection(row).ok_or_else(|| malformed(uri, "getBusInfo"))).collect()
+        read_connections(&info).ok_or_else(|| malformed(uri, "getBusInfo"))
     }
 
     /// How many messages of a topic the node at `uri` says it dropped for slow links in this direction; `None` if it
@@ -193,6 +221,36 @@ impl<'a> Graph<'a> {
             Ok(_) | Err(NoAnswer { closed: true, .. }) => Ok(()),
             Err(error) => Err(error.of(uri)),
         }
+    }
+
+    /// Asks the master for an address of each name: `method` is `lookupNode` or `lookupService`. `None` for a name that
+    /// it does not know.
+    ///
+    /// # Errors
+    /// When the context ends before.
+    pub fn look_up_all(&self, method: &'static str, names: &[&str]) -> Result<Vec<Option<String>>, CliError> {
+        let uri = self.context.master_uri();
+        let question = |name: &&str| Question { uri: uri.clone(), method, params: vec![(*name).into()] };
+        let answers = self.ask_all(&names.iter().map(question).collect::<Vec<_>>())?;
+        Ok(answers.iter().map(|answer| answer.as_ref().ok().and_then(text)).collect())
+    }
+
+    /// Asks many questions side by side. The answers come in the order of the questions.
+    ///
+    /// # Errors
+    /// When the context ends before.
+    pub fn ask_all(&self, questions: &[Question]) -> Result<Vec<Result<Value, NoAnswer>>, CliError> {
+        let mut answers = Vec::with_capacity(questions.len());
+        for some in questions.chunks(SIDE_BY_SIDE) {
+            let with_caller = |question: &Question| [&[CALLER.into()], &question.params[..]].concat();
+            let params: Vec<Vec<Value>> = some.iter().map(with_caller).collect();
+            let asked = some.iter().zip(&params);
+            let calls: Vec<_> =
+                asked.map(|(question, params)| (&question.uri, question.method, &params[..])).collect();
+            let told = self.context.call_all(&calls, NODE_DEADLINE.min(self.deadline))?;
+            answers.extend(told.into_iter().map(granted));
+        }
+        Ok(answers)
     }
 
     /// Asks the master what it cannot refuse.
@@ -223,7 +281,7 @@ impl<'a> Graph<'a> {
     }
 
     fn call_node(&self, uri: &str, method: &str, params: &[&str]) -> Result<Value, NoAnswer> {
-        let no_address = |error: UriError| NoAnswer { why: error.to_string(), closed: false };
+        let no_address = |error: UriError| NoAnswer::because(error.to_string());
         let address = Uri::parse(uri).map_err(no_address)?;
         let answer = self.context.call(
             &address,
@@ -231,10 +289,7 @@ impl<'a> Graph<'a> {
             &with_caller(CALLER, params),
             NODE_DEADLINE.min(self.deadline),
         );
-        answer.map_err(|error| NoAnswer {
-            closed: matches!(error, Error::Call(CallError::Closed { .. })),
-            why: reason(error),
-        })
+        answer.map_err(NoAnswer::from)
     }
 
     fn malformed(&self, method: &str) -> CliError {
@@ -253,13 +308,40 @@ fn malformed(who: &str, method: &str) -> CliError {
 }
 
 /// Why a node did not answer.
-struct NoAnswer {
-    why: String,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoAnswer {
+    /// What the system said, or the node.
+    pub why: String,
     /// The connection ended after the call was sent.
-    closed: bool,
+    pub closed: bool,
+    /// There was no answer in time.
+    pub late: bool,
+}
+
+impl From<Error> for NoAnswer {
+    fn from(error: Error) -> Self {
+        Self {
+            closed: matches!(error, Error::Call(CallError::Closed { .. })),
+            late: matches!(error, Error::Call(CallError::TimedOut { .. })),
+            why: reason(error),
+        }
+    }
+}
+
+/// The value of an answer that grants what was asked.
+fn granted(answer: Result<Value, Error>) -> Result<Value, NoAnswer> {
+    match parts(answer?) {
+        Some((SUCCESS, _, value)) => Ok(value),
+        Some((_, text, _)) => Err(NoAnswer::because(text)),
+        None => Err(NoAnswer::because("what it answers is no answer".to_owned())),
+    }
 }
 
 impl NoAnswer {
+    fn because(why: String) -> Self {
+        Self { why, closed: false, late: false }
+    }
+
     fn of(self, uri: &str) -> CliError {
         CliError::Failed(format!("{uri}: {}", self.why))
     }
@@ -309,7 +391,7 @@ fn read_holders(value: &Value) -> Option<Holders> {
 }
 
 /// Reads `[[name, type], ..]`.
-fn read_pairs(value: &Value) -> Option<Vec<(String, String)>> {
+pub fn read_pairs(value: &Value) -> Option<Vec<(String, String)>> {
     let pair = |row: &Value| {
         let [name, value] = row.as_array()? else { return None };
         Some((text(name)?, text(value)?))
@@ -317,15 +399,21 @@ fn read_pairs(value: &Value) -> Option<Vec<(String, String)>> {
     value.as_array()?.iter().map(pair).collect()
 }
 
+/// Reads the rows of bus info.
+pub fn read_connections(info: &Value) -> Option<Vec<Connection>> {
+    info.as_array()?.iter().map(read_connection).collect()
+}
+
 /// Reads a row of bus info, of which old nodes leave out the end.
 fn read_connection(row: &Value) -> Option<Connection> {
-    let [_id, peer, direction, transport, topic, rest @ ..] = row.as_array()? else { return None };
+    let [id, peer, direction, transport, topic, rest @ ..] = row.as_array()? else { return None };
     let connected = match rest.first() {
         Some(Value::Bool(connected)) => *connected,
         Some(number) => number.as_int()? != 0,
         None => true,
     };
     Some(Connection {
+        id: id.as_int().unwrap_or_default(),
         peer: text(peer)?,
         direction: text(direction)?,
         transport: text(transport)?,
@@ -374,17 +462,36 @@ pub fn is_within(name: &str, namespace: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The drops of a topic's links in the answer to `getBusStats`. Rows are `[topic, bytes, links]` of a publication, with
-/// the drops fifth in a link (where the original has no place for them), and `[topic, links]` of a subscription, with
-/// the drops third.
+/// The drops of a topic's links in the answer to `getBusStats`; `None` if the node has no such link or does not say.
 fn dropped(stats: &Value, topic: &str, direction: &str) -> Option<i64> {
-    let [publications, subscriptions, ..] = stats.as_array()? else { return None };
-    let (rows, links_at, drops_at) =
-        if direction == "o" { (publications, 2, 4) } else { (subscriptions, 1, 2) };
-    let of_topic = |row: &&Value| row.as_array().and_then(|row| row.first()?.as_str()) == Some(topic);
-    let row = rows.as_array()?.iter().find(of_topic)?.as_array()?;
-    let drops = |link: &Value| Some(i64::from(link.as_array()?.get(drops_at)?.as_int()?));
-    row.get(links_at)?.as_array()?.iter().map(drops).sum()
+    let drops = read_drops(stats);
+    let mut of_topic =
+        drops.iter().filter(|link| link.topic == topic && link.direction == direction).peekable();
+    of_topic.peek()?;
+    Some(of_topic.map(|link| link.count).sum())
+}
+
+/// The drops of all links in the answer to `getBusStats`. Rows are `[topic, bytes, links]` of a publication and
+/// `[topic, links]` of a subscription; Runnel's nodes tell the drops fifth in a link, where the originals have no place
+/// for them. What is told otherwise is passed over.
+pub fn read_drops(stats: &Value) -> Vec<Drops> {
+    let Some([publications, subscriptions, ..]) = stats.as_array() else { return Vec::new() };
+    let of_side = |(rows, direction, links_at): (&Value, &'static str, usize)| {
+        let rows = rows.as_array().unwrap_or_default().iter().filter_map(Value::as_array);
+        rows.flat_map(|row| topic_drops(row, direction, links_at).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    [(publications, "o", 2), (subscriptions, "i", 1)].into_iter().flat_map(of_side).collect()
+}
+
+/// `None` if a link does not say.
+fn topic_drops(row: &[Value], direction: &'static str, links_at: usize) -> Option<Vec<Drops>> {
+    let topic = row.first().and_then(text)?;
+    let link = |link: &Value| {
+        let link = link.as_array()?;
+        let (id, count) = (link.first()?.as_int()?, i64::from(link.get(4)?.as_int()?));
+        Some(Drops { topic: topic.clone(), direction, id, count })
+    };
+    row.get(links_at)?.as_array()?.iter().map(link).collect()
 }
 
 #[cfg(test)]
@@ -438,6 +545,14 @@ mod tests {
         let original =
             list(vec![list(vec![list(vec!["/t".into(), 200.into(), list(vec![silent])])]), list(vec![])]);
         assert_eq!(dropped(&original, "/t", "o"), None);
+        let received = list(vec![1.into(), 100.into(), 10.into(), true.into()]);
+        let subscription = list(vec!["/t".into(), list(vec![received])]);
+        let rospy = list(vec![list(vec![]), list(vec![subscription]), list(vec![])]);
+        assert_eq!(dropped(&rospy, "/t", "i"), None, "it counts what came");
+        let subscription = list(vec!["/t".into(), list(vec![link(3)])]);
+        let ours = list(vec![list(vec![]), list(vec![subscription]), list(vec![])]);
+        let drops = Drops { topic: "/t".into(), direction: "i", id: 1, count: 3 };
+        assert_eq!(read_drops(&ours), [drops]);
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl Session {
         self.context(true)
     }
 
+    /// The arguments that say where nodes of this session stand, such as `__ip:=10.0.0.1`.
+    pub fn place_arguments(&self) -> &[String] {
+        &self.place
+    }
+
     fn context(&self, signals: bool) -> Result<Context, CliError> {
         Ok(Context::with_options(self.options(signals))?)
     }

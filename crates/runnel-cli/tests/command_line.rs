@@ -216,6 +216,21 @@ fn documents_of_standard_input_are_published_in_order_and_none_is_lost() {
 }
 
 #[test]
+fn the_doctor_is_content_with_a_sound_graph_and_not_with_a_dead_master() {
+    let mut graph = Graph::start();
+    let mut echo = graph.spawn("echo", &["topic", "echo", "/t"]);
+    let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/t", "std_msgs/String", "hello"]);
+    echo.wait_for_line(|line| line.contains("hello"), within(STEP)).expect("they are connected");
+    let sound = "looked at 2 nodes, 1 topic, 1 connection, 0 services\nnothing is wrong\n";
+    assert_eq!(graph.answer(&["doctor", "--all"]), sound);
+    graph.master.signal(Signal::KILL).expect("it runs");
+    graph.master.wait_exit(within(STEP)).expect("it ends");
+    let (code, output, error) = result(graph.runnel(&["doctor"]).output().expect("it starts"));
+    assert_eq!((code, error.as_str()), (Some(1), "error: 1 error found\n"), "{output}");
+    assert!(output.starts_with("error: master: nobody listens at http://"), "{output}");
+}
+
+#[test]
 fn a_shell_is_offered_the_type_of_the_topic_that_stands_before_it() {
     let graph = Graph::start();
     let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/flag", "std_msgs/Bool", "true"]);

@@ -139,7 +139,10 @@ fn bus_stats_count_what_each_link_carried_topic_by_topic() {
     let [topic] = array(subscriptions) else { panic!("{subscriptions:?}") };
     let [Value::String(name), rows] = array(topic) else { panic!("{topic:?}") };
     let [row] = array(rows) else { panic!("{rows:?}") };
-    assert_eq!((name.as_str(), &array(row)[1..]), ("/chatter", &[16.into(), 0.into(), true.into()][..]));
+    assert_eq!(
+        (name.as_str(), &array(row)[1..]),
+        ("/chatter", &[16.into(), 0.into(), true.into(), 0.into()][..])
+    );
 }
 
 #[test]

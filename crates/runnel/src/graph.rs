@@ -35,25 +35,45 @@ impl Context {
     /// # Errors
     /// As [`Context::call_master`].
     pub fn call(&self, uri: &Uri, method: &str, params: &[Value], timeout: Duration) -> Result<Value, Error> {
+        let mut answers = self.call_all(&[(uri, method, params)], timeout)?;
+        answers.pop().unwrap_or(Err(Error::ShuttingDown))
+    }
+
+    /// Makes calls side by side, each a URI, a method and its parameters, and waits until every one has an answer or has
+    /// failed. The answers come in the order of the calls. Each call to a server other than the master takes a
+    /// connection of its own.
+    ///
+    /// # Errors
+    /// When the context ends before. What a call failed with is its answer.
+    pub fn call_all(
+        &self,
+        calls: &[(&Uri, &str, &[Value])],
+        timeout: Duration,
+    ) -> Result<Vec<Result<Value, Error>>, Error> {
         let key = self.client()?;
-        let options = CallOptions { timeout, keep_open: uri == self.master_uri() };
-        let mut driver = self.shared.turning.driver();
-        let call = driver.with_engine(key, |engine, now| {
-            engine.as_client().map(|client| client.call(now, uri, method, params, options))
-        });
-        drop(driver);
-        let call = call.flatten().ok_or(Error::ShuttingDown)?;
-        let mut answer = None;
+        let begin = |(uri, method, params): &(&Uri, &str, &[Value])| {
+            let options = CallOptions { timeout, keep_open: *uri == self.master_uri() };
+            let call = self.shared.turning.driver().with_engine(key, |engine, now| {
+                engine.as_client().map(|client| client.call(now, uri, method, params, options))
+            });
+            call.flatten().ok_or(Error::ShuttingDown)
+        };
+        let ids = calls.iter().map(begin).collect::<Result<Vec<_>, Error>>()?;
+        let mut answers: Vec<_> = ids.iter().map(|_| None).collect();
         let take = |driver: &mut Driver| {
-            answer = driver.node_slot(key).and_then(|slot| slot.answers.remove(&call));
-            answer.is_some()
+            for (id, answer) in ids.iter().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
+                *answer = driver.node_slot(key).and_then(|slot| slot.answers.remove(id));
+            }
+            answers.iter().all(Option::is_some)
         };
         // The engine itself ends a call that takes too long.
         let longest = timeout.saturating_add(Duration::from_secs(1));
         // One that is made after the end of the context is part of somebody's tidying up.
         let _ =
             if self.ok() { self.shared.wait(longest, take)? } else { self.shared.wait_out(longest, take)? };
-        Ok(answer.ok_or(Error::ShuttingDown)??)
+        let answers =
+            answers.into_iter().map(|answer| Ok(answer.ok_or(Error::ShuttingDown)?.map_err(Error::from)));
+        answers.collect()
     }
 
     /// The engine for calls that belong to no node.

@@ -40,18 +40,33 @@ impl Ros1Graph {
         elements(&address).get(2)?.as_int()?.try_into().ok()
     }
 
+    /// Calls the master as a node would, to leave something wrong behind.
+    ///
+    /// # Panics
+    /// When the master does not do it.
+    pub fn call_master(&self, method: &str, params: &[&str]) {
+        let params: Vec<Value> = params.iter().map(|text| (*text).into()).collect();
+        let answer = self.call(self.master_uri(), method, &params);
+        let status = answer.as_ref().and_then(|answer| elements(answer).first()?.as_int());
+        assert_eq!(status, Some(1), "{method}: {answer:?}");
+    }
+
     /// The value of a call that succeeds.
     fn ask(&self, uri: &str, method: &str, params: &[Value]) -> Option<Value> {
-        let arguments = vec![format!("__master:={}", self.master_uri())];
-        let options = ContextOptions::default().arguments(arguments).signals(false);
-        let context = Context::with_options(options).expect("a context");
         let params = [&["/test".into()], params].concat();
-        let uri = Uri::parse(uri).expect("the URI of a master or node");
-        let answer = context.call(&uri, method, &params, Duration::from_secs(5)).ok()?;
-        match elements(&answer) {
+        match elements(&self.call(uri, method, &params)?) {
             [status, _, value] if status.as_int() == Some(1) => Some(value.clone()),
             _ => None,
         }
+    }
+
+    /// The answer to a call, if there is one.
+    fn call(&self, uri: &str, method: &str, params: &[Value]) -> Option<Value> {
+        let arguments = vec![format!("__master:={}", self.master_uri())];
+        let options = ContextOptions::default().arguments(arguments).signals(false);
+        let context = Context::with_options(options).expect("a context");
+        let uri = Uri::parse(uri).expect("the URI of a master or node");
+        context.call(&uri, method, params, Duration::from_secs(5)).ok()
     }
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod bench_peer;
 mod completion;
 mod demo;
+mod doctor;
 pub mod interface;
 mod line_trace;
 mod log;
@@ -71,6 +72,7 @@ pub enum Command {
     #[command(subcommand)]
     Param(param::Command),
     Log(log::Args),
+    Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
     #[command(subcommand)]
@@ -127,6 +129,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Service(command) => service::run(command, session),
         Command::Action(command) => action::run(command, session),
         Command::Param(command) => param::run(command, session),
+        Command::Doctor(args) => doctor::run(&args, session),
         Command::Log(args) => log::run(args, session),
         Command::Interface(command) => interface::run(command, session),
         Command::Ros1(command) => ros1::run(&command, session),

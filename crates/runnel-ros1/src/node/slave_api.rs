@@ -205,10 +205,12 @@ fn publication_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     Value::Array(vec![topic.into(), count(sent), links.iter().map(row).collect::<Vec<_>>().into()])
 }
 
-/// `[topic, [[id, bytes, dropped messages, connected], ..]]`
+/// `[topic, [[id, bytes, dropped messages, connected, dropped messages], ..]]`: told a second time at the end, since rospy
+/// has the count of all messages in its place.
 fn subscription_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     let row = |(id, link): &(i32, &Linked)| {
-        Value::Array(vec![(*id).into(), count(link.stats.bytes()), count(link.stats.dropped()), true.into()])
+        let (bytes, dropped) = (count(link.stats.bytes()), count(link.stats.dropped()));
+        Value::Array(vec![(*id).into(), bytes, dropped.clone(), true.into(), dropped])
     };
     Value::Array(vec![topic.into(), links.iter().map(row).collect::<Vec<_>>().into()])
 }

@@ -217,6 +217,7 @@ mod tests {
     #[test]
     fn a_connection_reads_as_rosnode_prints_it() {
         let connection = Connection {
+            id: 1,
             peer: "http://a:1/".into(),
             direction: "i".into(),
             transport: "TCPROS".into(),

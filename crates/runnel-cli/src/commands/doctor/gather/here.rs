@@ -1,0 +1,65 @@
+//! Where this process stands, and whether the master answers it.
+
+use std::env;
+
+use runnel::Context;
+use runnel::ros1::rpc::Uri;
+
+use super::reach;
+use crate::commands::doctor::found::{Here, MasterFound, StatedHost, Trouble};
+use crate::error::CliError;
+use crate::graph::{Graph, Question};
+use crate::session::Session;
+
+/// The variables that say where a process stands.
+const VARIABLES: [&str; 4] = ["ROS_MASTER_URI", "ROS_HOSTNAME", "ROS_IP", "ROS_NAMESPACE"];
+
+/// The arguments that stand for variables, and win over them.
+const ARGUMENTS: [&str; 3] = ["__master", "__hostname", "__ip"];
+
+/// What the variables and arguments say.
+pub fn gather(session: &Session) -> Here {
+    let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let argument = |name: &'static str| {
+        let value =
+            session.place_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
+        value.map(|value| (name, value.to_owned()))
+    };
+    let set = |name| variable(name).map(|value| (name, value));
+    let variables = VARIABLES.into_iter().filter_map(set).chain(ARGUMENTS.into_iter().filter_map(argument));
+    let variables: Vec<_> = variables.collect();
+    let named = ["__hostname", "__ip", "ROS_HOSTNAME", "ROS_IP"];
+    let stated = named.into_iter().find_map(|name| variables.iter().find(|(variable, _)| *variable == name));
+    let master_named = variables.iter().any(|(name, _)| ["ROS_MASTER_URI", "__master"].contains(name));
+    let stated = stated.map(|(variable, host)| stated_host(variable, host));
+    Here { variables, master_named, stated, ..Here::default() }
+}
+
+fn stated_host(variable: &'static str, host: &str) -> StatedHost {
+    let address = reach::address(host);
+    let own = address.as_ref().is_ok_and(|address| reach::is_own(*address));
+    StatedHost { variable, host: host.to_owned(), address, own }
+}
+
+/// Whether the master answers.
+///
+/// # Errors
+/// When the context ends before.
+pub fn master(context: &Context, graph: &Graph<'_>) -> Result<MasterFound, CliError> {
+    let uri = context.master_uri();
+    let address = reach::address(&uri.endpoint.host);
+    let own = address.as_ref().is_ok_and(|address| reach::is_own(*address));
+    let trouble = match &address {
+        Ok(_) => answers(graph, uri)?,
+        Err(why) => Some(Trouble::Unresolved { host: uri.endpoint.host.clone(), why: why.clone() }),
+    };
+    Ok(MasterFound { uri: uri.to_string(), address: address.ok(), own, trouble })
+}
+
+fn answers(graph: &Graph<'_>, uri: &Uri) -> Result<Option<Trouble>, CliError> {
+    let question = Question { uri: uri.clone(), method: "getPid", params: Vec::new() };
+    let answer = graph.ask_all(&[question])?.pop();
+    let Some(Err(why)) = answer else { return Ok(None) };
+    let host = reach::address(&uri.endpoint.host);
+    Ok(Some(super::nodes::trouble(host, uri.endpoint.port, &why)))
+}

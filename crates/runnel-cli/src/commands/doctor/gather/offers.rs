@@ -1,0 +1,187 @@
+//! What publishers offer on their topics and servers as their services: the headers that they answer with.
+
+use std::net::SocketAddr;
+
+use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::net::Endpoint;
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
+
+use super::reach::{Hosts, side_by_side};
+use super::tcpros::Link;
+use super::times::CLOCK;
+use crate::commands::doctor::found::{GraphFound, Offer, Offered, Refusal, Served, ServiceFound, Trouble};
+use crate::error::CliError;
+use crate::graph::{Graph, Question};
+
+/// The name under which publishers and servers are asked.
+const CALLER: &str = "/runnel_doctor";
+
+/// Where a publisher sends a topic from.
+type Place = Result<(String, u16), Refusal>;
+
+/// The topics whose publishers are asked, each with a publisher that answers: those that are subscribed to and the
+/// clock, or all.
+fn to_ask(found: &GraphFound, all: bool) -> Vec<(String, String)> {
+    let asked = |topic: &str| all || topic == CLOCK || !found.subscribers(topic).is_empty();
+    let topics = found.state.publishers.iter().filter(|(topic, _)| asked(topic));
+    let ends = topics.flat_map(|(topic, nodes)| nodes.iter().map(move |node| (topic.clone(), node.clone())));
+    ends.filter(|(_, node)| found.answering(node).is_some()).collect()
+}
+
+/// Asks every publisher for its header.
+///
+/// # Errors
+/// When the context ends before.
+pub fn gather(
+    graph: &Graph<'_>,
+    found: &GraphFound,
+    all: bool,
+    hosts: &mut Hosts,
+) -> Result<Vec<Offer>, CliError> {
+    let ends = to_ask(found, all);
+    let places = places(graph, found, &ends)?;
+    hosts.look_up(places.iter().flatten().map(|(host, _)| host.as_str()));
+    let asked: Vec<_> = ends.into_iter().zip(places).collect();
+    Ok(side_by_side(&asked, |((topic, node), place)| {
+        let said = place.clone().and_then(|(host, port)| offered(topic, &host, port, hosts));
+        Offer { topic: topic.clone(), node: node.clone(), said }
+    }))
+}
+
+fn places(graph: &Graph<'_>, found: &GraphFound, ends: &[(String, String)]) -> Result<Vec<Place>, CliError> {
+    let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
+    let question = |(topic, node): &(String, String)| {
+        let uri = Uri::parse(found.answering(node)?.uri.as_deref()?).ok()?;
+        let params = vec![topic.as_str().into(), protocols.clone()];
+        Some(Question { uri, method: "requestTopic", params })
+    };
+    let questions: Vec<Question> = ends.iter().filter_map(question).collect();
+    let answers = graph.ask_all(&questions)?;
+    Ok(answers.into_iter().map(|answer| place(&answer.map_err(|why| Refusal::Said(why.why))?)).collect())
+}
+
+/// Reads `["TCPROS", host, port]`.
+fn place(answer: &Value) -> Place {
+    let read = || {
+        let [_, host, port] = answer.as_array()? else { return None };
+        Some((host.as_str()?.to_owned(), u16::try_from(port.as_int()?).ok()?))
+    };
+    read().ok_or_else(|| Refusal::Said("it tells no port to connect to".to_owned()))
+}
+
+fn offered(topic: &str, host: &str, port: u16, hosts: &Hosts) -> Result<Offered, Refusal> {
+    let (header, _) = subscribe(topic, host, port, hosts)?;
+    let field = |name| header.get(name).unwrap_or_default().to_owned();
+    let (type_name, md5) = (field("type"), field("md5sum"));
+    let latching = header.get("latching") == Some("1");
+    let stamped = begins_with_header(header.get("message_definition").unwrap_or_default());
+    Ok(Offered { type_name, md5, latching, stamped, host: host.to_owned(), port })
+}
+
+/// Opens a link to a publisher, as a subscriber of whatever type it has.
+///
+/// # Errors
+/// When it does not answer, or answers with an error.
+pub fn subscribe(
+    topic: &str,
+    host: &str,
+    port: u16,
+    hosts: &Hosts,
+) -> Result<(ConnectionHeader, Link), Refusal> {
+    let header =
+        [("callerid", CALLER), ("md5sum", "*"), ("tcp_nodelay", "1"), ("topic", topic), ("type", "*")];
+    converse(&ConnectionHeader::new(header), host, port, hosts)
+}
+
+fn converse(
+    header: &ConnectionHeader,
+    host: &str,
+    port: u16,
+    hosts: &Hosts,
+) -> Result<(ConnectionHeader, Link), Refusal> {
+    let at = Endpoint { host: host.to_owned(), port };
+    let in_trouble = |trouble: Trouble| Refusal::Port { at: at.to_string(), trouble };
+    let address = hosts.address(host).map_err(in_trouble)?;
+    let (told, link) = Link::open(SocketAddr::new(address, port), header).map_err(in_trouble)?;
+    match told.get("error") {
+        Some(error) => Err(Refusal::Said(error.to_owned())),
+        None => Ok((told, link)),
+    }
+}
+
+/// Whether the first field of a definition is a header.
+fn begins_with_header(definition: &str) -> bool {
+    let code = |line: &'_ str| line.split('#').next().unwrap_or_default().trim().to_owned();
+    let first = definition.lines().map(code).find(|line| !line.is_empty() && !line.contains('='));
+    let kind = first.as_deref().and_then(|line| line.split_whitespace().next());
+    matches!(kind, Some("Header" | "std_msgs/Header"))
+}
+
+/// Asks every server for its header, unless its node does not answer anyway.
+///
+/// # Errors
+/// When the context ends before.
+pub fn services(
+    graph: &Graph<'_>,
+    found: &GraphFound,
+    hosts: &mut Hosts,
+) -> Result<Vec<ServiceFound>, CliError> {
+    let names: Vec<&str> = found.state.services.keys().map(String::as_str).collect();
+    let uris = graph.look_up_all("lookupService", &names)?;
+    let servers: Vec<_> = uris.iter().map(|uri| Uri::parse_scheme("rosrpc", uri.as_deref()?).ok()).collect();
+    hosts.look_up(servers.iter().flatten().map(|server| server.endpoint.host.as_str()));
+    let asked: Vec<_> = found.state.services.iter().zip(uris).zip(servers).collect();
+    Ok(side_by_side(&asked, |(((name, providers), uri), server)| {
+        let asked = providers.iter().any(|node| found.answering(node).is_some());
+        let server = server.as_ref().filter(|_| asked);
+        let said = server.map(|server| served(name, &server.endpoint.host, server.endpoint.port, hosts));
+        let (name, providers) = ((*name).clone(), (*providers).clone());
+        ServiceFound { name, providers, uri: uri.clone(), said }
+    }))
+}
+
+fn served(service: &str, host: &str, port: u16, hosts: &Hosts) -> Result<Served, Refusal> {
+    let header = [("callerid", CALLER), ("md5sum", "*"), ("probe", "1"), ("service", service)];
+    let (told, _) = converse(&ConnectionHeader::new(header), host, port, hosts)?;
+    let field = |name| told.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
+    Ok(Served { node: field("callerid"), type_name: field("type") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::found::NodeFound;
+    use crate::graph::SystemState;
+
+    #[test]
+    fn only_a_first_field_makes_a_message_stamped() {
+        assert!(begins_with_header("# a header\n\nuint8 A=1 # Header\nHeader header\nint8 a"));
+        assert!(begins_with_header("std_msgs/Header header\n"));
+        assert!(!begins_with_header("int8 a\nHeader header\n====\nMSG: std_msgs/Header\n"));
+        assert!(!begins_with_header(""));
+    }
+
+    #[test]
+    fn where_messages_come_from_is_read_or_refused() {
+        let answer = |port: i32| Value::Array(vec!["TCPROS".into(), "robot".into(), port.into()]);
+        assert_eq!(place(&answer(4000)), Ok(("robot".to_owned(), 4000)));
+        assert!(place(&answer(70_000)).is_err() && place(&Value::Array(Vec::new())).is_err());
+    }
+
+    #[test]
+    fn publishers_that_answer_are_asked_about_topics_with_subscribers() {
+        let holders = |topics: &[(&str, &str)]| {
+            topics.iter().map(|(topic, node)| ((*topic).to_owned(), vec![(*node).to_owned()])).collect()
+        };
+        let publishers = holders(&[("/heard", "/a"), ("/dead", "/b"), ("/unheard", "/a")]);
+        let subscribers = holders(&[("/heard", "/c"), ("/dead", "/c")]);
+        let state = SystemState { publishers, subscribers, ..SystemState::default() };
+        let dead = NodeFound { trouble: Some(Trouble::Refused), ..NodeFound::default() };
+        let nodes = [("/a".to_owned(), NodeFound::default()), ("/b".to_owned(), dead)].into();
+        let found = GraphFound { state, nodes, ..GraphFound::default() };
+        let ask = |all| to_ask(&found, all).into_iter().map(|(topic, _)| topic).collect::<Vec<_>>();
+        assert_eq!(ask(false), ["/heard"]);
+        assert_eq!(ask(true), ["/heard", "/unheard"]);
+    }
+}

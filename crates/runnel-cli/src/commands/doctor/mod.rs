@@ -1,0 +1,66 @@
+//! `runnel doctor`
+
+mod alike;
+mod clock;
+mod finding;
+mod found;
+mod gather;
+mod links;
+mod nodes;
+mod process;
+mod report;
+mod services;
+mod topics;
+
+use crate::error::CliError;
+use crate::session::Session;
+use finding::{Finding, Severity, counted};
+use found::Found;
+
+/// Look at the whole graph, and say what is wrong with it and what to do
+///
+/// Asks the master, every node, the publishers of topics that are subscribed to, and every service. Exit code 1 if it
+/// finds an error; warnings and infos are none.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also show what was found of the graph: variables, hosts and nodes
+    #[arg(short, long)]
+    report: bool,
+
+    /// Also ask publishers that nobody subscribes to for their types
+    #[arg(short, long)]
+    all: bool,
+
+    /// Also compare the stamps of messages with this host's clock
+    #[arg(short, long)]
+    stamps: bool,
+}
+
+pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    let found = gather::gather(args, session)?;
+    let findings = judge(&found);
+    let text = || {
+        let report = if args.report { report::report(&found) } else { String::new() };
+        report + &report::text(&found, &findings)
+    };
+    session.output.answer(text, || report::json(&found, &findings, args.report))?;
+    match report::count(&findings, Severity::Error) {
+        0 => Ok(()),
+        errors => Err(CliError::Failed(format!("{} found", counted(errors, "error")))),
+    }
+}
+
+/// All that is wrong, the gravest first.
+fn judge(found: &Found) -> Vec<Finding> {
+    let mut findings = process::judge(&found.here);
+    if let Some(graph) = &found.graph {
+        findings.extend(nodes::judge(&found.here, graph));
+        findings.extend(topics::judge(graph));
+        findings.extend(links::judge(graph));
+        findings.extend(services::judge(graph));
+        findings.extend(clock::judge(graph));
+    }
+    findings.sort();
+    findings.dedup();
+    findings
+}

@@ -1,0 +1,143 @@
+//! How findings, and what was looked at, are told.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::finding::{Finding, Severity, counted};
+use super::found::{Found, GraphFound, NodeFound};
+use crate::graph::names_of;
+use crate::output::{lines, table};
+
+/// How many findings are of a severity.
+pub fn count(findings: &[Finding], severity: Severity) -> usize {
+    findings.iter().filter(|finding| finding.severity == severity).count()
+}
+
+/// All findings, the gravest first, what was looked at, and a last line of counts.
+pub fn text(found: &Found, findings: &[Finding]) -> String {
+    let told: String = findings.iter().map(Finding::text).collect();
+    let looked = match &found.graph {
+        Some(graph) => looked_at(graph).map(|(word, count)| counted(count, word)).join(", "),
+        None => "this process alone".to_owned(),
+    };
+    let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.word()));
+    let verdict = if findings.is_empty() { "nothing is wrong".to_owned() } else { counts.join(", ") };
+    format!("{told}looked at {looked}\n{verdict}\n")
+}
+
+/// What was looked at, and how much of it.
+fn looked_at(graph: &GraphFound) -> [(&'static str, usize); 4] {
+    let connections = graph.nodes.values().filter_map(|node| node.connections.as_ref());
+    [
+        ("node", graph.nodes.len()),
+        ("topic", graph.state.topics().len()),
+        ("connection", connections.flatten().filter(|link| link.direction == "i").count()),
+        ("service", graph.services.len()),
+    ]
+}
+
+pub fn json(found: &Found, findings: &[Finding], whole: bool) -> Json {
+    let counts: BTreeMap<_, _> =
+        Severity::ALL.into_iter().map(|severity| (severity.word(), count(findings, severity))).collect();
+    let looked: Option<BTreeMap<_, _>> = found.graph.as_ref().map(|graph| looked_at(graph).into());
+    let findings: Vec<Json> = findings.iter().map(Finding::json).collect();
+    let mut json = json!({ "findings": findings, "counts": counts, "looked_at": looked });
+    if whole {
+        json["report"] = report_json(found);
+    }
+    json
+}
+
+/// What was found of the graph, wrong or not.
+pub fn report(found: &Found) -> String {
+    let variable = |(name, value): &(&str, String)| format!("{name}={value}");
+    let mut text = lines(found.here.variables.iter().map(variable));
+    if let Some(master) = &found.here.master {
+        let address = master.address.map_or("no address".to_owned(), |address| address.to_string());
+        text += &format!("master {} ({address})\n", master.uri);
+    }
+    if let Some(graph) = &found.graph {
+        text += "\n";
+        text += &hosts(graph);
+        text += "\n";
+        text += &nodes(graph);
+        text += "\n";
+    }
+    text
+}
+
+fn host(node: &NodeFound) -> String {
+    node.address.map_or("unknown".to_owned(), |address| address.to_string())
+}
+
+fn hosts(graph: &GraphFound) -> String {
+    let mut hosts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for node in graph.nodes.values() {
+        let [all, answer] = hosts.entry(host(node)).or_default();
+        *all += 1;
+        *answer += usize::from(node.trouble.is_none());
+    }
+    let rows: Vec<Vec<String>> = hosts
+        .into_iter()
+        .map(|(host, [all, answer])| vec![host, all.to_string(), answer.to_string()])
+        .collect();
+    table(&["host", "nodes", "answer"], &rows)
+}
+
+fn nodes(graph: &GraphFound) -> String {
+    let row = |(name, node): (&String, &NodeFound)| {
+        let count = |holders| names_of(holders, name).len().to_string();
+        let state = &graph.state;
+        let pid = node.pid.map_or("-".to_owned(), |pid| pid.to_string());
+        let (published, subscribed) = (count(&state.publishers), count(&state.subscribers));
+        vec![name.clone(), host(node), pid, published, subscribed, count(&state.services)]
+    };
+    let rows: Vec<Vec<String>> = graph.nodes.iter().map(row).collect();
+    table(&["node", "host", "pid", "pubs", "subs", "services"], &rows)
+}
+
+fn report_json(found: &Found) -> Json {
+    let variables: BTreeMap<_, _> = found.here.variables.iter().map(|(name, value)| (*name, value)).collect();
+    let master = found.here.master.as_ref();
+    let master = master.map(|master| json!({ "uri": master.uri, "address": master.address }));
+    let node = |(name, node): (&String, &NodeFound)| {
+        json!({ "name": name, "uri": node.uri, "address": node.address, "pid": node.pid,
+            "answers": node.trouble.is_none() })
+    };
+    let nodes: Option<Vec<Json>> = found.graph.as_ref().map(|graph| graph.nodes.iter().map(node).collect());
+    json!({ "variables": variables, "master": master, "nodes": nodes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::finding::Area;
+
+    fn found() -> Found {
+        let mut graph = GraphFound::default();
+        graph.nodes.insert("/a".into(), NodeFound { pid: Some(7), ..NodeFound::default() });
+        graph.state.publishers.insert("/t".into(), vec!["/a".into()]);
+        Found { graph: Some(graph), ..Found::default() }
+    }
+
+    #[test]
+    fn the_last_line_counts_what_was_found_and_looked_at() {
+        let looked = "looked at 1 node, 1 topic, 0 connections, 0 services\n";
+        assert_eq!(text(&found(), &[]), format!("{looked}nothing is wrong\n"));
+        let finding = Finding::error(Area::Node, "/a", "dead", "bury it");
+        let expected = format!("error: /a: dead\n  -> bury it\n{looked}1 error, 0 warnings, 0 infos\n");
+        assert_eq!(text(&found(), std::slice::from_ref(&finding)), expected);
+        let json = json(&found(), &[finding], true);
+        assert_eq!(json["counts"], json!({ "error": 1, "info": 0, "warning": 0 }));
+        assert_eq!(json["findings"][0]["advice"], "bury it");
+        assert_eq!(json["report"]["nodes"][0]["pid"], 7);
+    }
+
+    #[test]
+    fn the_report_lists_hosts_and_nodes() {
+        let text = report(&found());
+        assert!(text.contains("host     nodes  answer\nunknown      1       1\n"), "{text}");
+        assert!(text.contains("/a    unknown    7     1     0         0\n"), "{text}");
+    }
+}

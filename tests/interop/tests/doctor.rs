@@ -1,0 +1,281 @@
+//! `runnel doctor` in graphs of the originals' and Runnel's nodes: silent about a healthy one, and each fault made for
+//! real. Faults of links and registrations are in `doctor_links.rs`.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use interop::doctor::{doctor, finds, finds_nothing, talking};
+use interop::{
+    Master, Origin, PATIENCE, Ros1Graph, Rosmaster, Server, Side, outcome, ready, told, wait_until,
+};
+use runnel_testkit::process::{Signal, free_port, within};
+
+#[test]
+fn nothing_is_wrong_with_a_healthy_graph() {
+    const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let serve = |origin: Origin| {
+            ready(graph.node(origin, "server", &format!("{origin}_server"), &[&format!("/power_{origin}")]))
+        };
+        let _servers = ORIGINS.map(serve);
+        let mut listeners = ORIGINS.map(|origin| ready(graph.listener(origin, &["/chatter"])));
+        let _talkers = ORIGINS.map(|origin| {
+            let talker = graph.talker(origin, &["/chatter", "--rate", "20", "--wait", "3"]);
+            listeners.iter_mut().for_each(|listener| drop(told(listener, "got", 3, within(PATIENCE))));
+            talker
+        });
+        finds_nothing(graph, &[]);
+        finds_nothing(graph, &["--all", "--stamps"]);
+        finds(
+            graph,
+            &["--report"],
+            0,
+            &["ROS_IP=127.0.0.1", "/roscpp_talker", "looked at 9 nodes", "9 connections"],
+        );
+        finds(graph, &["--json"], 0, &["{\"findings\":[]", "\"node\":9"]);
+    }
+}
+
+#[test]
+fn a_killed_node_is_found_dead_until_it_is_cleaned_up() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let mut nodes = talking(graph, Origin::Roscpp, &[Origin::Rospy, Origin::Runnel]);
+        nodes[0].signal(Signal::KILL).unwrap();
+        nodes[0].wait_exit(within(PATIENCE)).unwrap();
+        let dead = [
+            "error: /rospy_listener: nobody listens at http://127.0.0.1:",
+            "-> runnel node cleanup",
+            "1 error,",
+        ];
+        finds(graph, &[], 1, &dead);
+        outcome(graph.runnel("runnel", &["node", "cleanup", "--yes"])).success();
+        finds_nothing(graph, &[]);
+    }
+}
+
+#[test]
+fn a_stopped_node_is_told_from_a_dead_one() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
+    nodes[0].signal(Signal::STOP).unwrap();
+    finds(
+        graph,
+        &[],
+        1,
+        &["error: /roscpp_listener: http://127.0.0.1:", "does not answer: it is stopped", "1 error,"],
+    );
+    nodes[0].signal(Signal::CONT).unwrap();
+    finds_nothing(graph, &[]);
+}
+
+#[test]
+fn fifty_silent_nodes_take_no_longer_than_one() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    // A listener that never accepts: the kernel takes the connection, and nobody answers.
+    let silent: Vec<TcpListener> =
+        (0..50).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+    for (number, listener) in silent.iter().enumerate() {
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let node = format!("/silent_{number}");
+        graph.call_master("registerSubscriber", &[&node, "/chatter", "std_msgs/String", &uri]);
+    }
+    let start = Instant::now();
+    finds(graph, &[], 1, &["error: /silent_49: ", "does not answer", "50 errors,"]);
+    // One after another they would take two minutes and a half.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+#[test]
+fn ends_of_different_types_are_named() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let _listener = ready(graph.listener(Origin::Runnel, &["/chatter"]));
+        let twist = ["/chatter", "--type", "geometry_msgs/Twist", "--rate", "20", "--wait", "0"];
+        let _talker = ready(graph.talker(Origin::Rospy, &twist));
+        let said = [
+            "error: /chatter: the types differ: /rospy_talker publishes geometry_msgs/Twist;",
+            "/runnel_listener subscribes to std_msgs/String",
+            "1 error,",
+        ];
+        finds(graph, &[], 1, &said);
+    }
+}
+
+#[test]
+fn a_host_name_that_nobody_knows_is_named() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let arguments = ["/chatter", "--wait", "0", "__name:=lost", "__hostname:=robot.invalid"];
+    let _talker = ready(graph.rospy("talker.py", &arguments));
+    finds(
+        graph,
+        &[],
+        1,
+        &["error: /lost: the host name robot.invalid of http://robot.invalid:", "set ROS_IP"],
+    );
+}
+
+#[test]
+fn a_variable_that_names_no_address_of_this_host_is_told() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    finds(graph, &["__ip:=192.0.2.1"], 1, &["error: __ip: 192.0.2.1 is no address of this host"]);
+    finds(
+        graph,
+        &["__hostname:=robot.invalid"],
+        1,
+        &["error: __hostname: the host name robot.invalid does not"],
+    );
+    finds(graph, &["__master:=robot:11311"], 1, &["error: ROS_MASTER_URI: \"robot:11311\" is no address"]);
+    finds(
+        graph,
+        &["__master:=http://127.0.0.1:9"],
+        1,
+        &["error: master: nobody listens", "this process alone"],
+    );
+    finds(graph, &["__master:=http://robot.invalid:9"], 1, &["error: master: the host name robot.invalid"]);
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let uri = format!("__master:=http://{}", silent.local_addr().unwrap());
+    finds(graph, &[&uri], 1, &["error: master: http://127.0.0.1:", "takes connections and does not answer"]);
+}
+
+#[test]
+fn a_node_at_loopback_is_told_where_the_master_is_not() {
+    const ADDRESS: &str = "10.77.0.1";
+    let added = Command::new("ip").args(["addr", "replace", ADDRESS, "dev", "lo"]).status().unwrap();
+    assert!(added.success(), "an address of this host beside loopback");
+    let port = free_port();
+    let graph = Ros1Graph::at(format!("http://{ADDRESS}:{port}"));
+    let serve = ["master", "--no-rosout", "--host", ADDRESS, "--port", &port.to_string()];
+    let mut master = graph.runnel("runnel", &serve);
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(PATIENCE)).unwrap();
+    let _talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "0"]));
+    let said = [
+        "warning: /rospy_talker: announces itself at http://127.0.0.1:",
+        "no other host",
+        "0 errors, 1 warning,",
+    ];
+    finds(&graph, &[], 0, &said);
+}
+
+/// Two hosts joined by a cable, each a network of its own: 10.5.0.1, from which is looked, and 10.5.0.2 with the master
+/// and a node that announces loopback. `$0` is `runnel`.
+const TWO_HOSTS: &str = r#"
+ip link set lo up
+unshare -n sleep 120 & other=$!
+while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.05; done
+there() { nsenter -t $other -n --preserve-credentials "$@"; }
+ip link add here type veth peer name there netns $other
+ip addr add 10.5.0.1/24 dev here && ip link set here up
+there ip link set lo up
+there ip addr add 10.5.0.2/24 dev there && there ip link set there up
+there "$0" master --no-rosout --host 10.5.0.2 --port 11311 >/dev/null &
+until "$0" topic list >/dev/null 2>&1; do sleep 0.1; done
+ROS_IP=127.0.0.1 there "$0" topic pub -r 5 /chatter std_msgs/String hello >/dev/null &
+until "$0" topic list 2>/dev/null | grep -q chatter; do sleep 0.1; done
+echo "NODE"; ROS_IP=10.5.0.1 "$0" doctor 2>/dev/null
+echo "OURS"; ROS_IP=127.0.0.1 "$0" doctor 2>/dev/null
+there ip link set there down
+echo "PULLED"; ROS_IP=10.5.0.1 "$0" doctor 2>/dev/null
+kill $other
+exit 0
+"#;
+
+#[test]
+fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
+    let runnel = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("runnel");
+    let graph = Ros1Graph::at("http://10.5.0.2:11311");
+    let hosts = ["-n", "sh", "-c", TWO_HOSTS, runnel.to_str().unwrap()];
+    let mut hosts = graph.tool("unshare", &hosts);
+    let status = hosts.wait_exit(within(PATIENCE)).unwrap();
+    assert!(status.success(), "{}", hosts.output());
+    let said = hosts.lines().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (node, rest) = said.split_once("OURS").expect("what it says for a sound ROS_IP");
+    let (ours, pulled) = rest.split_once("PULLED").expect("what it says for loopback");
+    let there = "announces itself at http://127.0.0.1:";
+    assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{said}");
+    let here = "error: ROS_IP: 127.0.0.1 is this host alone, but the master is on another";
+    assert!(ours.contains(here) && ours.contains(there), "{said}");
+    assert!(pulled.contains("error: master: ") && pulled.contains("this process alone"), "{said}");
+}
+
+#[test]
+fn simulated_time_that_nobody_tells_is_an_error() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let set =
+            |value| outcome(graph.runnel("runnel", &["param", "set", "/use_sim_time", value])).success();
+        set("true");
+        finds(graph, &[], 1, &["error: /use_sim_time: true, but nobody publishes /clock", "1 error,"]);
+        let clock = ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
+        let mut teller = graph.runnel("runnel", &clock);
+        wait_until("/clock is published", within(PATIENCE), || {
+            !graph.nodes_at(Side::Publishers, "/clock").is_empty()
+        });
+        finds_nothing(graph, &[]);
+        set("false");
+        finds(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "nobody follows it"]);
+        teller.signal(Signal::INT).unwrap();
+        teller.wait_exit(within(PATIENCE)).unwrap();
+    }
+}
+
+#[test]
+fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
+    let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
+                  rospy.init_node('sim', disable_rostime=True)\n\
+                  p = rospy.Publisher('/clock', Clock, queue_size=1)\nprint('ready')\nimport sys, time\n\
+                  for n in itertools.count():\n  time.sleep(0.02)\n  \
+                  p.publish(Clock(rospy.Time(10 - n % 5))) if len(sys.argv) > 1 else None\n";
+    let file = graph.home().join("sim.py");
+    std::fs::write(&file, script).unwrap();
+    let file = file.to_str().unwrap();
+    let silent = ready(graph.tool("python3", &[file]));
+    finds(graph, &[], 0, &["warning: /clock: /sim told no time within a second"]);
+    drop(silent);
+    let _back = ready(graph.tool("python3", &[file, "back"]));
+    finds(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
+}
+
+#[test]
+fn a_topic_that_was_misspelt_is_suggested() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let _talker = ready(graph.talker(Origin::Roscpp, &["/robot/chatter", "--wait", "0"]));
+    let _listener = ready(graph.listener(Origin::Rospy, &["/chatter"]));
+    finds(
+        graph,
+        &[],
+        0,
+        &["warning: /chatter: /rospy_listener subscribed", "start one with /chatter:=/robot/chatter"],
+    );
+}
+
+#[test]
+fn stamps_of_another_time_are_told_if_asked_for() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    // The test messages are stamped with the seconds of their number.
+    let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];
+    for origin in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
+        let mut talker = graph.talker(origin, &image);
+        told(&mut talker, "sent", 1, within(PATIENCE));
+        let said = format!("warning: /camera: stamps of /{origin}_talker are");
+        finds(graph, &["--stamps"], 0, &[&said, "behind this host's clock"]);
+        assert!(!doctor(graph, &[], 0).contains("stamps"));
+        talker.signal(Signal::INT).unwrap();
+        talker.wait_exit(within(PATIENCE)).unwrap();
+    }
+}

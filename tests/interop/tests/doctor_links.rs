@@ -1,0 +1,155 @@
+//! `runnel doctor` and what is wrong between nodes: links that stand on one side or lose messages, firewalls, and
+//! registrations that were left over.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use interop::doctor::{finds, finds_nothing, talking};
+use interop::{Master, Origin, PATIENCE, Rosmaster, Server, ready, told};
+use runnel::ros1::header::ConnectionHeader;
+use runnel_testkit::process::within;
+
+#[test]
+fn a_subscriber_that_never_reads_is_named_with_what_it_loses() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    let image =
+        ["/camera", "--type", "sensor_msgs/Image", "--size", "500000", "--rate", "100", "--queue", "2"];
+    let mut talker = ready(graph.talker(Origin::Runnel, &[&image[..], &["--wait", "1"]].concat()));
+    let port = graph.tcpros_port("/runnel_talker", "/camera").expect("it publishes");
+    let mut lazy = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    let header = [("callerid", "/lazy"), ("md5sum", "*"), ("topic", "/camera"), ("type", "*")];
+    lazy.write_all(&ConnectionHeader::new(header).emit()).unwrap();
+    told(&mut talker, "sent", 100, within(PATIENCE));
+    let said = [
+        "warning: /camera: /runnel_talker drops messages for /lazy, which takes them too slowly:",
+        "while we looked",
+    ];
+    finds(graph, &[], 0, &said);
+}
+
+/// A firewall that lets nothing through to a port, while this lives: later the port may be another program's.
+struct Firewall(u16);
+
+impl Firewall {
+    fn before(port: u16) -> Firewall {
+        let chain = format!("chain in {{ type filter hook input priority 0; tcp dport {port} drop; }}");
+        nft(&format!("table ip doctor_{port} {{ {chain}; }}"));
+        Firewall(port)
+    }
+}
+
+impl Drop for Firewall {
+    fn drop(&mut self) {
+        nft(&format!("delete table ip doctor_{}", self.0));
+    }
+}
+
+fn nft(rules: &str) {
+    assert!(Command::new("nft").arg(rules).status().unwrap().success(), "{rules}");
+}
+
+#[test]
+fn a_firewall_is_told_from_a_process_that_is_gone() {
+    let master = Rosmaster::start();
+    let graph = master.graph();
+    let _nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
+    let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");
+    let _messages = Firewall::before(port);
+    let behind =
+        format!("error: /chatter: messages of /rospy_talker: nothing comes back from 127.0.0.1:{port}");
+    finds(graph, &[], 1, &[&behind, "a firewall lets calls through but not messages"]);
+    let uri = graph.uri_of("/roscpp_listener").expect("it is registered");
+    let port = uri.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let _calls = Firewall::before(port);
+    let silent = format!("error: /roscpp_listener: nothing comes back from {uri}");
+    finds(graph, &[], 1, &[&silent, "firewall"]);
+}
+
+#[test]
+fn registrations_that_were_left_over_are_found() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let graph = master.graph();
+        let _nodes = talking(graph, Origin::Runnel, &[Origin::Rospy]);
+        let uri = graph.uri_of("/rospy_listener").expect("it is registered");
+        let listener = "/rospy_listener";
+        graph.call_master("registerService", &[listener, "/gone", "rosrpc://127.0.0.1:9", &uri]);
+        finds(
+            graph,
+            &[],
+            1,
+            &["error: /gone: service of /rospy_listener: nobody listens at 127.0.0.1:9", "1 error,"],
+        );
+        graph.call_master("unregisterService", &[listener, "/gone", "rosrpc://127.0.0.1:9"]);
+        graph.call_master("registerSubscriber", &[listener, "/rosout", "rosgraph_msgs/Log", &uri]);
+        finds(graph, &[], 1, &["error: /rosout: /runnel_talker -> /rospy_listener: not connected"]);
+        graph.call_master("unregisterSubscriber", &[listener, "/rosout", &uri]);
+        graph.call_master("registerPublisher", &["/ghost", "/statistics", "std_msgs/String", &uri]);
+        let shared = "error: /ghost and /rospy_listener: all registered at";
+        finds(graph, &[], 1, &[shared, "where /rospy_listener answers"]);
+    }
+}
+
+/// A subscriber of `/rosout` that connects to the publisher at `port` only when it is first asked for its connections, of
+/// which it says that it has none yet.
+fn connects_when_asked(listener: &TcpListener, publisher: &str, port: u16) {
+    let row = format!("1 {publisher} i TCPROS /rosout").split(' ').map(xml_text).collect::<String>();
+    let mut link: Option<TcpStream> = None;
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"</methodCall>\n") && !request.ends_with(b"</methodCall>") {
+            let mut byte = [0];
+            match stream.read_exact(&mut byte) {
+                Ok(()) => request.push(byte[0]),
+                // It ends without a question, or asks none.
+                Err(_) => break,
+            }
+        }
+        let request = String::from_utf8(request).unwrap();
+        let value = match () {
+            () if request.contains("getBusInfo") && link.is_some() => xml_array(&xml_array(&row)),
+            () if request.contains("getBusInfo") => {
+                let mut new = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+                let header = [("callerid", "/late"), ("md5sum", "*"), ("topic", "/rosout"), ("type", "*")];
+                new.write_all(&ConnectionHeader::new(header).emit()).unwrap();
+                link = Some(new);
+                xml_array("")
+            }
+            () if request.contains("getName") => xml_text("/late"),
+            () if request.contains("getPid") => "<value><int>1</int></value>".to_owned(),
+            () => xml_array(""),
+        };
+        let value = xml_array(&format!("<value><int>1</int></value>{}{value}", xml_text("")));
+        let body = format!("<methodResponse><params><param>{value}</param></params></methodResponse>");
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}", body.len());
+        // Whoever asks may be gone.
+        let _ = write!(stream, "{head}\r\n\r\n{body}");
+    }
+}
+
+fn xml_text(text: &str) -> String {
+    format!("<value><string>{text}</string></value>")
+}
+
+fn xml_array(values: &str) -> String {
+    format!("<value><array><data>{values}</data></array></value>")
+}
+
+#[test]
+fn a_link_that_is_just_being_made_is_no_fault() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    let _talker = ready(graph.talker(Origin::Runnel, &["/rosout_agg", "--wait", "0"]));
+    let publisher = graph.uri_of("/runnel_talker").expect("it is registered");
+    let port = graph.tcpros_port("/runnel_talker", "/rosout").expect("it publishes");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    graph.call_master("registerSubscriber", &["/late", "/rosout", "rosgraph_msgs/Log", &uri]);
+    std::thread::spawn(move || connects_when_asked(&listener, &publisher, port));
+    finds_nothing(graph, &[]);
+}
