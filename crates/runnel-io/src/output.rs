@@ -4,15 +4,17 @@
 //! line. Pipes and terminals are therefore opened a second time, so that not to wait is this writer's own affair: other
 //! processes share standard error.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
 use rustix::net::{SendFlags, send};
 
-/// Most bytes that a pipe takes whole when it says that it is ready.
-const PIPE_TAKES: usize = 4096;
+/// Lines that wait at most for a thread to write them.
+const WAITING: usize = 64;
 
 /// Standard error, or another descriptor, as somewhere to write lines to.
 #[derive(Debug)]
@@ -39,8 +41,8 @@ enum Kind {
     Socket,
     /// A file of a disk, which is never full for long.
     File,
-    /// What cannot be opened again, such as another user's terminal: asked first, then given a little.
-    Shared,
+    /// What cannot be opened again, such as another user's terminal: a thread waits for it.
+    Shared(SyncSender<Vec<u8>>),
 }
 
 impl Output {
@@ -86,7 +88,7 @@ impl<D: AsFd> Output<D> {
     }
 
     /// Writes what is left of an earlier line; true if nothing is.
-    fn flush(&mut self) -> bool {
+    pub fn flush(&mut self) -> bool {
         while !self.rest.is_empty() {
             let rest = std::mem::take(&mut self.rest);
             let taken = self.write(&rest);
@@ -130,13 +132,25 @@ impl<D: AsFd> Output<D> {
 fn kind(target: BorrowedFd<'_>, stat: &Stat) -> Kind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Socket => Kind::Socket,
-        FileType::Fifo | FileType::CharacterDevice => open_again(target).map_or(Kind::Shared, Kind::Own),
+        FileType::Fifo | FileType::CharacterDevice => open_again(target)
+            .map_or_else(|_| in_background(target).map_or(Kind::File, Kind::Shared), Kind::Own),
         _ => Kind::File,
     }
 }
 
+/// Has a thread write what it is sent. It ends when nobody can send to it any more.
+fn in_background(target: BorrowedFd<'_>) -> io::Result<SyncSender<Vec<u8>>> {
+    let mut target = File::from(target.try_clone_to_owned()?);
+    let (sender, lines) = sync_channel::<Vec<u8>>(WAITING);
+    let write = move || lines.into_iter().try_for_each(|line| target.write_all(&line));
+    thread::Builder::new()
+        .name("runnel-console".into())
+        .stack_size(128 * 1024)
+        .spawn(move || drop(write()))?;
+    Ok(sender)
+}
+
 fn open_again(target: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
-    use std::os::fd::AsRawFd;
     let path = format!("/proc/self/fd/{}", target.as_raw_fd());
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     open(path.as_str(), flags, Mode::empty())
@@ -148,18 +162,13 @@ impl Way {
             Kind::Own(own) => Ok(rustix::io::write(own, bytes)?),
             Kind::Socket => Ok(send(target, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
             Kind::File => Ok(rustix::io::write(target, bytes)?),
-            Kind::Shared if is_ready(target)? => {
-                Ok(rustix::io::write(target, &bytes[..bytes.len().min(PIPE_TAKES)])?)
-            }
-            Kind::Shared => Ok(0),
+            Kind::Shared(lines) => match lines.try_send(bytes.to_vec()) {
+                Ok(()) => Ok(bytes.len()),
+                Err(TrySendError::Full(_)) => Ok(0),
+                Err(TrySendError::Disconnected(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+            },
         }
     }
-}
-
-fn is_ready(target: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut fds = [PollFd::from_borrowed_fd(target, PollFlags::OUT)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    Ok(poll(&mut fds, Some(&now))? > 0)
 }
 
 #[cfg(test)]
@@ -197,7 +206,7 @@ mod tests {
     fn a_pipe_that_nobody_empties_costs_lines_and_no_time() {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
         rustix::io::ioctl_fionbio(&reader, true).expect("set");
-        fills_and_goes_on(Output::to(writer), std::fs::File::from(reader));
+        fills_and_goes_on(Output::to(writer), File::from(reader));
     }
 
     #[test]
@@ -205,6 +214,22 @@ mod tests {
         let (reader, writer) = UnixStream::pair().expect("sockets");
         reader.set_nonblocking(true).expect("set");
         fills_and_goes_on(Output::to(writer), reader);
+    }
+
+    #[test]
+    fn what_cannot_be_opened_again_is_written_by_a_thread_that_alone_waits() {
+        let (mut reader, writer) = UnixStream::pair().expect("sockets");
+        let lines = in_background(writer.as_fd()).expect("a thread");
+        let file = fstat(&writer).map(|stat| (stat.st_dev, stat.st_ino)).expect("known");
+        let mut output = Output::to(writer);
+        output.way = Some(Way { file, kind: Kind::Shared(lines) });
+        let line = "x".repeat(5000);
+        let written = (0..100_000).take_while(|_| output.line(&line)).count();
+        assert!(written >= WAITING && output.dropped() == 1, "{written}");
+        drop(output);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("all of it");
+        assert!(text.lines().all(|read| read == line) && text.lines().count() == written);
     }
 
     #[test]
@@ -219,8 +244,8 @@ mod tests {
     #[test]
     fn a_file_is_written_where_others_write_it() {
         let folder = std::env::temp_dir().join(format!("runnel_output_{}", std::process::id()));
-        let mut file = std::fs::File::create(&folder).expect("a file");
-        io::Write::write_all(&mut file, b"first\n").expect("written");
+        let mut file = File::create(&folder).expect("a file");
+        file.write_all(b"first\n").expect("written");
         assert!(Output::to(file).line("second"));
         let text = std::fs::read_to_string(&folder).expect("read");
         std::fs::remove_file(&folder).expect("removed");

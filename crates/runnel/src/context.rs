@@ -267,7 +267,9 @@ impl Context {
         Ok(())
     }
 
-    fn pass_simulated_time(&self, goes_on: impl Fn(Time) -> bool) -> Result<(), Error> {
+    /// Waits while the time is one of those.
+    pub(crate) fn pass_simulated_time(&self, goes_on: impl Fn(Time) -> bool) -> Result<(), Error> {
+        let _asleep = self.shared.clock.sleep();
         while self.ok() && self.ros_time_is_active() && goes_on(self.now()) {
             self.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
         }
@@ -364,6 +366,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        console::flush();
         self.turning.end();
         for callback in std::mem::take(&mut *lock(&self.on_shutdown)) {
             callback();

@@ -91,6 +91,7 @@ impl Node {
                 |error| Error::io(format_args!("node {full_name} cannot listen on {}", bind.ip()), &error);
             Listener::bind(bind).map_err(what)
         };
+        let log = NodeLog::of(&context, &full_name)?;
         let (rpc, tcpros) = (listen()?, listen()?);
         let config = NodeConfig {
             name: full_name.clone(),
@@ -108,7 +109,6 @@ impl Node {
             driver.share_locals();
             key
         };
-        let log = NodeLog::of(&context, &full_name)?;
         let (publishers, name, logger) = (Mutex::default(), name.to_owned(), log.root());
         let inner = NodeInner { context, key, namespace, name, full_name, logger, remapping, publishers };
         inner.advertise_log(&log)?;

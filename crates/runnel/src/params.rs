@@ -285,6 +285,7 @@ impl Drop for ParamWatch {
         self.node.remove_watch(&self.core);
         // What waits is for nobody.
         lock(&self.core.state).waiting.clear();
+        drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
     }
 }
 

@@ -54,6 +54,8 @@ impl Rate {
     }
 
     fn sleep_simulated(&mut self) -> Result<(), Error> {
+        // Before the time is known, no time of it can pass.
+        self.context.pass_simulated_time(|now| now.is_zero())?;
         let (now, period) = (self.context.now(), self.period.into());
         // At first, and when time has jumped back.
         let next = self.next_simulated.filter(|next| *next <= now + period).unwrap_or(now + period);

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use runnel_core::Message;
 use runnel_core::time::Time;
@@ -27,6 +27,8 @@ pub(crate) struct RosClock {
     simulated: AtomicBool,
     /// What was told last, in nanoseconds; 0 before.
     told: AtomicI64,
+    /// Threads that wait for it to go on.
+    sleepers: AtomicUsize,
 }
 
 impl RosClock {
@@ -42,6 +44,20 @@ impl RosClock {
     /// Whether time is simulated.
     pub(crate) fn is_simulated(&self) -> bool {
         self.simulated.load(Ordering::Acquire)
+    }
+
+    /// The caller waits for the time to go on, until what is given back is dropped.
+    pub(crate) fn sleep(&self) -> impl Drop + '_ {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        Sleeper(self)
+    }
+}
+
+struct Sleeper<'a>(&'a RosClock);
+
+impl Drop for Sleeper<'_> {
+    fn drop(&mut self) {
+        self.0.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -64,12 +80,20 @@ impl Simulation {
         if self.clock.simulated.swap(simulated, Ordering::AcqRel) != simulated {
             self.clock.told.store(0, Ordering::Release);
             self.timers.simulate(simulated);
+            self.wake_sleepers();
+        }
+    }
+
+    fn wake_sleepers(&self) {
+        if self.clock.sleepers.load(Ordering::SeqCst) > 0 {
+            self.ready.wake_all();
         }
     }
 
     fn tell(&self, now: Time) {
-        self.clock.told.store(now.as_nanos(), Ordering::Release);
+        self.clock.told.store(now.as_nanos(), Ordering::SeqCst);
         self.timers.tell(now, &self.ready);
+        self.wake_sleepers();
     }
 
     /// A subscription that hears the time, and what it is to. It hears at once, also in a program that never spins.

@@ -121,6 +121,8 @@ impl NodeInner {
             slot.services.remove(&core.service);
         }
         driver.end_clients(core);
+        drop(driver);
+        drop(self.context.shared.ready.take(Arc::as_ptr(core).cast()));
     }
 }
 

@@ -85,6 +85,8 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         self.core.end();
         self.node.remove_subscription(&self.topic, &self.core);
+        // Its callback may hold its own node, which would then wait in line for ever.
+        drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
     }
 }
 

@@ -17,6 +17,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        self.node.context().shared.timers.remove(self.id);
+        let shared = &self.node.context().shared;
+        shared.timers.remove(self.id, &shared.ready);
     }
 }

@@ -73,7 +73,7 @@ impl Timers {
     }
 
     /// Removes a timer and all that its callback holds.
-    pub(crate) fn remove(&self, id: u64) {
+    pub(crate) fn remove(&self, id: u64, ready: &ReadyQueue) {
         let mut due = lock(&self.due);
         let timer = due.remove(id);
         self.note_next(&due);
@@ -81,6 +81,7 @@ impl Timers {
         drop(due);
         if let Some(timer) = timer {
             timer.cancelled.store(true, Ordering::Relaxed);
+            drop(ready.take(Arc::as_ptr(&timer).cast()));
         }
     }
 

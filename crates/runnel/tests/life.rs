@@ -24,6 +24,15 @@ fn publishers(graph: &Graph) -> Vec<String> {
     nodes.map(|node| node.as_str().unwrap().to_owned()).collect()
 }
 
+/// The nodes that publish a topic.
+fn publishers_of(graph: &Graph, topic: &str) -> Vec<String> {
+    let state = graph.ask("getSystemState", &["/test".into()]);
+    let rows = state.as_array().unwrap()[0].as_array().unwrap().to_vec();
+    let row = rows.iter().filter_map(Value::as_array).find(|row| row[0].as_str() == Some(topic));
+    let nodes = row.map(|row| row[1].as_array().unwrap().to_vec()).unwrap_or_default();
+    nodes.iter().map(|node| node.as_str().unwrap().to_owned()).collect()
+}
+
 fn count_up(counter: &AtomicUsize) {
     counter.fetch_add(1, Ordering::SeqCst);
 }
@@ -361,4 +370,23 @@ fn two_callbacks_that_become_due_together_run_on_two_threads() {
         context.shutdown();
         spinning.join().unwrap().unwrap();
     });
+}
+
+#[test]
+fn a_callback_that_is_due_when_all_is_dropped_keeps_no_node() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("ending").unwrap();
+    let kept = node.clone();
+    let subscription = node.create_subscription("chatter", 1, move |_: &Text| drop(kept.clone())).unwrap();
+    let kept = node.clone();
+    let timer = node.create_timer(Duration::from_millis(1), move || drop(kept.clone()));
+    let talker = graph.context().create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<Text>("chatter", 1).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    publisher.publish(Text::default()).unwrap();
+    wait_until("it has arrived", || subscription.received() == 1);
+    drop((timer, subscription, node, context));
+    let names = || publishers_of(&graph, "/rosout");
+    wait_until("the node has left the graph", || !names().contains(&"/ending".to_owned()));
 }

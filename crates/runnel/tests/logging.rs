@@ -102,7 +102,8 @@ fn levels_are_set_from_elsewhere_in_a_node_that_never_spins() {
     ear.line("grave");
     assert_eq!(ear.texts(), ["now", "grave"]);
     let pair = |name: &str, level: &str| (name.to_owned(), level.to_owned());
-    assert_eq!(loggers(&graph, "/talker"), [pair("ros", "debug"), pair("ros.part", "error")]);
+    let library = pair("ros.runnel", "debug");
+    assert_eq!(loggers(&graph, "/talker"), [pair("ros", "debug"), pair("ros.part", "error"), library]);
     let error = set_level(&graph, "/talker", "ros", "loud").unwrap_err().to_string();
     assert!(error.contains("\"loud\" is no level"), "{error}");
 }

@@ -333,6 +333,12 @@ impl Publication {
         lock(&self.state).locals.iter().any(|local| Arc::ptr_eq(local, subscription))
     }
 
+    /// Nobody of this process is to be told anything any more.
+    pub(crate) fn end(&self) {
+        let unheard = std::mem::take(&mut lock(&self.state).locals);
+        drop(unheard);
+    }
+
     /// A subscription of this process leaves.
     pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
         lock(&self.state).locals.retain(|local| !Arc::ptr_eq(local, subscription));

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::data::SubscriptionCore;
 use crate::logging::console;
 use crate::ros_clock::Simulation;
 use runnel_core::time::Instant;
@@ -70,6 +71,8 @@ pub(crate) struct Driver {
     /// Set when all nodes have been told to stop.
     stop: Arc<AtomicBool>,
     simulation: Arc<Simulation>,
+    /// The node that hears `/clock` for all, while time is simulated, and what it hears with.
+    clock: Option<(Key, Arc<SubscriptionCore>)>,
 }
 
 /// An engine and what the driver keeps for it.
@@ -111,6 +114,7 @@ impl Driver {
             paused: None,
             stop,
             simulation,
+            clock: None,
         }
     }
 
@@ -140,6 +144,12 @@ impl Driver {
     #[must_use]
     pub(crate) fn remove_engine(&mut self, key: Key) -> Option<Slot> {
         self.leave_locals(key);
+        // A logger may outlive its node, and keeps what it publishes with.
+        self.engines
+            .get(key)
+            .into_iter()
+            .flat_map(|slot| slot.node.outputs.values())
+            .for_each(|output| output.end());
         for socket in self.sockets.keys() {
             if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == key) {
                 self.remove_socket(socket);
@@ -177,6 +187,7 @@ impl Driver {
             && slot.node.stopped.replace("closed".into()).is_none()
         {
             node.begin_close(clock::monotonic());
+            self.hand_clock_on(key);
             self.pump(key);
         }
     }

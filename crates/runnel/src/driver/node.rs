@@ -43,8 +43,6 @@ pub(crate) struct NodeSlot {
     pub(crate) log: Option<Arc<NodeLog>>,
     /// It hears of `/use_sim_time`.
     pub(crate) follows_sim_time: bool,
-    /// What hears `/clock`, while time is simulated.
-    clock: Option<Arc<SubscriptionCore>>,
     /// Answers to calls that nobody has taken yet.
     pub(crate) answers: HashMap<CallId, Result<Value, CallError>>,
 }
@@ -109,27 +107,51 @@ impl Driver {
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
             watch.changed(name, value.as_ref());
         }
-        if name == USE_SIM_TIME && node.follows_sim_time {
-            self.simulate_time(key, value == Some(ParamValue::Bool(true)));
+        let follows = name == USE_SIM_TIME && node.follows_sim_time;
+        match value {
+            Some(ParamValue::Bool(simulated)) if follows => self.simulate_time(key, simulated),
+            // A master that came back without its parameters ends no simulation.
+            _ => {}
         }
     }
 
-    /// A node hears `/clock` from now on, or no longer.
+    /// Time is simulated from now on, or no longer. One node of all hears `/clock`: by two ways the same times would come
+    /// twice, and go backwards in between.
     fn simulate_time(&mut self, key: Key, simulated: bool) {
-        self.simulation.set(simulated);
-        let Some(slot) = self.node_slot(key) else { return };
-        match slot.clock.take() {
-            Some(core) if !simulated => self.remove_subscription(key, CLOCK, &core),
-            None if simulated => {
-                let (core, spec) = self.simulation.subscription();
-                let heard = self.add_subscription(key, &core, spec);
-                let Some(slot) = self.node_slot(key) else { return };
-                match heard {
-                    Ok(_) => slot.clock = Some(core),
-                    Err(error) => slot.say(log::Level::Error, format_args!("no simulated time: {error}")),
+        match self.clock.take() {
+            Some((hearer, core)) if !simulated => {
+                self.simulation.set(false);
+                self.remove_subscription(hearer, CLOCK, &core);
+            }
+            None if simulated => self.hear_clock(key),
+            unchanged => self.clock = unchanged,
+        }
+    }
+
+    fn hear_clock(&mut self, key: Key) {
+        let (core, spec) = self.simulation.subscription();
+        match self.add_subscription(key, &core, spec) {
+            Ok(_) => {
+                self.clock = Some((key, core));
+                self.simulation.set(true);
+            }
+            Err(error) => {
+                if let Some(slot) = self.node_slot(key) {
+                    slot.say(log::Level::Error, format_args!("no simulated time: {error}"));
                 }
             }
-            unchanged => slot.clock = unchanged,
+        }
+    }
+
+    /// A node ends: if it was the one that hears `/clock`, another one does from now on.
+    pub(super) fn hand_clock_on(&mut self, from: Key) {
+        let Some((_, core)) = self.clock.take_if(|(hearer, _)| *hearer == from) else { return };
+        self.remove_subscription(from, CLOCK, &core);
+        let follows = |slot: &Slot| slot.node.follows_sim_time && slot.node.stopped.is_none();
+        let mut keys = self.engines.keys().into_iter();
+        match keys.find(|key| *key != from && self.engines.get(*key).is_some_and(follows)) {
+            Some(next) => self.hear_clock(next),
+            None => self.simulation.set(false),
         }
     }
 
@@ -174,6 +196,7 @@ impl Driver {
         slot.node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
         if slot.node.stopped.replace(reason).is_none() {
             node.begin_close(clock::monotonic());
+            self.hand_clock_on(key);
         }
         let runs = |slot: &Slot| matches!(slot.engine, Engine::Node(_)) && slot.node.stopped.is_none();
         if !self.engines.iter().any(runs) {

@@ -52,6 +52,11 @@ pub fn dropped_lines() -> u64 {
     lock(console()).output.dropped()
 }
 
+/// Writes what is left of a line that the console took in part, as far as it takes that.
+pub(crate) fn flush() {
+    lock(console()).output.flush();
+}
+
 /// Writes a line.
 fn write(line: &str) {
     lock(console()).line(line);

@@ -10,7 +10,9 @@ pub(super) const USUAL: &str = "[${severity}] [${time}] [${node}]: ${message}";
 /// One line of a node's log.
 pub(super) struct Line<'a> {
     pub(super) level: Level,
-    pub(super) time: Time,
+    pub(super) wall: Time,
+    /// The time that `/clock` tells, where that counts.
+    pub(super) simulated: Option<Time>,
     pub(super) node: &'a str,
     pub(super) logger: &'a str,
     pub(super) place: Place<'a>,
@@ -40,7 +42,14 @@ impl Line<'_> {
     fn append(&self, word: &str, out: &mut String) {
         match word {
             "severity" => out.push_str(self.level.name()),
-            "time" | "walltime" => out.push_str(&time(self.time)),
+            "walltime" => out.push_str(&time(self.wall)),
+            "time" => {
+                out.push_str(&time(self.wall));
+                if let Some(simulated) = self.simulated {
+                    out.push_str(", ");
+                    out.push_str(&time(simulated));
+                }
+            }
             "node" => out.push_str(self.node),
             "logger" => out.push_str(self.logger),
             "message" => out.push_str(self.text),
@@ -68,14 +77,19 @@ mod tests {
 
     fn line(text: &str) -> Line<'_> {
         let place = Place { file: "src/main.rs", line: 7, function: "talker" };
-        let time = Time::from_nanos(1_700_000_000_000_000_042);
-        Line { level: Level::Warn, time, node: "/talker", logger: "ros.driver", place, text }
+        let wall = Time::from_nanos(1_700_000_000_000_000_042);
+        Line { level: Level::Warn, wall, simulated: None, node: "/talker", logger: "ros.driver", place, text }
     }
 
     #[test]
     fn words_of_a_template_stand_for_what_they_say() {
         let usual = line("low battery").render(USUAL);
         assert_eq!(usual, "[WARN] [1700000000.000000042] [/talker]: low battery");
+        let told = Line { simulated: Some(Time::from_nanos(7)), ..line("x") };
+        assert_eq!(
+            told.render("${time}|${walltime}"),
+            "1700000000.000000042, 0.000000007|1700000000.000000042"
+        );
         let all = line("x").render("${file}:${line} ${function} ${logger}|${message}");
         assert_eq!(all, "src/main.rs:7 talker ros.driver|x");
     }

@@ -1,5 +1,6 @@
 //! The loggers of a node by name, and their levels.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -11,8 +12,9 @@ use crate::sync::lock;
 /// The logger of the node itself, named as roscpp's.
 pub(super) const ROOT: &str = "ros";
 
-/// Names that are kept at most: a service sets levels of whichever name it is given.
+/// Names that are kept at most, and bytes of each: a service sets levels of whichever name it is given.
 const MOST: usize = 1000;
+const LONGEST: usize = 256;
 
 /// Every logger of a node.
 pub(super) struct Loggers {
@@ -26,9 +28,21 @@ struct Entry {
     effective: Arc<AtomicU8>,
 }
 
-/// There are too many loggers for one more.
+/// Why a logger is not known and cannot become so.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooMany;
+pub(super) enum Refused {
+    TooMany,
+    TooLong,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMany => write!(f, "there are {MOST} loggers already"),
+            Self::TooLong => write!(f, "the name of a logger may have {LONGEST} bytes at most"),
+        }
+    }
+}
 
 impl Loggers {
     pub(super) fn new(level: Level) -> Self {
@@ -39,7 +53,7 @@ impl Loggers {
     /// The level that handles of a logger read. Where there is no room for another name, that of one above it.
     pub(super) fn handle(&self, name: &str) -> Arc<AtomicU8> {
         let mut by_name = lock(&self.by_name);
-        if by_name.get(name).is_none() && by_name.len() >= MOST {
+        if refused(&by_name, name).is_some() {
             let above = upwards(name).find_map(|above| by_name.get(above));
             return above.map_or_else(Arc::default, |entry| Arc::clone(&entry.effective));
         }
@@ -47,10 +61,10 @@ impl Loggers {
     }
 
     /// Sets a logger's own level.
-    pub(super) fn set(&self, name: &str, level: Level) -> Result<(), TooMany> {
+    pub(super) fn set(&self, name: &str, level: Level) -> Result<(), Refused> {
         let mut by_name = lock(&self.by_name);
-        if by_name.get(name).is_none() && by_name.len() >= MOST {
-            return Err(TooMany);
+        if let Some(refused) = refused(&by_name, name) {
+            return Err(refused);
         }
         entry(&mut by_name, name).own = Some(level);
         for (name, entry) in by_name.iter() {
@@ -63,6 +77,14 @@ impl Loggers {
     pub(super) fn all(&self) -> Vec<(String, Level)> {
         let by_name = lock(&self.by_name);
         by_name.keys().map(|name| (name.to_string(), level_of(&by_name, name))).collect()
+    }
+}
+
+fn refused(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
+    match name.len() {
+        ..=LONGEST if by_name.len() < MOST || by_name.get(name).is_some() => None,
+        ..=LONGEST => Some(Refused::TooMany),
+        _ => Some(Refused::TooLong),
     }
 }
 
@@ -107,7 +129,8 @@ mod tests {
     fn names_have_a_bound_and_what_is_beyond_it_has_the_level_above() {
         let loggers = Loggers::new(Level::Warn);
         (1..MOST).for_each(|number| loggers.set(&format!("ros.{number}"), Level::Info).expect("room"));
-        assert_eq!(loggers.set("ros.more", Level::Info), Err(TooMany));
+        assert_eq!(loggers.set("ros.more", Level::Info), Err(Refused::TooMany));
+        assert_eq!(loggers.set(&"x".repeat(LONGEST + 1), Level::Info), Err(Refused::TooLong));
         assert_eq!(loggers.set("ros.5", Level::Debug), Ok(()), "a known one can be set");
         let beyond = loggers.handle("ros.5.beyond");
         assert_eq!(beyond.load(Ordering::Relaxed), Level::Debug as u8);

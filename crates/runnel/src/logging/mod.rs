@@ -105,7 +105,7 @@ impl FromStr for Level {
         let level = Self::ALL.into_iter().find(same);
         level
             .or_else(|| text.eq_ignore_ascii_case("warning").then_some(Self::Warn))
-            .ok_or_else(|| UnknownLevel(text.to_owned()))
+            .ok_or_else(|| UnknownLevel(text.chars().take(40).collect()))
     }
 }
 
@@ -225,7 +225,7 @@ macro_rules! log_at {
 macro_rules! log_throttle {
     ($node:expr, $level:expr, $period:expr, $($text:tt)+) => {{
         static PASSED: $crate::logging::Throttled = $crate::logging::Throttled::new();
-        if PASSED.passes($period) {
+        if $node.logger().is_enabled($level) && PASSED.passes($period) {
             $crate::log_at!($node, $level, $($text)+);
         }
     }};

@@ -4,12 +4,13 @@ use std::any::TypeId;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 use runnel_core::message::Service;
 use runnel_core::names;
 use runnel_core::qos::QoS;
-use runnel_io::host;
+use runnel_io::{clock, host};
 use runnel_msgs::roscpp::{
     self, GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse,
 };
@@ -46,6 +47,8 @@ pub(crate) struct NodeLog {
     node: String,
     clock: Arc<RosClock>,
     loggers: Loggers,
+    /// The least level of the library's own lines that is kept and published.
+    library: Arc<AtomicU8>,
     rosout: Option<Arc<Publication>>,
     file: Option<Mutex<LogFile>>,
     /// What the node publishes: each line tells, so that viewers can filter by it.
@@ -66,7 +69,8 @@ impl NodeLog {
         let file = file::path(shared.arguments.log_file.as_deref(), &node, host::pid());
         let file = file.and_then(|path| open(&node, path));
         let (clock, topics) = (Arc::clone(&shared.clock), Mutex::default());
-        let log = Self { node, clock, loggers: Loggers::new(Level::Info), rosout, file, topics };
+        let loggers = Loggers::new(Level::Info);
+        let log = Self { node, clock, library: loggers.handle(LIBRARY), loggers, rosout, file, topics };
         if let Some(level) = &shared.arguments.log_level {
             log.set_given_level(level)?;
         }
@@ -94,7 +98,7 @@ impl NodeLog {
     }
 
     pub(super) fn set_level(&self, logger: &str, level: Level) -> Result<(), String> {
-        self.loggers.set(logger, level).map_err(|_| format!("[{}] has too many loggers", self.node))
+        self.loggers.set(logger, level).map_err(|why| format!("[{}]: {why}", self.node))
     }
 
     /// The node's publication of `/rosout`.
@@ -114,19 +118,24 @@ impl NodeLog {
 
     /// A line of the user's.
     pub(super) fn log(&self, level: Level, logger: &str, place: Place<'_>, text: &str) {
-        let time = self.clock.now();
-        let line = Line { level, time, node: &self.node, logger, place, text };
+        let line = self.line(level, logger, place, text);
         console::write_line(&line);
         self.keep_and_publish(&line);
+    }
+
+    fn line<'a>(&'a self, level: Level, logger: &'a str, place: Place<'a>, text: &'a str) -> Line<'a> {
+        let simulated = self.clock.is_simulated().then(|| self.clock.now());
+        Line { level, wall: clock::realtime(), simulated, node: &self.node, logger, place, text }
     }
 
     /// A line that the library has to say of the node. To be called with no publication or subscription locked.
     pub(crate) fn say(&self, level: log::Level, text: fmt::Arguments<'_>) {
         console::say(level, format_args!("[{}] {text}", self.node));
-        let text = text.to_string();
-        let (time, place) = (self.clock.now(), Place::default());
-        let (node, level) = (self.node.as_str(), level.into());
-        self.keep_and_publish(&Line { level, time, node, logger: LIBRARY, place, text: &text });
+        let level = Level::from(level);
+        if level as u8 >= self.library.load(Ordering::Relaxed) {
+            let text = text.to_string();
+            self.keep_and_publish(&self.line(level, LIBRARY, Place::default(), &text));
+        }
     }
 
     fn keep_and_publish(&self, line: &Line<'_>) {
@@ -142,7 +151,7 @@ impl NodeLog {
 
     fn message(&self, line: &Line<'_>) -> Log {
         Log {
-            header: Header { stamp: line.time, ..Header::default() },
+            header: Header { stamp: line.simulated.unwrap_or(line.wall), ..Header::default() },
             level: line.level as u8 as _,
             name: self.node.clone(),
             msg: line.text.to_owned(),

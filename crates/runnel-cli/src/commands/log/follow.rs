@@ -58,7 +58,7 @@ struct Printer {
 
 pub fn run(args: &Follow, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
-    let gathered = Graph::new(&context).system_state()?.publishers.contains_key(GATHERED);
+    let topic = if is_gathered(&Graph::new(&context))? { GATHERED } else { EACH };
     let node = session.node(&context, "log")?;
     let ending = Ending::of(&context);
     let mut printer = Printer::new(args, session)?;
@@ -72,13 +72,22 @@ pub fn run(args: &Follow, session: &Session) -> Result<(), CliError> {
             end.reached();
         }
     };
-    let topic = if gathered { GATHERED } else { EACH };
     let subscription = node.create_subscription(topic, QoS::keep_last(DEPTH), take)?;
     ending.wait()?;
     if subscription.dropped() > 0 {
         log::warn!("{} lines came faster than they were printed, and were dropped", subscription.dropped());
     }
     Ok(())
+}
+
+/// Whether a node that lives gathers lines.
+fn is_gathered(graph: &Graph<'_>) -> Result<bool, CliError> {
+    let publishers = graph.system_state()?.publishers.remove(GATHERED).unwrap_or_default();
+    let lives = |node: &String| {
+        let uri = graph.node_uri(node).ok().flatten();
+        uri.is_some_and(|uri| graph.pid(&uri).is_ok())
+    };
+    Ok(publishers.iter().any(lives))
 }
 
 impl Printer {

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Follow what nodes log, and set their levels (rqt_console, rosconsole)
 ///
-/// Without a command, prints lines as nodes log them until Ctrl-C: each node's last one, then what comes.
+/// Without a command, prints lines as nodes log them, until Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
