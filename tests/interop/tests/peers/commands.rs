@@ -42,8 +42,7 @@ pub fn sheet() -> Sheet {
     };
     Sheet {
         title: "The original commands about Runnel's nodes",
-        text: "What the programs of Runnel's own say of the same graph, and under the names of the originals, is compared to the byte \
-elsewhere: [ros1-commands.md](ros1-commands.md).",
+        text: "What Runnel's own programs say of the same graph under the names of the originals is compared to the byte elsewhere:\n[ros1-commands.md](ros1-commands.md).",
         columns: vec!["works".to_owned()],
         rows: QUESTIONS.iter().map(row).collect(),
     }
