@@ -8,6 +8,10 @@
 //! # Ok::<(), runnel::Error>(())
 //! ```
 //!
+//! Lines look as `ROSCONSOLE_FORMAT` says, with the words of roscpp's (`[${severity}] [${time}] [${node}]: ${message}`), and
+//! have colours on a terminal unless `NO_COLOR` is set. Where `ROS_LOG_DIR` is set, or `__log:=FILE` given, they are kept
+//! in a file as well.
+//!
 //! There is no logging thread, and a console that takes no more never holds the program up: such lines are dropped and
 //! counted ([`dropped_lines`]).
 
