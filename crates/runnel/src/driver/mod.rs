@@ -175,6 +175,8 @@ impl Driver {
 
     /// Has all nodes unregister.
     pub(crate) fn close_nodes(&mut self) {
+        // No other node is to go on hearing it.
+        self.clock = None;
         for key in self.engines.keys() {
             self.close_node(key);
         }
