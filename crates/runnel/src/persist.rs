@@ -1,14 +1,15 @@
 //! A master whose parameters outlive it: every change is in a file before its setter is answered.
 //!
 //! The file is a journal of changes, each a call of `setParam` or `deleteParam` in XML-RPC's own form, led by its length
-//! on a line of its own; its first line says what it is. What was cut off in the middle of a change ends the journal. It is written anew, shorter, at
-//! every start and when it has grown many times over.
+//! on a line of its own; its first line says what it is. What was cut off in the middle of a change ends the journal. It
+//! is written anew, shorter, at every start and when it has grown many times over. One that could not be restored as a
+//! whole is kept aside as `FILE.damaged` before.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use runnel_core::time::Instant;
@@ -28,6 +29,9 @@ const SHORT: u64 = 1 << 20;
 
 /// How many times longer than at its last writing a journal becomes before it is written anew.
 const GROWTH: u64 = 4;
+
+/// How many damaged journals are kept aside; the last gives way to the next.
+const DAMAGED: usize = 99;
 
 /// The two methods that stand in a journal.
 const SET: &str = "setParam";
@@ -53,32 +57,41 @@ impl PersistentMaster {
             ))
         };
         let mut master = Master::new(config);
-        let mut notices = VecDeque::new();
         let mut journal = Journal::open(path).map_err(cannot)?;
         let (changes, torn) = journal.read().map_err(cannot)?;
-        if let Some(torn) = torn {
-            notices.push_back(Notice::Warning(format!("{}: {torn}", path.display())));
-        }
+        let mut lost: Vec<String> =
+            torn.map(|torn| format!("{}: {torn}", path.display())).into_iter().collect();
         for change in changes {
             if let Err(why) = master.restore_param(&change) {
-                notices
-                    .push_back(Notice::Warning(format!("parameter {} is not restored: {why}", change.key)));
+                lost.push(format!("parameter {} is not restored: {why}", change.key));
             }
+        }
+        if !lost.is_empty() {
+            lost.push(journal.keep_aside().map_err(cannot)?);
         }
         master.note_param_changes();
         journal.write_anew(master.params()).map_err(cannot)?;
-        Ok(Self { master, journal, notices })
+        Ok(Self { master, journal, notices: lost.into_iter().map(Notice::Warning).collect() })
     }
 
     /// Writes down what has changed.
     fn keep(&mut self) {
         while let Some(change) = self.master.poll_param_change() {
-            let kept = self.journal.append(&change).and_then(|()| self.journal.shorten(self.master.params()));
-            if let Err(error) = kept {
-                let (key, path) = (&change.key, self.journal.path.display());
-                self.notices
-                    .push_back(Notice::Warning(format!("parameter {key} is not kept in {path}: {error}")));
-            }
+            self.keep_change(&change);
+        }
+    }
+
+    fn keep_change(&mut self, change: &ParamChange) {
+        let params = self.master.params();
+        let kept = self.journal.keep(change, params);
+        let shortened = self.journal.shorten(params);
+        let path = self.journal.path.display();
+        if let Err(error) = kept {
+            let text = format!("parameter {} is not kept in {path}: {error}", change.key);
+            self.notices.push_back(Notice::Warning(text));
+        }
+        if let Err(error) = shortened {
+            self.notices.push_back(Notice::Warning(format!("{path} cannot be made shorter: {error}")));
         }
     }
 }
@@ -118,17 +131,26 @@ struct Journal {
     /// How long it is, and was when it was last written anew.
     bytes: u64,
     short: u64,
+    /// A change could not be written: the file lacks it until it is written anew.
+    lacking: bool,
 }
 
 impl Journal {
     fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        let opened = file.metadata()?;
+        if !opened.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
         lock(&file)?;
+        // The file that a symbolic link names is written anew, not the link.
+        let path = path.canonicalize()?;
         // One that has been written anew meanwhile is not the file that was locked.
-        if fs::metadata(path)?.ino() != file.metadata()?.ino() {
+        let there = fs::metadata(&path)?;
+        if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
             return Err(in_use());
         }
-        Ok(Self { path: path.to_owned(), file, bytes: 0, short: 0 })
+        Ok(Self { path, file, bytes: 0, short: 0, lacking: false })
     }
 
     /// The changes that the file holds, and what is wrong behind them.
@@ -153,9 +175,56 @@ impl Journal {
         Ok((changes, None))
     }
 
+    /// Keeps a copy of the file as it is, beside it, and says where.
+    fn keep_aside(&self) -> io::Result<String> {
+        let named = |number| match number {
+            1 => self.beside(".damaged"),
+            _ => self.beside(&format!(".damaged.{number}")),
+        };
+        let free = (1..=DAMAGED).map(named).find(|path| fs::symlink_metadata(path).is_err());
+        let (aside, instead) = match free {
+            Some(path) => (path, ""),
+            None => (named(DAMAGED), ", in place of an older one"),
+        };
+        if !instead.is_empty() {
+            fs::remove_file(&aside)?;
+        }
+        // A second name takes no room on a full disk, but not every file system knows them.
+        fs::hard_link(&self.path, &aside).or_else(|_| fs::copy(&self.path, &aside).map(drop)).map_err(
+            |error| {
+                io::Error::new(error.kind(), format!("it is damaged, and no {}: {error}", aside.display()))
+            },
+        )?;
+        Ok(format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display()))
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(ending);
+        path.into()
+    }
+
+    /// Writes down a change that has led to `params`, and those before it that could not be written.
+    fn keep(&mut self, change: &ParamChange, params: Option<&Value>) -> io::Result<()> {
+        // Where there is no room for all of them there may be some for this one.
+        if self.lacking && self.write_anew(params).is_ok() { Ok(()) } else { self.append(change) }
+    }
+
     fn append(&mut self, change: &ParamChange) -> io::Result<()> {
-        let bytes = record(change)?;
-        self.file.write_all(&bytes)?;
+        let written = record(change).and_then(|bytes| self.write(&bytes));
+        if written.is_err() {
+            self.lacking = true;
+            // Nothing that comes behind half a change would be read again.
+            let _ = self.file.set_len(self.bytes);
+        }
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.lacking {
+            self.file.set_len(self.bytes)?;
+        }
+        self.file.write_all(bytes)?;
         self.bytes += bytes.len() as u64;
         Ok(())
     }
@@ -163,10 +232,12 @@ impl Journal {
     /// Writes the file anew if it has become long.
     fn shorten(&mut self, params: Option<&Value>) -> io::Result<()> {
         if self.bytes <= SHORT.max(self.short.saturating_mul(GROWTH)) {
-            Ok(())
-        } else {
-            self.write_anew(params)
+            return Ok(());
         }
+        let shortened = self.write_anew(params);
+        // Where that fails it is not tried again at every change.
+        self.short = self.bytes;
+        shortened
     }
 
     /// Writes a file of the present parameters and puts it in the place of the old one.
@@ -177,16 +248,29 @@ impl Journal {
                 snapshot(&format!("/{name}"), value, &mut text)?;
             }
         }
-        let mut aside = self.path.clone().into_os_string();
-        aside.push(".new");
-        let mut file = OpenOptions::new().create(true).append(true).open(&aside)?;
+        let aside = self.beside(".new");
+        let file = OpenOptions::new().create(true).append(true).open(&aside)?;
         lock(&file)?;
-        file.set_len(0)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&aside, &self.path)?;
-        (self.bytes, self.short, self.file) = (text.len() as u64, text.len() as u64, file);
+        if let Err(error) = self.replace(&file, &aside, &text) {
+            // It would take what room there is.
+            let _ = fs::remove_file(&aside);
+            return Err(error);
+        }
+        let bytes = text.len() as u64;
+        (self.bytes, self.short, self.file, self.lacking) = (bytes, bytes, file, false);
         Ok(())
+    }
+
+    /// Puts a file of this text in the place of the old one, for the same readers.
+    fn replace(&self, mut file: &File, aside: &Path, text: &[u8]) -> io::Result<()> {
+        let old = self.file.metadata()?;
+        file.set_len(0)?;
+        // Only root can give a file away.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+        file.set_permissions(old.permissions())?;
+        file.write_all(text)?;
+        file.sync_all()?;
+        fs::rename(aside, &self.path)
     }
 }
 
@@ -244,6 +328,8 @@ fn snapshot(key: &str, value: &Value, text: &mut Vec<u8>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     struct Folder(PathBuf);
@@ -316,9 +402,132 @@ mod tests {
             let mut master = start(&folder);
             let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
             assert_eq!(params.keys().collect::<Vec<_>>(), ["whole"], "{length}");
-            let [warning] = &warnings(&mut master)[..] else { panic!("one warning at {length}") };
+            let [warning, kept] = &warnings(&mut master)[..] else { panic!("two warnings at {length}") };
             assert!(warning.contains(&format!("behind byte {}", whole.len())), "{warning}");
+            let aside = kept.trim_end_matches(", in place of an older one").split(" is kept as ").last();
+            let aside = fs::read(aside.expect("a name")).expect("kept aside");
+            assert_eq!(aside, text[..length], "{kept}");
         }
+    }
+
+    #[test]
+    fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid() {
+        let folder = Folder::new("aside");
+        let damaged = |ending: &str| folder.0.join(format!("params.damaged{ending}"));
+        let mut last = String::new();
+        for number in 1..=DAMAGED + 1 {
+            let mut text = TITLE.to_vec();
+            // The root can be nothing but a struct.
+            text.extend(record(&set("/", number as i32)).expect("a record"));
+            fs::write(folder.file(), text).expect("written");
+            let told = warnings(&mut start(&folder));
+            assert!(told[0].starts_with("parameter / is not restored: "), "{told:?}");
+            last = told[1].clone();
+            assert_eq!(last.contains("in place of an older one"), number > DAMAGED, "{last}");
+        }
+        let read = |path: PathBuf| fs::read_to_string(path).expect("readable");
+        assert!(read(damaged("")).contains(">1<"));
+        assert!(read(damaged(".2")).contains(">2<"));
+        assert!(read(damaged(".99")).contains(">100<"), "{last}");
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_permissions_too() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("link");
+        let target = folder.0.join("target");
+        fs::write(&target, "").expect("written");
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o604)).expect("set");
+        std::os::unix::fs::symlink("target", folder.file()).expect("a link");
+        let mut master = start(&folder);
+        master.journal.append(&set("/a", 1)).expect("kept");
+        assert!(fs::symlink_metadata(folder.file()).expect("there").is_symlink());
+        let text = fs::read(&target).expect("readable");
+        assert!(text.starts_with(TITLE) && text.len() > TITLE.len());
+        let mode = fs::metadata(&target).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o604);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_left_alone() {
+        let folder = Folder::new("pipe");
+        let made = Command::new("mkfifo").arg(folder.file()).status().expect("run");
+        assert!(made.success());
+        let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());
+        let error = master.err().expect("refused").to_string();
+        assert!(error.contains("no regular file"), "{error}");
+        assert!(!fs::metadata(folder.file()).expect("there").is_file());
+    }
+
+    /// Runs a test again in a process whose files cannot become longer than some kilobytes: a write that passes this
+    /// stops in the middle, as on a full disk. Tells whether this is that process.
+    fn with_little_room(test: &str) -> bool {
+        if std::env::var_os("RUNNEL_LITTLE_ROOM").is_some() {
+            return true;
+        }
+        let mut again = Command::new("sh");
+        again.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
+        again.arg(std::env::current_exe().expect("a path"));
+        again.args(["--exact", &format!("persist::tests::{test}")]).env("RUNNEL_LITTLE_ROOM", "1");
+        let output = again.output().expect("run");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        false
+    }
+
+    fn change(master: &mut PersistentMaster, change: &ParamChange) -> Vec<String> {
+        master.master.restore_param(change).expect("set");
+        master.keep_change(change);
+        warnings(master)
+    }
+
+    #[test]
+    fn a_change_that_could_not_be_written_is_so_with_the_next() {
+        if !with_little_room("a_change_that_could_not_be_written_is_so_with_the_next") {
+            return;
+        }
+        let folder = Folder::new("full");
+        let mut master = start(&folder);
+        let long = "x".repeat(1000);
+        let mut failed = Vec::new();
+        for number in 0..40 {
+            let told = change(&mut master, &set("/again", format!("{number} {long}")));
+            assert!(told.is_empty() || told[0].contains("/again is not kept"), "{told:?}");
+            failed.push(!told.is_empty());
+        }
+        assert!(failed.contains(&true), "the room is too much");
+        assert!(!failed.windows(2).any(|two| two == [true, true]), "{failed:?}");
+        // The second is there for the case that the first just found no room.
+        if !change(&mut master, &set("/first", 1)).is_empty() {
+            assert_eq!(change(&mut master, &set("/second", 2)), [""; 0]);
+        }
+        drop(master);
+        let mut master = start(&folder);
+        assert_eq!(warnings(&mut master), [""; 0]);
+        let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
+        assert_eq!((&params["again"], &params["first"]), (&format!("39 {long}").into(), &1.into()));
+    }
+
+    #[test]
+    fn what_finds_no_room_does_not_keep_out_what_does() {
+        if !with_little_room("what_finds_no_room_does_not_keep_out_what_does") {
+            return;
+        }
+        let folder = Folder::new("room");
+        let mut master = start(&folder);
+        let told = change(&mut master, &set("/big", "x".repeat(10_000)));
+        assert!(matches!(&told[..], [one] if one.contains("/big is not kept")), "{told:?}");
+        assert_eq!(change(&mut master, &set("/small", 1)), [""; 0]);
+        assert!(!folder.0.join("params.new").exists());
+        let mut again = fs::read(folder.file()).expect("readable");
+        assert!(again.len() < 1000, "no half of /big stands there");
+        assert_eq!(change(&mut master, &ParamChange { key: "/big".into(), value: None }), [""; 0]);
+        drop(master);
+        again = fs::read(folder.file()).expect("readable");
+        assert!(!String::from_utf8_lossy(&again).contains("/big"), "it was written anew");
+        let master = start(&folder);
+        let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
+        assert_eq!(params.keys().collect::<Vec<_>>(), ["small"]);
     }
 
     #[test]
