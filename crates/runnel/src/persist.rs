@@ -190,11 +190,12 @@ impl Journal {
             fs::remove_file(&aside)?;
         }
         // A second name takes no room on a full disk, but not every file system knows them.
-        fs::hard_link(&self.path, &aside).or_else(|_| fs::copy(&self.path, &aside).map(drop)).map_err(
-            |error| {
-                io::Error::new(error.kind(), format!("it is damaged, and no {}: {error}", aside.display()))
-            },
-        )?;
+        let kept = fs::hard_link(&self.path, &aside).or_else(|_| fs::copy(&self.path, &aside).map(drop));
+        if let Err(error) = kept {
+            let _ = fs::remove_file(&aside);
+            let text = format!("not all of it can be read, or kept as {}: {error}", aside.display());
+            return Err(io::Error::new(error.kind(), text));
+        }
         Ok(format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display()))
     }
 

@@ -12,7 +12,7 @@ use crate::sync::lock;
 /// Bytes after which a file is put aside as `FILE.1` and a new one begun, so that a log never fills a disk.
 const LONGEST: u64 = 50 << 20;
 
-/// Files that are open in this process: nodes that log to the same one share it.
+/// Regular files that are open in this process: nodes that log to the same one share it.
 static OPEN: Mutex<Vec<Weak<Mutex<Open>>>> = Mutex::new(Vec::new());
 
 /// A file that lines are appended to, and that is put aside as `FILE.1` when it is 50 MiB long. All that open the same
@@ -47,7 +47,12 @@ impl LogFile {
     /// As the operating system has them.
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let opened = Open::at(path)?;
-        let sought = identity(&opened.file.metadata()?);
+        let found = opened.file.metadata()?;
+        if !found.is_file() {
+            // It is never put aside, and a pipe that nobody reads must not hold up who asks whether it is theirs.
+            return Ok(Self(Arc::new(Mutex::new(opened))));
+        }
+        let sought = identity(&found);
         let mut all = lock(&OPEN);
         all.retain(|other| other.strong_count() > 0);
         let is_it =
@@ -210,6 +215,13 @@ mod tests {
         file.make_long();
         file.line("on").expect("written");
         assert!(pipe.exists() && !folder.0.join("pipe.1").exists());
+
+        let _stuck = lock(&file.0);
+        let (send, opened) = std::sync::mpsc::channel();
+        let other = folder.0.join("node.log");
+        std::thread::spawn(move || send.send(LogFile::open(other).is_ok()));
+        let opened = opened.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(opened, Ok(true), "who writes to a pipe that nobody reads holds up nobody else");
     }
 
     #[test]
