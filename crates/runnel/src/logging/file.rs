@@ -185,12 +185,20 @@ mod tests {
             file.line(text).expect("written");
         }
         assert_eq!([folder.read("a_b-1.log"), folder.read("a_b-1.log.1")], ["4\n5\n6\n", "1\n2\n3\n"]);
-        assert!(fs::symlink_metadata(folder.0.join("link")).expect("there").is_symlink());
         drop((one, other, linked));
-        assert!(
-            lock(&folder.open("a_b-1.log").0).bytes == 6,
-            "what nobody has open any longer is not shared"
-        );
+        assert_eq!(lock(&folder.open("link").0).bytes, 6, "what nobody has open any longer is not shared");
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_what_it_names_is_put_aside() {
+        let folder = Folder::new("linked");
+        std::os::unix::fs::symlink("node.log", folder.0.join("link")).expect("a link");
+        let file = folder.open("link");
+        file.line("first").expect("written");
+        file.make_long();
+        file.line("second").expect("written");
+        assert!(fs::symlink_metadata(folder.0.join("link")).expect("there").is_symlink());
+        assert_eq!([folder.read("link"), folder.read("node.log.1")], ["second\n", "first\n"]);
     }
 
     #[test]
