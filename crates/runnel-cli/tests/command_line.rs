@@ -184,6 +184,36 @@ fn a_node_that_died_is_cleaned_up() {
 }
 
 #[test]
+fn a_master_starts_also_where_it_cannot_keep_a_log() {
+    require_private_network();
+    let mut command = runnel(&["master", "--port", "0"]);
+    command.env("ROS_LOG_DIR", "/dev/null/no/folder");
+    let mut master = Peer::spawn("master", command).expect("it starts");
+    master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP)).expect("it listens");
+    let warning = "[WARN] cannot log to /dev/null/no/folder/rosout.log: ";
+    assert!(master.output().contains(warning), "{}", master.output());
+    master.signal(Signal::INT).expect("it runs");
+    assert!(master.wait_exit(within(STEP)).expect("it ends").success());
+}
+
+#[test]
+fn with_ipv6_the_default_master_meets_its_clients() {
+    require_private_network();
+    let with_ipv6 = |arguments: &[&str]| {
+        let mut command = runnel(arguments);
+        command.env("ROS_IPV6", "on").env_remove("ROS_MASTER_URI");
+        command
+    };
+    let mut master = Peer::spawn("master", with_ipv6(&["master"])).expect("it starts");
+    let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP));
+    assert_eq!(line.expect("it listens"), "ROS_MASTER_URI=http://localhost:11311/");
+    let listed = result(with_ipv6(&["node", "list"]).output().expect("it starts"));
+    assert_eq!(listed, (Some(0), "/rosout\n".into(), String::new()));
+    master.signal(Signal::INT).expect("it runs");
+    assert!(master.wait_exit(within(STEP)).expect("it ends").success());
+}
+
+#[test]
 fn ctrl_c_is_the_regular_end_of_what_runs_on() {
     let mut graph = Graph::start();
     let mut echo = graph.spawn("echo", &["topic", "echo", "/x"]);

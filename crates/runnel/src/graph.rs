@@ -165,8 +165,22 @@ impl MasterOptions {
 
 fn address_text(address: IpAddr) -> String {
     match address {
+        _ if address.is_unspecified() => host::name(),
         IpAddr::V6(address) => format!("[{address}]"),
-        IpAddr::V4(address) if address.is_unspecified() => host::name(),
         IpAddr::V4(address) => address.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_interface_is_announced_as_the_hosts_name() {
+        let text = |address: &str| address_text(address.parse().expect("an address"));
+        for address in ["0.0.0.0", "::"] {
+            assert_eq!(text(address), host::name());
+        }
+        assert_eq!(["10.0.0.5", "fd00::5"].map(text), ["10.0.0.5", "[fd00::5]"]);
     }
 }

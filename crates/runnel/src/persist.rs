@@ -1,14 +1,15 @@
 //! A master whose parameters outlive it: every change is in a file before its setter is answered.
 //!
 //! The file is a journal of changes, each a call of `setParam` or `deleteParam` in XML-RPC's own form, led by its length
-//! on a line of its own; its first line says what it is. What was cut off in the middle of a change ends the journal. It is written anew, shorter, at
-//! every start and when it has grown many times over.
+//! on a line of its own; its first line says what it is. What was cut off in the middle of a change ends the journal. It
+//! is written anew, shorter, at every start and when it has grown many times over. One that could not be restored as a
+//! whole is kept aside as `FILE.damaged` before.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use runnel_core::time::Instant;
@@ -28,6 +29,9 @@ const SHORT: u64 = 1 << 20;
 
 /// How many times longer than at its last writing a journal becomes before it is written anew.
 const GROWTH: u64 = 4;
+
+/// How many damaged journals are kept aside; the last gives way to the next.
+const DAMAGED: usize = 99;
 
 /// The two methods that stand in a journal.
 const SET: &str = "setParam";
@@ -53,32 +57,41 @@ impl PersistentMaster {
             ))
         };
         let mut master = Master::new(config);
-        let mut notices = VecDeque::new();
         let mut journal = Journal::open(path).map_err(cannot)?;
         let (changes, torn) = journal.read().map_err(cannot)?;
-        if let Some(torn) = torn {
-            notices.push_back(Notice::Warning(format!("{}: {torn}", path.display())));
-        }
+        let mut lost: Vec<String> =
+            torn.map(|torn| format!("{}: {torn}", path.display())).into_iter().collect();
         for change in changes {
             if let Err(why) = master.restore_param(&change) {
-                notices
-                    .push_back(Notice::Warning(format!("parameter {} is not restored: {why}", change.key)));
+                lost.push(format!("parameter {} is not restored: {why}", change.key));
             }
+        }
+        if !lost.is_empty() {
+            lost.push(journal.keep_aside().map_err(cannot)?);
         }
         master.note_param_changes();
         journal.write_anew(master.params()).map_err(cannot)?;
-        Ok(Self { master, journal, notices })
+        Ok(Self { master, journal, notices: lost.into_iter().map(Notice::Warning).collect() })
     }
 
     /// Writes down what has changed.
     fn keep(&mut self) {
         while let Some(change) = self.master.poll_param_change() {
-            let kept = self.journal.append(&change).and_then(|()| self.journal.shorten(self.master.params()));
-            if let Err(error) = kept {
-                let (key, path) = (&change.key, self.journal.path.display());
-                self.notices
-                    .push_back(Notice::Warning(format!("parameter {key} is not kept in {path}: {error}")));
-            }
+            self.keep_change(&change);
+        }
+    }
+
+    fn keep_change(&mut self, change: &ParamChange) {
+        let params = self.master.params();
+        let kept = self.journal.keep(change, params);
+        let shortened = self.journal.shorten(params);
+        let path = self.journal.path.display();
+        if let Err(error) = kept {
+            let text = format!("parameter {} is not kept in {path}: {error}", change.key);
+            self.notices.push_back(Notice::Warning(text));
+        }
+        if let Err(error) = shortened {
+            self.notices.push_back(Notice::Warning(format!("{path} cannot be made shorter: {error}")));
         }
     }
 }
@@ -118,17 +131,26 @@ struct Journal {
     /// How long it is, and was when it was last written anew.
     bytes: u64,
     short: u64,
+    /// A change could not be written: the file lacks it until it is written anew.
+    lacking: bool,
 }
 
 impl Journal {
     fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        let opened = file.metadata()?;
+        if !opened.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
         lock(&file)?;
+        // The file that a symbolic link names is written anew, not the link.
+        let path = path.canonicalize()?;
         // One that has been written anew meanwhile is not the file that was locked.
-        if fs::metadata(path)?.ino() != file.metadata()?.ino() {
+        let there = fs::metadata(&path)?;
+        if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
             return Err(in_use());
         }
-        Ok(Self { path: path.to_owned(), file, bytes: 0, short: 0 })
+        Ok(Self { path, file, bytes: 0, short: 0, lacking: false })
     }
 
     /// The changes that the file holds, and what is wrong behind them.
@@ -153,9 +175,57 @@ impl Journal {
         Ok((changes, None))
     }
 
+    /// Keeps a copy of the file as it is, beside it, and says where.
+    fn keep_aside(&self) -> io::Result<String> {
+        let named = |number| match number {
+            1 => self.beside(".damaged"),
+            _ => self.beside(&format!(".damaged.{number}")),
+        };
+        let free = (1..=DAMAGED).map(named).find(|path| fs::symlink_metadata(path).is_err());
+        let (aside, instead) = match free {
+            Some(path) => (path, ""),
+            None => (named(DAMAGED), ", in place of an older one"),
+        };
+        if !instead.is_empty() {
+            fs::remove_file(&aside)?;
+        }
+        // A second name takes no room on a full disk, but not every file system knows them.
+        let kept = fs::hard_link(&self.path, &aside).or_else(|_| fs::copy(&self.path, &aside).map(drop));
+        if let Err(error) = kept {
+            let _ = fs::remove_file(&aside);
+            let text = format!("not all of it can be read, or kept as {}: {error}", aside.display());
+            return Err(io::Error::new(error.kind(), text));
+        }
+        Ok(format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display()))
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(ending);
+        path.into()
+    }
+
+    /// Writes down a change that has led to `params`, and those before it that could not be written.
+    fn keep(&mut self, change: &ParamChange, params: Option<&Value>) -> io::Result<()> {
+        // Where there is no room for all of them there may be some for this one.
+        if self.lacking && self.write_anew(params).is_ok() { Ok(()) } else { self.append(change) }
+    }
+
     fn append(&mut self, change: &ParamChange) -> io::Result<()> {
-        let bytes = record(change)?;
-        self.file.write_all(&bytes)?;
+        let written = record(change).and_then(|bytes| self.write(&bytes));
+        if written.is_err() {
+            self.lacking = true;
+            // Nothing that comes behind half a change would be read again.
+            let _ = self.file.set_len(self.bytes);
+        }
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.lacking {
+            self.file.set_len(self.bytes)?;
+        }
+        self.file.write_all(bytes)?;
         self.bytes += bytes.len() as u64;
         Ok(())
     }
@@ -163,10 +233,12 @@ impl Journal {
     /// Writes the file anew if it has become long.
     fn shorten(&mut self, params: Option<&Value>) -> io::Result<()> {
         if self.bytes <= SHORT.max(self.short.saturating_mul(GROWTH)) {
-            Ok(())
-        } else {
-            self.write_anew(params)
+            return Ok(());
         }
+        let shortened = self.write_anew(params);
+        // Where that fails it is not tried again at every change.
+        self.short = self.bytes;
+        shortened
     }
 
     /// Writes a file of the present parameters and puts it in the place of the old one.
@@ -177,16 +249,29 @@ impl Journal {
                 snapshot(&format!("/{name}"), value, &mut text)?;
             }
         }
-        let mut aside = self.path.clone().into_os_string();
-        aside.push(".new");
-        let mut file = OpenOptions::new().create(true).append(true).open(&aside)?;
+        let aside = self.beside(".new");
+        let file = OpenOptions::new().create(true).append(true).open(&aside)?;
         lock(&file)?;
-        file.set_len(0)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&aside, &self.path)?;
-        (self.bytes, self.short, self.file) = (text.len() as u64, text.len() as u64, file);
+        if let Err(error) = self.replace(&file, &aside, &text) {
+            // It would take what room there is.
+            let _ = fs::remove_file(&aside);
+            return Err(error);
+        }
+        let bytes = text.len() as u64;
+        (self.bytes, self.short, self.file, self.lacking) = (bytes, bytes, file, false);
         Ok(())
+    }
+
+    /// Puts a file of this text in the place of the old one, for the same readers.
+    fn replace(&self, mut file: &File, aside: &Path, text: &[u8]) -> io::Result<()> {
+        let old = self.file.metadata()?;
+        file.set_len(0)?;
+        // Only root can give a file away.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+        file.set_permissions(old.permissions())?;
+        file.write_all(text)?;
+        file.sync_all()?;
+        fs::rename(aside, &self.path)
     }
 }
 
@@ -243,119 +328,4 @@ fn snapshot(key: &str, value: &Value, text: &mut Vec<u8>) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("runnel_persist_{name}_{}", std::process::id()));
-            fs::create_dir_all(&path).expect("a folder");
-            Self(path)
-        }
-
-        fn file(&self) -> PathBuf {
-            self.0.join("params")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
-    fn set(key: &str, value: impl Into<Value>) -> ParamChange {
-        ParamChange { key: key.to_owned(), value: Some(value.into()) }
-    }
-
-    fn start(folder: &Folder) -> PersistentMaster {
-        PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file()).expect("a master")
-    }
-
-    fn warnings(master: &mut PersistentMaster) -> Vec<String> {
-        let notices = std::iter::from_fn(|| master.poll_notice());
-        notices
-            .filter_map(|notice| if let Notice::Warning(text) = notice { Some(text) } else { None })
-            .collect()
-    }
-
-    #[test]
-    fn what_was_kept_is_there_again() {
-        let folder = Folder::new("again");
-        let mut master = start(&folder);
-        let text = "<a> & \"b\"\n17\n";
-        let list = Value::Array(vec![1.5.into(), false.into()]);
-        for change in [set("/a/b", text), set("/list", list), set("/gone", 3), set("/a/c", i32::MIN)] {
-            master.journal.append(&change).expect("kept");
-        }
-        master.journal.append(&ParamChange { key: "/gone".into(), value: None }).expect("kept");
-        drop(master);
-        for _ in 0..2 {
-            let mut master = start(&folder);
-            let Some(Value::Struct(params)) = master.master.params().cloned() else { panic!("parameters") };
-            assert_eq!(params.keys().collect::<Vec<_>>(), ["a", "list"]);
-            let Value::Struct(below) = &params["a"] else { panic!("{params:?}") };
-            assert_eq!((&below["b"], &below["c"]), (&text.into(), &i32::MIN.into()));
-            assert_eq!(warnings(&mut master), [""; 0]);
-        }
-    }
-
-    #[test]
-    fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
-        let folder = Folder::new("torn");
-        let mut master = start(&folder);
-        master.journal.append(&set("/whole", 1)).expect("kept");
-        let whole = fs::read(folder.file()).expect("readable");
-        master.journal.append(&set("/torn", 2)).expect("kept");
-        drop(master);
-        let text = fs::read(folder.file()).expect("readable");
-        for length in whole.len() + 1..text.len() {
-            fs::write(folder.file(), &text[..length]).expect("written");
-            let mut master = start(&folder);
-            let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
-            assert_eq!(params.keys().collect::<Vec<_>>(), ["whole"], "{length}");
-            let [warning] = &warnings(&mut master)[..] else { panic!("one warning at {length}") };
-            assert!(warning.contains(&format!("behind byte {}", whole.len())), "{warning}");
-        }
-    }
-
-    #[test]
-    fn a_journal_of_one_parameter_that_changes_all_the_time_stays_short() {
-        let folder = Folder::new("short");
-        let mut master = start(&folder);
-        let long = "x".repeat(10_000);
-        for number in 0..1000 {
-            let change = set("/pose", format!("{number} {long}"));
-            master.master.restore_param(&change).expect("set");
-            master.journal.append(&change).expect("kept");
-            master.journal.shorten(master.master.params()).expect("kept");
-        }
-        assert!(fs::metadata(folder.file()).expect("there").len() <= SHORT + 20_000);
-        drop(master);
-        let Some(Value::Struct(params)) = start(&folder).master.params().cloned() else {
-            panic!("parameters")
-        };
-        assert_eq!(params["pose"], format!("999 {long}").into());
-    }
-
-    #[test]
-    fn two_masters_do_not_share_a_file() {
-        let folder = Folder::new("two");
-        let _first = start(&folder);
-        let second = PersistentMaster::new(MasterConfig::new("http://h:2/", 2), &folder.file());
-        let error = second.err().expect("refused").to_string();
-        assert!(error.contains("another master keeps its parameters there"), "{error}");
-    }
-
-    #[test]
-    fn what_is_no_journal_is_left_alone() {
-        let folder = Folder::new("other");
-        fs::write(folder.file(), "speed: 3\n").expect("written");
-        let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());
-        let error = master.err().expect("refused").to_string();
-        assert!(error.contains("it holds something else"), "{error}");
-        assert_eq!(fs::read(folder.file()).expect("readable"), b"speed: 3\n");
-    }
-}
+mod tests;

@@ -50,7 +50,7 @@ pub(crate) struct NodeLog {
     /// The least level of the library's own lines that is kept and published.
     library: Arc<AtomicU8>,
     rosout: Option<Arc<Publication>>,
-    file: Option<Mutex<LogFile>>,
+    file: Option<LogFile>,
     /// What the node publishes: each line tells, so that viewers can filter by it.
     topics: Mutex<Vec<String>>,
 }
@@ -141,7 +141,7 @@ impl NodeLog {
     fn keep_and_publish(&self, line: &Line<'_>) {
         if let Some(file) = &self.file {
             // A disk that is full is no reason to end, and to say so would only try to fill it again.
-            let _ = lock(file).line(&line.render(USUAL));
+            let _ = file.line(&line.render(USUAL));
         }
         if let Some(rosout) = &self.rosout {
             // Too long to be sent is too long to be read.
@@ -205,9 +205,9 @@ impl NodeInner {
     }
 }
 
-fn open(node: &str, path: PathBuf) -> Option<Mutex<LogFile>> {
+fn open(node: &str, path: PathBuf) -> Option<LogFile> {
     let name = path.display().to_string();
-    let opened = LogFile::open(path).map(Mutex::new);
+    let opened = LogFile::open(path);
     opened.inspect_err(|error| console::warning!("[{node}] cannot log to {name}: {error}")).ok()
 }
 

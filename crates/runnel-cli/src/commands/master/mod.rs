@@ -3,9 +3,10 @@
 mod rosout;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
+use runnel::io::lookup::{self, Family, Lookup};
 use runnel::{Context, MasterOptions};
 use serde_json::json;
 
@@ -37,7 +38,7 @@ pub struct Args {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let port = args.port.map_or_else(|| session.master_port(), Ok)?;
-    let (context, uri) = start(args, address(&args.host, port)?, session)?;
+    let (context, uri) = start(args, address(&args.host, port, family())?, session)?;
     let _gathered = if args.no_rosout { None } else { Some(rosout::gather(&context)?) };
     session.output.answer(|| format!("ROS_MASTER_URI={uri}"), || json!({ "uri": uri }))?;
     Ok(context.spin()?)
@@ -63,16 +64,20 @@ fn start(args: &Args, bind: SocketAddr, session: &Session) -> Result<(Context, S
     })
 }
 
-/// The address that `host` names, an IPv4 one if it names both kinds: nodes of ROS 1 know no other.
-fn address(host: &str, port: u16) -> Result<SocketAddr, CliError> {
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(SocketAddr::new(address, port));
+/// As nodes of this process take addresses, so that the master that is the default meets its clients.
+fn family() -> Family {
+    if std::env::var("ROS_IPV6").as_deref() == Ok("on") { Family::V6 } else { Family::V4 }
+}
+
+/// The address that `host` names, one of the family if it names several.
+fn address(host: &str, port: u16, family: Family) -> Result<SocketAddr, CliError> {
+    if let Lookup::Known(address) = lookup::at_once(host, port, family) {
+        return Ok(address);
     }
     let unknown = |why: &str| CliError::Failed(format!("host {host}: {why}"));
     let found = (host, port).to_socket_addrs().map_err(|error| unknown(&plain(&error.to_string())))?;
-    let found: Vec<SocketAddr> = found.collect();
-    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    first.copied().ok_or_else(|| unknown("has no address"))
+    let chosen = family.choose(found.map(|address| address.ip()));
+    chosen.map(|address| SocketAddr::new(address, port)).ok_or_else(|| unknown("has no address"))
 }
 
 #[cfg(test)]
@@ -81,7 +86,15 @@ mod tests {
 
     #[test]
     fn an_address_needs_no_look_up() {
-        assert_eq!(address("127.0.0.1", 1).expect("an address").to_string(), "127.0.0.1:1");
-        assert_eq!(address("::1", 2).expect("an address").to_string(), "[::1]:2");
+        let text = |host, family| address(host, 1, family).expect("an address").to_string();
+        for family in [Family::V4, Family::V6] {
+            assert_eq!([text("127.0.0.1", family), text("::1", family)], ["127.0.0.1:1", "[::1]:1"]);
+        }
+    }
+
+    #[test]
+    fn localhost_is_where_clients_of_this_family_look_for_it() {
+        let text = |family| address("localhost", 1, family).expect("an address").to_string();
+        assert_eq!([Family::V4, Family::V6].map(text), ["127.0.0.1:1", "[::1]:1"]);
     }
 }

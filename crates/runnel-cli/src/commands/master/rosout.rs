@@ -15,15 +15,15 @@ const DEPTH: usize = 10_000;
 /// Gathers until the subscription ends.
 ///
 /// # Errors
-/// When the file cannot be opened, or the node cannot be made.
+/// When the node cannot be made.
 pub fn gather(context: &Context) -> Result<Subscription, CliError> {
     let node = context.create_node("/rosout")?;
-    let mut file = file()?;
+    let file = file();
     let all = node.create_publisher("/rosout_agg", QoS::keep_last(DEPTH))?;
     let take = move |line: &Log| {
         // A listener too slow for ten thousand lines is told the latest.
         let _ = all.publish(line);
-        if let Some(file) = &mut file {
+        if let Some(file) = &file {
             // A full disk is no reason to end.
             let _ = file.line(&text(line));
         }
@@ -31,13 +31,12 @@ pub fn gather(context: &Context) -> Result<Subscription, CliError> {
     Ok(node.create_subscription("/rosout", QoS::keep_last(DEPTH), take)?)
 }
 
-fn file() -> Result<Option<LogFile>, CliError> {
-    let Some(folder) = std::env::var_os("ROS_LOG_DIR").filter(|folder| !folder.is_empty()) else {
-        return Ok(None);
-    };
+/// The file, if there is to be one. That it cannot be opened is no reason to leave a robot without a master.
+fn file() -> Option<LogFile> {
+    let folder = std::env::var_os("ROS_LOG_DIR").filter(|folder| !folder.is_empty())?;
     let path = Path::new(&folder).join("rosout.log");
-    let cannot = |error| CliError::Failed(format!("cannot log to {}: {error}", path.display()));
-    LogFile::open(path.clone()).map(Some).map_err(cannot)
+    let opened = LogFile::open(path.clone());
+    opened.inspect_err(|error| log::warn!("cannot log to {}: {error}", path.display())).ok()
 }
 
 /// A line as the original writes it.
