@@ -6,13 +6,14 @@ use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
 use runnel_ros1::udpros::Fragmenter;
 
-use super::datagrams::{DatagramLink, Offered};
+use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::FramePool;
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
 use crate::logging::console;
@@ -292,13 +293,33 @@ impl Publication {
     ) {
         let mut state = lock(&self.state);
         let SubscriberLink { conn, topic, subscriber, stats, .. } = link;
-        let (refused, too_long) = (false, 0);
-        let mut link =
-            DatagramLink { conn, token, socket, fragmenter, stats, topic, subscriber, refused, too_long };
+        let (refused, refusals, too_long) = (false, Refusals::default(), 0);
+        let mut link = DatagramLink {
+            conn,
+            token,
+            socket,
+            fragmenter,
+            stats,
+            topic,
+            subscriber,
+            refused,
+            refusals,
+            too_long,
+        };
         let complaint = state.latched.as_ref().and_then(|latched| self.offer_datagrams(&mut link, latched));
         state.datagram_links.push(link);
         drop(state);
         complain(complaint);
+    }
+
+    /// The socket of a link of datagrams tells that one of them did not get there; with `refused`, that nobody takes it
+    /// there. Whether the subscriber counts as gone.
+    pub(crate) fn undelivered(&self, conn: ConnId, refused: bool, now: Instant) -> bool {
+        let mut state = lock(&self.state);
+        let Some(link) = state.datagram_links.iter_mut().find(|link| link.conn == conn) else { return false };
+        link.stats.count_dropped(1);
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        refused && link.refusals.refused(now)
     }
 
     /// Whether the subscriber of a link of datagrams was found to be gone.
