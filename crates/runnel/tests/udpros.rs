@@ -379,10 +379,10 @@ fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
-    let (socket, _) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 64);
-    talker.publish(bytes(4_000_000)).unwrap();
+    let (socket, _) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 512);
+    talker.publish(bytes(34_000_000)).unwrap();
     assert_eq!(talker.dropped(), 1);
-    wait_logged(&["/data", "/raw", "4000016 bytes", "1 so far"]);
+    wait_logged(&["/data", "/raw", "34000016 bytes", "1 so far"]);
     talker.publish(bytes(1)).unwrap();
     let mut buffer = [0; 100];
     assert_eq!(socket.recv(&mut buffer).unwrap(), 8 + 4 + 13);
