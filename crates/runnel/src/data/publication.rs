@@ -126,7 +126,9 @@ impl Publication {
 
     /// Whether a subscriber of another process is a node of this name.
     pub(crate) fn has_subscriber(&self, node: &str) -> bool {
-        lock(&self.state).links.iter().any(|link| link.subscriber == node)
+        let state = lock(&self.state);
+        state.links.iter().any(|link| link.subscriber == node)
+            || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
     /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
@@ -135,7 +137,9 @@ impl Publication {
     /// # Errors
     /// When nobody gets the message.
     pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
-        // What is dropped may hold anything of the user's, whose end must not happen under the lock.
+        // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
+        // message, too, which may have been dropped by all who had it when they have got it.
+        let shared_message;
         let mut unheard = Vec::new();
         let mut complaint = None;
         let mut state = lock(&self.state);
@@ -152,9 +156,9 @@ impl Publication {
             complaint = self.publish_bytes(&mut state, bytes, |local| !by_reference(local));
         }
         if shared > 0 {
-            let message = message.into_shared();
+            shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
-                local.push_shared(Arc::clone(&message), &mut unheard);
+                local.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
         // Written under this lock only.
@@ -340,8 +344,9 @@ impl Publication {
         if state.locals.iter().any(|local| Arc::ptr_eq(local, &subscription)) {
             return;
         }
-        if !subscription.reads(&self.info) {
-            return;
+        if let Some(mismatch) = subscription.mismatch(&self.info) {
+            drop(state);
+            return console::error!("{mismatch}");
         }
         if let Some(latched) = &state.latched {
             subscription.push_copy(&latched[LENGTH..], &self.info);
@@ -418,3 +423,6 @@ fn send(stream: &Stream, slices: &[IoSlice<'_>], failed: &mut bool) -> usize {
         0
     })
 }
+
+#[cfg(test)]
+mod tests;
