@@ -7,7 +7,7 @@ use runnel_core::time::Instant;
 use runnel_ros1::header::ConnectionHeader;
 use runnel_ros1::http;
 use runnel_ros1::net::Transmit;
-use runnel_ros1::node::{Limits, Node, NodeEvent, Port, TopicSpec};
+use runnel_ros1::node::{Limits, Node, NodeConfig, NodeEvent, Port, TopicSpec};
 use runnel_ros1::rpc::Uri;
 use runnel_ros1::xmlrpc::{Value, encode_call};
 use runnel_testkit::net::{
@@ -579,11 +579,41 @@ fn over_ipv6_datagrams_go_to_the_callers_link_and_fit_into_one_packet() {
     let (conn, to) = opened.unwrap();
     assert_eq!(to, Some("[fe80::1%7]:4000".parse().unwrap()));
     node.handle_bound(now, conn, 5000);
-    let answer = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
-        Transmit::Send { conn, bytes } if conn == call => Some(String::from_utf8(bytes).unwrap()),
-        _ => None,
+    assert!(sent(&mut node).contains("<i4>1452</i4>"));
+}
+
+#[test]
+fn a_subscriber_asks_for_one_packet_in_each_datagram() {
+    for (host, longest) in [("t", 1472), ("10.0.0.1", 1472), ("fe80::1", 1452)] {
+        let mut net = Net::new(1);
+        let config = NodeConfig { host: host.to_owned(), ..net.node_config("/listener", "l") };
+        let (mut node, now) = (Node::new(config), Instant(0));
+        node.subscribe(now, wished()).unwrap();
+        let call = node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).unwrap();
+        let update: [Value; 3] = ["/master".into(), TOPIC.into(), texts(&["http://t:1/"])];
+        let request = http::request("l", "/", &encode_call("publisherUpdate", &update).unwrap(), false);
+        node.handle_data(now, call, &request);
+        let opened = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
+            Transmit::OpenDatagram { conn, .. } => Some(conn),
+            _ => None,
+        });
+        node.handle_bound(now, opened.unwrap(), 5000);
+        let connect = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
+            Transmit::Connect { conn, to } if to.host == "t" => Some(conn),
+            _ => None,
+        });
+        node.handle_connected(now, connect.unwrap());
+        assert!(sent(&mut node).contains(&format!("<i4>{longest}</i4>")), "{host}");
+    }
+}
+
+/// What a node wants to send, all connections together.
+fn sent(node: &mut Node) -> String {
+    let bytes = std::iter::from_fn(|| node.poll_transmit()).flat_map(|transmit| match transmit {
+        Transmit::Send { bytes, .. } => bytes,
+        _ => Vec::new(),
     });
-    assert!(answer.as_ref().unwrap().contains("1452"), "{answer:?}");
+    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
 }
 
 #[test]
