@@ -4,6 +4,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::thread;
 
+/// Bytes of stack: the system may have the resolver run code of others (NSS modules) of which nothing is known.
+const STACK: usize = 1 << 20;
+
 /// Which address of a host that has several is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
@@ -65,7 +68,7 @@ pub fn in_background(
 ) -> io::Result<()> {
     thread::Builder::new()
         .name("runnel-lookup".into())
-        .stack_size(128 * 1024)
+        .stack_size(STACK)
         .spawn(move || done(resolve(&host, family)))
         .map(drop)
 }

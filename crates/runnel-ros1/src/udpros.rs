@@ -27,12 +27,16 @@ use crate::tcpros::{FrameReader, MAX_MESSAGE};
 /// Bytes of the header.
 pub const HEADER: usize = 8;
 
-/// Longest datagram that we ask publishers for, in bytes. With the headers of UDP and IPv4 it fills one Ethernet
-/// packet; roscpp's 1500 makes two of it, and the loss of either loses both.
+/// Longest datagram that we ask publishers for over IPv4, in bytes. With the headers of UDP and IPv4 it fills one
+/// Ethernet packet; roscpp's 1500 makes two of it, and the loss of either loses both.
 pub const DATAGRAM: usize = 1472;
 
-/// Shortest limit of a datagram that we keep to; a subscriber that takes less is refused.
-pub const SHORTEST: usize = 64;
+/// The same over IPv6, whose header is longer.
+pub const DATAGRAM_IPV6: usize = 1452;
+
+/// Shortest limit of a datagram that we keep to; a subscriber that takes less is refused. Every packet costs the
+/// publisher a system call, so that a subscriber could make it work many times as hard as its messages are worth.
+pub const SHORTEST: usize = 512;
 
 /// Longest datagram that UDP over IPv4 can carry, in bytes.
 pub const LONGEST: usize = 65_507;

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use runnel_core::time::Instant;
 use runnel_ros1::header::ConnectionHeader;
 use runnel_ros1::http;
-use runnel_ros1::node::{Limits, NodeEvent, TopicSpec};
+use runnel_ros1::net::Transmit;
+use runnel_ros1::node::{Limits, Node, NodeConfig, NodeEvent, Port, TopicSpec};
 use runnel_ros1::rpc::Uri;
 use runnel_ros1::xmlrpc::{Value, encode_call};
 use runnel_testkit::net::{
@@ -80,7 +82,11 @@ fn rows_of_the_slave_api_count_what_datagrams_carried_and_lost() {
     let reply = net.call(tool, &uri, "getBusStats", &["/tool".into()]).unwrap();
     let subscriptions = &reply.as_array().unwrap()[2].as_array().unwrap()[1];
     let row = &subscriptions.as_array().unwrap()[0].as_array().unwrap()[1].as_array().unwrap()[0];
-    assert_eq!(row.as_array().unwrap()[1..], [16.into(), 1.into(), true.into()], "bytes, dropped, connected");
+    assert_eq!(
+        row.as_array().unwrap()[1..4],
+        [16.into(), 1.into(), true.into()],
+        "bytes, dropped, connected"
+    );
 }
 
 #[test]
@@ -262,16 +268,31 @@ fn whatever_is_wrong_with_an_answer_the_publisher_is_asked_for_a_connection_at_o
 }
 
 #[test]
-fn a_publisher_that_does_not_answer_the_wish_is_asked_for_a_connection() {
+fn a_publisher_that_does_not_answer_the_wish_is_asked_again() {
     let (mut net, listener, publisher) = scene(vec![]);
-    let (mut quiet, port) = (true, i32::from(publisher.tcpros_port));
+    let mut quiet = true;
     net.answer_with(publisher.app, move |_, _| {
-        let address = || answer(1, "", vec!["TCPROS".into(), "p".into(), port.into()]);
-        (!std::mem::take(&mut quiet)).then(|| Ok(address()))
+        (!std::mem::take(&mut quiet)).then(|| Ok(udpros_answer(1, sound_header())))
     });
-    net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
-    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-    assert_eq!(net.datagram_sockets(listener), 0);
+    net.run_until("it is linked", secs(30), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert!(told(&net, listener, &[&publisher.uri, "no answer in time", "tried again"]));
+    assert_eq!(net.datagram_sockets(listener), 1);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_publisher_whose_host_was_away_sends_datagrams_again() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
+    net.advertise(talker, TOPIC);
+    net.run_for(secs(1));
+    net.cut("t");
+    net.subscribe_as(listener, wished());
+    net.run_until("it fails", secs(60), |net| told(net, listener, &["publisher of", "tried again"]));
+    net.mend("t");
+    net.run_until("they meet", secs(60), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
 }
 
 #[test]
@@ -326,29 +347,49 @@ fn a_publisher_that_is_listed_again_and_silent_is_asked_again_and_one_that_speak
 }
 
 #[test]
-fn without_sockets_for_datagrams_both_ends_make_a_connection() {
-    for host in ["l", "t"] {
-        let mut net = Net::new(1);
-        net.master("hub");
-        let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
-        net.refuse_datagram_sockets(host, true);
-        net.advertise(talker, TOPIC);
-        net.subscribe_as(listener, wished());
-        net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-        assert_eq!(net.datagram_sockets(listener) + net.datagram_sockets(talker), 0);
-        let teller = if host == "l" { listener } else { talker };
-        assert!(told(&net, teller, &["no datagrams", "Too many open files"]));
-        net.run_for(secs(1));
-        assert_eq!(net.leaks(), Vec::<String>::new());
-    }
+fn without_a_socket_for_datagrams_a_publisher_offers_a_connection() {
+    let (mut net, talker, listener) = without_sockets("t");
+    net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!(net.datagram_sockets(listener) + net.datagram_sockets(talker), 0);
+    assert!(told(&net, talker, &["no datagrams", "Too many open files"]));
+    net.run_for(secs(1));
+    assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
-/// A talker and somebody who asks it.
+#[test]
+fn without_a_socket_for_datagrams_a_subscriber_tries_again() {
+    let (mut net, talker, listener) = without_sockets("l");
+    net.run_until("it is told", secs(1), |net| {
+        told(net, listener, &["no datagrams", "Too many open files", "tried again"])
+    });
+    net.refuse_datagram_sockets("l", false);
+    net.run_until("they meet", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!((net.datagram_sockets(listener), net.datagram_sockets(talker)), (1, 1));
+    net.run_for(secs(1));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+/// A talker and a listener that wants datagrams, one of whose hosts has no sockets for them.
+fn without_sockets(host: &str) -> (Net, App, App) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
+    net.refuse_datagram_sockets(host, true);
+    net.advertise(talker, TOPIC);
+    net.subscribe_as(listener, wished());
+    (net, talker, listener)
+}
+
+/// A talker that takes so many subscribers, and somebody who asks it.
 fn talker_and_caller(subscribers: usize) -> (Net, App, App) {
+    talker_with(Limits { subscribers, ..Limits::default() })
+}
+
+fn talker_with(limits: Limits) -> (Net, App, App) {
     let mut net = Net::new(1);
     net.master("hub");
     let mut config = net.node_config("/talker", "t");
-    config.limits = Limits { subscribers, ..config.limits };
+    config.limits = limits;
     let talker = net.start_node(config);
     net.advertise(talker, TOPIC);
     let caller = net.fake("caller", "c");
@@ -415,8 +456,15 @@ fn datagrams_go_to_the_callers_address_and_the_port_that_it_offers() {
 
 #[test]
 fn what_a_subscriber_takes_at_most_is_kept_to() {
-    let table =
-        [(64, 64), (1000, 1000), (1472, 1472), (1500, 1472), (1501, 1501), (9000, 9000), (i32::MAX, 65_507)];
+    let table = [
+        (512, 512),
+        (1000, 1000),
+        (1472, 1472),
+        (1500, 1472),
+        (1501, 1501),
+        (9000, 9000),
+        (i32::MAX, 65_507),
+    ];
     for (asked, expected) in table {
         let (mut net, talker, caller) = talker_and_caller(10);
         let (socket, port) = net.open_datagrams(caller);
@@ -444,8 +492,8 @@ fn offers_that_are_not_sound_are_refused_or_passed_over_for_a_connection() {
         ("no port", offer(sound(), 0, 1500)),
         ("no port", offer(sound(), -1, 1500)),
         ("no port", offer(sound(), 65_536, 1500)),
-        ("64 bytes", offer(sound(), 5, 63)),
-        ("64 bytes", offer(sound(), 5, -1500)),
+        ("512 bytes", offer(sound(), 5, 511)),
+        ("512 bytes", offer(sound(), 5, -1500)),
         ("not [UDPROS", texts(&["UDPROS"])),
     ];
     for (why, bad) in odd {
@@ -483,6 +531,89 @@ fn subscribers_that_get_datagrams_count_with_the_others() {
     assert_eq!(net.subscribers(talker, TOPIC), ["/b", "/tcp"]);
     assert_eq!(ask_as(&mut net, caller, talker, &["/d"])[0].0, 1);
     assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn the_oldest_link_of_datagrams_gives_way_to_a_newer_one_and_connections_stay() {
+    let limits = Limits { datagram_subscribers: 3, datagram_subscribers_per_ip: 2, ..Limits::default() };
+    let (mut net, talker, caller) = talker_with(limits);
+    net.dial_node(caller, talker, &subscriber_header("/tcp", &text_topic(TOPIC)));
+    net.run_for(millis(10));
+    let other = net.fake("other", "o");
+    let third = net.fake("third", "x");
+    // Who stays, after each that asks.
+    let steps: [(App, &str, &[&str]); 6] = [
+        (other, "/o", &["/o", "/tcp"]),
+        (caller, "/a", &["/a", "/o", "/tcp"]),
+        (caller, "/b", &["/a", "/b", "/o", "/tcp"]),
+        (caller, "/c", &["/b", "/c", "/o", "/tcp"]),
+        (third, "/x", &["/b", "/c", "/tcp", "/x"]),
+        (caller, "/c", &["/b", "/c", "/tcp", "/x"]),
+    ];
+    for (app, name, stay) in steps {
+        assert_eq!(ask_as(&mut net, app, talker, &[name])[0].0, 1);
+        assert_eq!(net.subscribers(talker, TOPIC), stay, "after {name}");
+        assert_eq!(net.datagram_sockets(talker), stay.len() - 1);
+    }
+    assert!(told(&net, talker, &["10.0.0.", "[/a]", TOPIC, "ended for a newer one", "2"]));
+    assert!(told(&net, talker, &["10.0.0.", "[/o]", TOPIC, "ended for a newer one", "3"]));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn over_ipv6_datagrams_go_to_the_callers_link_and_fit_into_one_packet() {
+    let mut net = Net::new(1);
+    let config = net.node_config("/talker", "t");
+    let (mut node, now) = (Node::new(config), Instant(0));
+    node.advertise(now, text_topic(TOPIC)).unwrap();
+    let peer = "[fe80::1%7]:1000".parse().unwrap();
+    let call = node.handle_accepted(now, Port::Rpc, peer).unwrap();
+    let offers: Value = vec![offer_of("/c", 4000)].into();
+    let request = encode_call("requestTopic", &["/c".into(), TOPIC.into(), offers]).unwrap();
+    node.handle_data(now, call, &http::request("t", "/", &request, false));
+    let mut transmits = std::iter::from_fn(|| node.poll_transmit());
+    let opened = transmits.find_map(|transmit| match transmit {
+        Transmit::OpenDatagram { conn, to } => Some((conn, to)),
+        _ => None,
+    });
+    let (conn, to) = opened.unwrap();
+    assert_eq!(to, Some("[fe80::1%7]:4000".parse().unwrap()));
+    node.handle_bound(now, conn, 5000);
+    assert!(sent(&mut node).contains("<i4>1452</i4>"));
+}
+
+#[test]
+fn a_subscriber_asks_for_one_packet_in_each_datagram() {
+    for (host, longest) in [("t", 1472), ("10.0.0.1", 1472), ("fe80::1", 1452)] {
+        let mut net = Net::new(1);
+        let config = NodeConfig { host: host.to_owned(), ..net.node_config("/listener", "l") };
+        let (mut node, now) = (Node::new(config), Instant(0));
+        node.subscribe(now, wished()).unwrap();
+        let call = node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).unwrap();
+        let update: [Value; 3] = ["/master".into(), TOPIC.into(), texts(&["http://t:1/"])];
+        let request = http::request("l", "/", &encode_call("publisherUpdate", &update).unwrap(), false);
+        node.handle_data(now, call, &request);
+        let opened = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
+            Transmit::OpenDatagram { conn, .. } => Some(conn),
+            _ => None,
+        });
+        node.handle_bound(now, opened.unwrap(), 5000);
+        let connect = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
+            Transmit::Connect { conn, to } if to.host == "t" => Some(conn),
+            _ => None,
+        });
+        node.handle_connected(now, connect.unwrap());
+        assert!(sent(&mut node).contains(&format!("<i4>{longest}</i4>")), "{host}");
+    }
+}
+
+/// What a node wants to send, all connections together.
+fn sent(node: &mut Node) -> String {
+    let bytes = std::iter::from_fn(|| node.poll_transmit()).flat_map(|transmit| match transmit {
+        Transmit::Send { bytes, .. } => bytes,
+        _ => Vec::new(),
+    });
+    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
 }
 
 #[test]

@@ -108,6 +108,11 @@ fn a_message_without_bytes_arrives() {
 
 #[test]
 fn datagrams_travel_over_ipv6() {
+    // A system may have been set up without.
+    let disabled = std::fs::read_to_string("/proc/sys/net/ipv6/conf/lo/disable_ipv6");
+    if disabled.is_ok_and(|text| text.trim() == "1") || !std::path::Path::new("/proc/net/if_inet6").exists() {
+        return eprintln!("not tested: this system has no IPv6");
+    }
     let graph = Graph::new();
     let [near, far] = [(); 2].map(|()| graph.context_with(&["__ip:=::1"]));
     let node = near.create_node("talker").unwrap();
@@ -188,6 +193,68 @@ fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
 }
 
 #[test]
+fn a_subscriber_that_reads_again_soon_keeps_its_link() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1000);
+    let nobody = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    // What does not come from there is refused, though the port stays taken.
+    socket.connect(nobody.local_addr().unwrap()).unwrap();
+    talker.publish(bytes(10)).unwrap();
+    wait_until("the refusal is told", || talker.dropped() == 1);
+    socket.connect(("127.0.0.1", sending_port(&answer))).unwrap();
+    talker.publish(bytes(20)).unwrap();
+    assert_eq!(socket.recv(&mut [0; 100]).unwrap(), 8 + 4 + 12 + 20);
+    assert_eq!((talker.subscription_count(), talker.dropped()), (1, 1));
+}
+
+#[test]
+fn what_the_network_says_of_lost_datagrams_ends_no_link() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1472);
+    let ends = (sending_port(&answer), socket.local_addr().unwrap().port());
+    // One is too long for a hop; they are forbidden on the way.
+    for (told, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
+        if let Err(error) = unreachable(code, ends) {
+            // Only who is root in its network may say so.
+            assert_eq!(error, rustix::io::Errno::PERM);
+            return;
+        }
+        wait_until("it counts as a drop", || talker.dropped() == told);
+        talker.publish(bytes(1400)).unwrap();
+        assert_eq!(socket.recv(&mut [0; 2000]).unwrap(), 8 + 4 + 12 + 1400);
+    }
+    assert_eq!(talker.subscription_count(), 1);
+}
+
+/// Has this host get an ICMP message of this code that a datagram of its own, between these ports, went no further.
+fn unreachable(code: u8, (from, to): (u16, u16)) -> Result<(), rustix::io::Errno> {
+    use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
+    let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
+    let mut message = vec![3, code, 0, 0, 0, 0];
+    message.extend(1300u16.to_be_bytes());
+    let (local, udp) = ([127, 0, 0, 1], 17);
+    message.extend([0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, udp, 0, 0]);
+    message.extend([local, local].concat());
+    message.extend([from, to, 8, 0].map(u16::to_be_bytes).concat());
+    let sum: u32 = message.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let here = std::net::SocketAddr::from((local, 0));
+    sendto(icmp, &message, SendFlags::empty(), &here).map(drop)
+}
+
+/// The port that a publisher says its datagrams come from.
+fn sending_port(answer: &Value) -> u16 {
+    answer.as_array().unwrap()[2].as_int().unwrap().try_into().unwrap()
+}
+
+#[test]
 fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
@@ -196,10 +263,12 @@ fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
     let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     drop(subscription);
-    // The first is refused by the subscriber's host, and the second takes that away from who waits at the socket.
-    talker.publish(bytes(10)).unwrap();
-    talker.publish(bytes(10)).unwrap();
-    wait_until("the link is gone", || talker.subscription_count() == 0);
+    // The first of two is refused by the subscriber's host, and the second takes that away from who waits at the socket.
+    wait_until("the link is gone", || {
+        talker.publish(bytes(10)).unwrap();
+        talker.publish(bytes(10)).unwrap();
+        talker.subscription_count() == 0
+    });
 }
 
 #[test]
@@ -315,10 +384,10 @@ fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
-    let (socket, _) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 64);
-    talker.publish(bytes(4_000_000)).unwrap();
+    let (socket, _) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 512);
+    talker.publish(bytes(34_000_000)).unwrap();
     assert_eq!(talker.dropped(), 1);
-    wait_logged(&["/data", "/raw", "4000016 bytes", "1 so far"]);
+    wait_logged(&["/data", "/raw", "34000016 bytes", "1 so far"]);
     talker.publish(bytes(1)).unwrap();
     let mut buffer = [0; 100];
     assert_eq!(socket.recv(&mut buffer).unwrap(), 8 + 4 + 13);

@@ -59,7 +59,13 @@ fn node() -> Node {
         master: Uri::parse("http://127.0.0.1:11311").expect("a URI"),
         pid: 1,
         // Small, so that they are met.
-        limits: Limits { publishers_per_topic: 3, half_open: 3, subscribers: 3 },
+        limits: Limits {
+            publishers_per_topic: 3,
+            half_open: 3,
+            subscribers: 3,
+            datagram_subscribers: 2,
+            datagram_subscribers_per_ip: 2,
+        },
     };
     let mut node = Node::new(config);
     node.advertise(Instant(0), strings("/out")).expect("a first topic");

@@ -44,11 +44,21 @@ pub struct Limits {
     pub half_open: usize,
     /// Incoming connections that have, and subscribers that get datagrams.
     pub subscribers: usize,
+    /// Of those, subscribers that get datagrams; the oldest gives way, since nothing may tell that it is gone.
+    pub datagram_subscribers: usize,
+    /// Of those, subscribers at one IP address; the oldest there gives way.
+    pub datagram_subscribers_per_ip: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { publishers_per_topic: 1000, half_open: 128, subscribers: 10_000 }
+        Self {
+            publishers_per_topic: 1000,
+            half_open: 128,
+            subscribers: 10_000,
+            datagram_subscribers: 128,
+            datagram_subscribers_per_ip: 32,
+        }
     }
 }
 

@@ -71,7 +71,7 @@ struct Link {
     pause: Duration,
     /// That it fails has been told since it stood last.
     told: bool,
-    /// It was not to be had with datagrams since it stood last.
+    /// It has declined to send datagrams since it stood last.
     tcpros_only: bool,
     /// When to look whether it is silent, and how many messages had come when the master listed it.
     silent: Option<(Instant, u64)>,
@@ -272,6 +272,8 @@ impl Node {
         if !self.link_mut(topic, uri).is_some_and(is_expected) {
             return;
         }
+        // Who could not be asked, or did not answer, has declined nothing.
+        let answered = matches!(answer, Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. }));
         let address = answer.map_err(|error| error.to_string()).and_then(|value| Address::of(&value));
         match (address, asked) {
             (Ok(Address::Tcpros(to)), _) => {
@@ -282,7 +284,11 @@ impl Node {
             (Ok(Address::Udpros(_)), None) => self.try_later(now, topic, uri, "it was not asked for UDPROS"),
             (Err(why), Some(conn)) => {
                 self.close_datagrams(conn);
-                self.no_datagrams(now, topic, uri, &why);
+                if answered {
+                    self.datagrams_declined(now, topic, uri, &why);
+                } else {
+                    self.try_later(now, topic, uri, &why);
+                }
             }
             (Err(why), None) => self.try_later(now, topic, uri, &why),
         }

@@ -6,13 +6,14 @@ use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
 use runnel_ros1::udpros::Fragmenter;
 
-use super::datagrams::{DatagramLink, Offered};
+use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::FramePool;
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
 use crate::logging::console;
@@ -125,7 +126,9 @@ impl Publication {
 
     /// Whether a subscriber of another process is a node of this name.
     pub(crate) fn has_subscriber(&self, node: &str) -> bool {
-        lock(&self.state).links.iter().any(|link| link.subscriber == node)
+        let state = lock(&self.state);
+        state.links.iter().any(|link| link.subscriber == node)
+            || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
     /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
@@ -134,7 +137,9 @@ impl Publication {
     /// # Errors
     /// When nobody gets the message.
     pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
-        // What is dropped may hold anything of the user's, whose end must not happen under the lock.
+        // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
+        // message, too, which may have been dropped by all who had it when they have got it.
+        let shared_message;
         let mut unheard = Vec::new();
         let mut complaint = None;
         let mut state = lock(&self.state);
@@ -151,9 +156,9 @@ impl Publication {
             complaint = self.publish_bytes(&mut state, bytes, |local| !by_reference(local));
         }
         if shared > 0 {
-            let message = message.into_shared();
+            shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
-                local.push_shared(Arc::clone(&message), &mut unheard);
+                local.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
         // Written under this lock only.
@@ -292,13 +297,33 @@ impl Publication {
     ) {
         let mut state = lock(&self.state);
         let SubscriberLink { conn, topic, subscriber, stats, .. } = link;
-        let (refused, too_long) = (false, 0);
-        let mut link =
-            DatagramLink { conn, token, socket, fragmenter, stats, topic, subscriber, refused, too_long };
+        let (refused, refusals, too_long) = (false, Refusals::default(), 0);
+        let mut link = DatagramLink {
+            conn,
+            token,
+            socket,
+            fragmenter,
+            stats,
+            topic,
+            subscriber,
+            refused,
+            refusals,
+            too_long,
+        };
         let complaint = state.latched.as_ref().and_then(|latched| self.offer_datagrams(&mut link, latched));
         state.datagram_links.push(link);
         drop(state);
         complain(complaint);
+    }
+
+    /// The socket of a link of datagrams tells that one of them did not get there; with `refused`, that nobody takes it
+    /// there. Whether the subscriber counts as gone.
+    pub(crate) fn undelivered(&self, conn: ConnId, refused: bool, now: Instant) -> bool {
+        let mut state = lock(&self.state);
+        let Some(link) = state.datagram_links.iter_mut().find(|link| link.conn == conn) else { return false };
+        link.stats.count_dropped(1);
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        refused && link.refusals.refused(now)
     }
 
     /// Whether the subscriber of a link of datagrams was found to be gone.
@@ -319,8 +344,9 @@ impl Publication {
         if state.locals.iter().any(|local| Arc::ptr_eq(local, &subscription)) {
             return;
         }
-        if !subscription.reads(&self.info) {
-            return;
+        if let Some(mismatch) = subscription.mismatch(&self.info) {
+            drop(state);
+            return console::error!("{mismatch}");
         }
         if let Some(latched) = &state.latched {
             subscription.push_copy(&latched[LENGTH..], &self.info);
@@ -403,3 +429,6 @@ fn send(stream: &Stream, slices: &[IoSlice<'_>], failed: &mut bool) -> usize {
         0
     })
 }
+
+#[cfg(test)]
+mod tests;

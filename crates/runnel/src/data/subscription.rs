@@ -113,16 +113,22 @@ impl SubscriptionCore {
 
     /// Compares types with a publisher, as the headers do for those of other processes: with these it is another
     /// subscription of the node's that takes any type and let the publisher in. Says so if they differ.
-    pub(super) fn reads(&self, publisher: &LinkInfo) -> bool {
-        let agrees = self.agrees_with(&publisher.md5);
-        if !agrees {
-            let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
-            let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
-            console::error!(
-                "topic {topic}: publisher [{publisher}] has {theirs} [{their_md5}], this subscription {type_name} [{md5}]"
-            );
+    fn reads(&self, publisher: &LinkInfo) -> bool {
+        let mismatch = self.mismatch(publisher);
+        mismatch.iter().for_each(|line| console::error!("{line}"));
+        mismatch.is_none()
+    }
+
+    /// What is to be said if the types differ.
+    pub(super) fn mismatch(&self, publisher: &LinkInfo) -> Option<String> {
+        if self.agrees_with(&publisher.md5) {
+            return None;
         }
-        agrees
+        let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
+        let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
+        Some(format!(
+            "topic {topic}: publisher [{publisher}] has {theirs} [{their_md5}], this subscription {type_name} [{md5}]"
+        ))
     }
 
     /// Messages that were dropped because the callback was slower than the publishers.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use runnel_io::{Datagrams, Interest, Token};
+use runnel_io::{Datagrams, Interest, Token, clock};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, SubscriberLink};
 use runnel_ros1::udpros::Reassembler;
@@ -105,10 +105,12 @@ impl Driver {
         }
     }
 
-    /// A subscriber has nothing to say, but its host does when it is gone.
+    /// A subscriber has nothing to say, but its host does when it is gone, and the network when it lost something.
     pub(super) fn datagram_output_readable(&mut self, key: Key) {
         let Some(Socket::DatagramOutput(output)) = self.sockets.get(key) else { return };
-        if let Err(error) = output.socket.recv(&mut [0; 16]) {
+        let Err(error) = output.socket.recv(&mut [0; 16]) else { return };
+        let refused = error.kind() == io::ErrorKind::ConnectionRefused;
+        if output.publication.undelivered(output.conn, refused, clock::monotonic()) {
             self.ended(key, Some(&error.to_string()));
         }
     }

@@ -6,7 +6,7 @@
 //! ```
 //! The headers are connection headers without their total length. Nothing else goes before the messages.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
@@ -14,8 +14,8 @@ use runnel_core::time::Instant;
 use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Transmit};
 use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
-use crate::node::{Caller, Conn, Linked, Node};
-use crate::udpros::{DATAGRAM, Fragmenter, LONGEST, SHORTEST};
+use crate::node::{Caller, Conn, Limits, Linked, Node};
+use crate::udpros::{DATAGRAM, DATAGRAM_IPV6, Fragmenter, LONGEST, SHORTEST};
 use crate::xmlrpc::Value;
 
 /// What subscribers ask for when nothing else is said. They mean the size of an Ethernet packet and forget the
@@ -76,8 +76,9 @@ impl Node {
         let asking = asking.inspect_err(|why| {
             self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {why}", caller.peer));
         })?;
-        if let Some(former) = asking.former {
-            self.end_former(former, topic);
+        match asking.former {
+            Some(former) => self.end_datagrams(former, topic),
+            None => self.make_room_for(asking.to.ip())?,
         }
         let conn = self.rpc.new_conn_id();
         self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(asking.to) });
@@ -105,15 +106,18 @@ impl Node {
         }
         let port = u16::try_from(*port).ok().filter(|port| *port != 0);
         let port = port.ok_or("the offer has no port")?;
-        let longest = agreed(*longest)?;
+        // Not to the host that it names: anybody could have our datagrams sent to somebody who never asked for them. The
+        // address that the call came from is its own, since the connection of the call stands.
+        let mut to = caller.peer;
+        to.set_ip(to.ip().to_canonical());
+        to.set_port(port);
+        let longest = agreed(*longest, to.ip())?;
         let is_tcpros =
             |offer: &Value| offer.as_array().and_then(|offer| offer.first()?.as_str()) == Some("TCPROS");
         self.last_datagram_link = (self.last_datagram_link + 1) & 0x7fff_ffff;
         Ok(Asking {
             caller: caller.conn,
-            // Not to the host that it names: anybody could have our datagrams sent to somebody who never asked for
-            // them. The address that the call came from is its own, since the connection of the call stands.
-            to: SocketAddr::new(caller.peer.ip().to_canonical(), port),
+            to,
             topic: of,
             subscriber,
             longest,
@@ -129,15 +133,42 @@ impl Node {
         let (ip, node) = (caller.peer.ip().to_canonical(), header.get("callerid")?);
         let is_former = |(conn, role): (&ConnId, &Conn)| match role {
             Conn::Subscriber(link) if link.topic == topic && link.node == node => {
-                let to = link.datagram_port.and_then(|_| link.address.parse::<SocketAddr>().ok())?;
-                (to.ip() == ip).then_some(*conn)
+                (datagrams_to(role)? == ip).then_some(*conn)
             }
             _ => None,
         };
         self.conns.iter().find_map(is_former)
     }
 
-    fn end_former(&mut self, conn: ConnId, topic: &str) {
+    /// A link of datagrams costs its subscriber nothing and may outlive it, so the oldest gives way when there are many.
+    fn make_room_for(&mut self, ip: IpAddr) -> Result<(), String> {
+        let Limits { datagram_subscribers, datagram_subscribers_per_ip, .. } = self.config.limits;
+        self.make_room_among(datagram_subscribers_per_ip, |of| of == ip)?;
+        self.make_room_among(datagram_subscribers, |_| true)
+    }
+
+    fn make_room_among(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), String> {
+        let links = self.conns.iter().filter(|(_, role)| datagrams_to(role).is_some_and(&counts));
+        if links.clone().count() < limit {
+            return Ok(());
+        }
+        let standing = |(conn, role): (&ConnId, &Conn)| match role {
+            Conn::Subscriber(link) => {
+                Some((*conn, link.topic.clone(), link.node.clone(), link.address.clone()))
+            }
+            _ => None,
+        };
+        // Names grow, so the first is the oldest.
+        let oldest = links.into_iter().find_map(standing);
+        let (conn, topic, node, address) = oldest.ok_or("too many subscribers ask for datagrams at once")?;
+        self.end_datagrams(conn, &topic);
+        self.refuse_peer(format!(
+            "{address}: UDPROS link of subscriber [{node}] of {topic} ended for a newer one: there are {limit}"
+        ));
+        Ok(())
+    }
+
+    fn end_datagrams(&mut self, conn: ConnId, topic: &str) {
         self.conns.remove(&conn);
         self.linked_count -= 1;
         self.close(conn);
@@ -174,13 +205,25 @@ impl Node {
     }
 }
 
-/// The longest datagrams for a subscriber that takes no longer ones than this.
-fn agreed(longest: i32) -> Result<usize, String> {
+/// Where a link to a subscriber, or one that is asked for, sends datagrams.
+fn datagrams_to(role: &Conn) -> Option<IpAddr> {
+    match role {
+        Conn::Subscriber(Linked { datagram_port: Some(_), address, .. }) => {
+            Some(address.parse::<SocketAddr>().ok()?.ip())
+        }
+        Conn::SubscriberDatagrams(asking) => Some(asking.to.ip()),
+        _ => None,
+    }
+}
+
+/// The longest datagrams for a subscriber at this address that takes no longer ones than this.
+fn agreed(longest: i32, ip: IpAddr) -> Result<usize, String> {
     let longest = usize::try_from(longest).unwrap_or(0);
+    let packet = if ip.is_ipv6() { DATAGRAM_IPV6 } else { DATAGRAM };
     match longest {
         ..SHORTEST => Err(format!("it takes no datagrams of {SHORTEST} bytes")),
         // One packet of a datagram is lost less often than one of two.
-        DATAGRAM..=ETHERNET => Ok(DATAGRAM),
+        _ if (packet..=ETHERNET).contains(&longest) => Ok(packet),
         _ => Ok(longest.min(LONGEST)),
     }
 }

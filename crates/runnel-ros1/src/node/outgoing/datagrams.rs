@@ -1,7 +1,9 @@
 //! Links to publishers that send datagrams (UDPROS): a socket is opened for each, then the publisher is asked to send
-//! there, or else where connections are accepted. What goes wrong with the one ends in asking for the other.
+//! there, or else where connections are accepted. A publisher that declines the one is asked for the other; what may pass
+//! is tried again.
 
 use std::collections::BTreeSet;
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
@@ -11,7 +13,7 @@ use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
 use crate::node::timers::Timer;
 use crate::node::{Conn, Node};
-use crate::udpros::DATAGRAM;
+use crate::udpros::{DATAGRAM, DATAGRAM_IPV6};
 use crate::xmlrpc::Value;
 
 /// How long a publisher that the master lists again may be silent.
@@ -79,12 +81,14 @@ impl Node {
             *port = bound;
         }
         let Some(header) = self.subscriber_header(topic) else { return };
+        let is_ipv6 = self.config.host.parse::<Ipv6Addr>().is_ok();
+        let longest = if is_ipv6 { DATAGRAM_IPV6 as i32 } else { DATAGRAM as i32 };
         let offer = vec![
             "UDPROS".into(),
             Value::Binary(header.emit_fields()),
             self.config.host.as_str().into(),
             i32::from(bound).into(),
-            (DATAGRAM as i32).into(),
+            longest.into(),
         ];
         self.request_topic_of(now, topic, uri, Some(conn), vec![offer.into()]);
     }
@@ -129,13 +133,18 @@ impl Node {
             }
             Err(why) => {
                 self.close_datagrams(conn);
-                self.no_datagrams(now, topic, uri, &why);
+                self.datagrams_declined(now, topic, uri, &why);
             }
         }
     }
 
-    /// A publisher is not to be had with datagrams: it is asked for a connection.
+    /// There is no socket for the datagrams of a publisher, which may be so for a moment only.
     pub(in crate::node) fn no_datagrams(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
+        self.try_later(now, topic, uri, &format!("no datagrams: {why}"));
+    }
+
+    /// A publisher has answered that it is not to be had with datagrams: it is asked for a connection.
+    pub(in crate::node) fn datagrams_declined(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
         let Some(link) = self.link_mut(topic, uri) else { return };
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);

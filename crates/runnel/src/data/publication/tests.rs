@@ -1,0 +1,108 @@
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use super::super::ready::When;
+use super::super::subscription::SubscriptionOptions;
+use super::*;
+
+const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };
+
+fn publication() -> Arc<Publication> {
+    let options = PublicationOptions { bound: BOUND, latching: false, has_header: false };
+    let info = LinkInfo { publisher: "/talker".into(), md5: "1".into(), ..LinkInfo::default() };
+    Arc::new(Publication::new(options, info, Arc::new(Reactor::new().unwrap())))
+}
+
+fn subscription(md5: &str) -> Arc<SubscriptionCore> {
+    let (topic, type_name, md5) = ("/data".into(), "a/B".into(), md5.into());
+    let takes = Some(TypeId::of::<Ending>());
+    SubscriptionCore::new(
+        SubscriptionOptions { topic, type_name, md5, bound: BOUND, takes },
+        When::AtOnce,
+        |_| Ok(()),
+    )
+}
+
+/// A message whose end looks whether the publication is locked.
+struct Ending {
+    publication: Arc<Publication>,
+    ended_unlocked: Arc<AtomicBool>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.ended_unlocked.store(self.publication.state.try_lock().is_ok(), Ordering::SeqCst);
+    }
+}
+
+impl Outgoing for Ending {
+    fn shared_type(&self) -> Option<TypeId> {
+        Some(TypeId::of::<Self>())
+    }
+    fn write(&self, _: &mut Vec<u8>) {}
+    fn into_shared(self) -> Shared {
+        Arc::new(self)
+    }
+}
+
+#[test]
+fn a_message_ends_without_the_lock() {
+    let (publication, subscription) = (publication(), subscription("1"));
+    publication.join_local(Arc::clone(&subscription));
+    // So it takes nothing, as one does that the user drops at the same time.
+    subscription.end();
+    let ended_unlocked = Arc::new(AtomicBool::new(false));
+    let message =
+        Ending { publication: Arc::clone(&publication), ended_unlocked: Arc::clone(&ended_unlocked) };
+    assert!(publication.publish(message, false).is_ok());
+    assert!(ended_unlocked.load(Ordering::SeqCst));
+}
+
+thread_local! {
+    /// What this thread logs about, and whether it was unlocked each time.
+    static LOGGED: RefCell<Option<(Arc<Publication>, Vec<bool>)>> = const { RefCell::new(None) };
+}
+
+struct Looking;
+
+impl log::Log for Looking {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, _: &log::Record<'_>) {
+        LOGGED.with_borrow_mut(|logged| {
+            if let Some((publication, unlocked)) = logged {
+                unlocked.push(publication.state.try_lock().is_ok());
+            }
+        });
+    }
+    fn flush(&self) {}
+}
+
+#[test]
+fn a_type_that_differs_is_told_without_the_lock() {
+    let publication = publication();
+    LOGGED.set(Some((Arc::clone(&publication), Vec::new())));
+    log::set_logger(&Looking).unwrap();
+    log::set_max_level(log::LevelFilter::Error);
+    publication.join_local(subscription("2"));
+    let (_, unlocked) = LOGGED.take().unwrap();
+    assert_eq!((unlocked, publication.subscriber_count()), (vec![true], 0));
+}
+
+#[test]
+fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
+    let publication = publication();
+    let far = Datagrams::bind(SocketAddr::from(([127, 0, 0, 1], 0)).ip()).unwrap();
+    let link = SubscriberLink {
+        topic: "/data".into(),
+        conn: ConnId(1),
+        subscriber: "/listener".into(),
+        datagrams: None,
+        stats: Arc::default(),
+    };
+    let near = Arc::new(Datagrams::connect(far.address()).unwrap());
+    publication.join_datagrams(link, Fragmenter::new(1, 1000), Token(1), near);
+    assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
+}
