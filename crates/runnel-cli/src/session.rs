@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use runnel::core::names::{self, Remapping};
+use runnel::io::lookup::Family;
 use runnel::{Context, ContextOptions, Node};
 
 use crate::arguments::Arguments;
@@ -121,6 +122,11 @@ impl Session {
         let interfaces = self.interfaces.clone();
         move || Types::new(&interfaces)
     }
+}
+
+/// Which addresses of hosts nodes of this process take.
+pub fn family() -> Family {
+    if std::env::var("ROS_IPV6").as_deref() == Ok("on") { Family::V6 } else { Family::V4 }
 }
 
 /// The arguments that say where a node stands in the graph.

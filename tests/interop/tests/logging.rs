@@ -92,7 +92,7 @@ fn the_originals_see_and_set_what_a_runnel_node_logs() {
     let _logger = ready(graph.node(Origin::Runnel, "logger", "runnel_logger", &[]));
     let ask = |words: &[&str]| outcome(graph.tool("rosservice", words)).success();
     assert_eq!(
-        ask(&["call", "/runnel_logger/get_loggers"])[1..],
+        ask(&["call", "/runnel_logger/get_loggers"])[1..4],
         ["  - ", "    name: \"ros\"", "    level: \"info\""]
     );
     ask(&["call", "/runnel_logger/set_logger_level", "{logger: ros, level: debug}"]);

@@ -11,7 +11,7 @@ use runnel::{Context, MasterOptions};
 use serde_json::json;
 
 use crate::error::{CliError, plain};
-use crate::session::Session;
+use crate::session::{Session, family};
 
 /// Run the ROS master and parameter server, as roscore does
 ///
@@ -62,11 +62,6 @@ fn start(args: &Args, bind: SocketAddr, session: &Session) -> Result<(Context, S
         runnel::Error::Listen(error) => cannot(&plain(&error.to_string())),
         error => error.into(),
     })
-}
-
-/// As nodes of this process take addresses, so that the master that is the default meets its clients.
-fn family() -> Family {
-    if std::env::var("ROS_IPV6").as_deref() == Ok("on") { Family::V6 } else { Family::V4 }
 }
 
 /// The address that `host` names, one of the family if it names several.

@@ -8,10 +8,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use runnel::io::lookup::{self, Family};
+use runnel::io::lookup;
 
 use crate::commands::doctor::found::Trouble;
 use crate::error::plain;
+use crate::session::family;
 
 /// How long the resolver may take over a name.
 const LOOKUP: Duration = Duration::from_secs(3);
@@ -92,11 +93,6 @@ pub fn address(host: &str) -> Result<IpAddr, String> {
         Ok(Err(error)) => Err(resolver_said(&error.to_string())),
         Err(_) => Err(format!("the resolver does not answer within {} s", LOOKUP.as_secs())),
     }
-}
-
-/// As nodes of this process take addresses.
-fn family() -> Family {
-    if std::env::var("ROS_IPV6").as_deref() == Ok("on") { Family::V6 } else { Family::V4 }
 }
 
 fn resolver_said(why: &str) -> String {
