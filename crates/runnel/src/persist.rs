@@ -24,6 +24,9 @@ use crate::error::Error;
 /// How a journal begins.
 const TITLE: &[u8] = b"# parameters kept by runnel master\n";
 
+/// What is said of a file that begins otherwise.
+const OTHER: &str = "it holds something else (a YAML file is loaded with 'runnel param load')";
+
 /// Bytes that a journal may always have before it is written anew.
 const SHORT: u64 = 1 << 20;
 
@@ -159,7 +162,7 @@ impl Journal {
         if text.is_empty() {
             return Ok((Vec::new(), None));
         }
-        let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other("it holds something else"))?;
+        let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other(OTHER))?;
         let mut changes = Vec::new();
         while !rest.is_empty() {
             let Some((change, behind)) = next_change(rest) else {

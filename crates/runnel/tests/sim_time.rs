@@ -95,11 +95,13 @@ fn without_the_parameter_time_is_the_walls_and_a_change_is_followed() {
     let _node = context.create_node("listener").unwrap();
     assert!(wall_seconds(&context) > 1.7e9);
     let set = |value: Value| graph.ask("setParam", &["/test".into(), "/use_sim_time".into(), value]);
-    set(true.into());
-    wait_until("it is followed", || context.ros_time_is_active());
-    assert!(context.now().is_zero());
-    set(false.into());
-    wait_until("it is followed", || !context.ros_time_is_active());
+    for (on, off) in [(true.into(), false.into()), (1.into(), 0.into())] {
+        set(on);
+        wait_until("it is followed", || context.ros_time_is_active());
+        assert!(context.now().is_zero());
+        set(off);
+        wait_until("it is followed", || !context.ros_time_is_active());
+    }
     assert!(wall_seconds(&context) > 1.7e9);
 }
 

@@ -110,6 +110,7 @@ impl Driver {
         let follows = name == USE_SIM_TIME && node.follows_sim_time;
         match value {
             Some(ParamValue::Bool(simulated)) if follows => self.simulate_time(key, simulated),
+            Some(ParamValue::Int(number)) if follows => self.simulate_time(key, number != 0),
             // A master that came back without its parameters ends no simulation.
             _ => {}
         }
@@ -341,7 +342,7 @@ impl NodeSlot {
                 self.unreachable = Some(why);
             }
             NodeEvent::MasterBack => {
-                self.say(log::Level::Info, format_args!("the master is back"));
+                self.say(log::Level::Warn, format_args!("the master is back"));
                 self.unreachable = None;
             }
             NodeEvent::Closed => self.closed = true,

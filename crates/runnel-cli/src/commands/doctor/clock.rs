@@ -29,7 +29,7 @@ fn untold(clock: &ClockFound, simulated: bool) -> Option<Finding> {
     let publishers = listed(&clock.publishers, NAMED);
     match (simulated, clock.publishers.is_empty()) {
         (true, true) => {
-            let what = "true, but nobody publishes /clock: time stands at 0, and timers and sleeps with it";
+            let what = "true, but nobody publishes /clock: time stands still, and timers and sleeps with it";
             let advice =
                 "start the simulator or 'rosbag play --clock', or: runnel param set /use_sim_time false";
             Some(Finding::error(Area::Clock, "/use_sim_time", what, advice))

@@ -145,7 +145,7 @@ fn colour(level: Level) -> Option<&'static str> {
 
 fn json(line: &Log) -> Json {
     json!({
-        "stamp": line.header.stamp.as_secs_f64(),
+        "stamp": { "secs": line.header.stamp.sec, "nsecs": line.header.stamp.nanosec },
         "level": level(line).name(),
         "node": line.name,
         "msg": line.msg,

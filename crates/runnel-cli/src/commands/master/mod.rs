@@ -27,7 +27,8 @@ pub struct Args {
     #[arg(long, value_name = "ADDR", default_value = "localhost")]
     host: String,
 
-    /// Keep parameters in this file, and begin with those that it holds
+    /// Keep parameters in this file, and begin with those that it holds (a journal of the master's own; a YAML file is
+    /// loaded with 'runnel param load')
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     persist: Option<PathBuf>,
 
