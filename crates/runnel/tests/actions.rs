@@ -4,6 +4,7 @@ mod common;
 #[path = "common/action_scene.rs"]
 mod scene;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -19,7 +20,7 @@ use runnel::core::wire::encode;
 use runnel::msgs::actionlib::{
     TestAction, TestFeedback, TestGoal, TwoIntsAction, TwoIntsGoal, TwoIntsResult,
 };
-use runnel::{ActionClient, ActionError, Error, GoalStatus, SimpleGoalHandle};
+use runnel::{ActionClient, ActionError, Error, GoalStatus, ServerGoalHandle, SimpleGoalHandle};
 use scene::{Scene, goal, result};
 
 /// Too short for anything to come of it.
@@ -391,4 +392,45 @@ fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     assert_eq!(outcome.result.unwrap().to_bytes(), encode(&result(6)));
     assert_eq!(*told.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
     assert_eq!(schema.goal.md5, TestGoal::MD5);
+}
+
+thread_local! {
+    /// What this thread's logger asks for its status.
+    static ASKED_BY_LOGGER: RefCell<Option<(ServerGoalHandle<TestAction>, usize)>> = const { RefCell::new(None) };
+}
+
+/// A program's own logger, which uses what it logs for.
+struct Curious;
+
+impl log::Log for Curious {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, _: &log::Record<'_>) {
+        ASKED_BY_LOGGER.with_borrow_mut(|asked| {
+            if let Some((goal, count)) = asked {
+                assert!(!goal.status().is_terminal());
+                *count += 1;
+            }
+        });
+    }
+    fn flush(&self) {}
+}
+
+#[test]
+fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
+    log::set_logger(&Curious).unwrap();
+    log::set_max_level(log::LevelFilter::Info);
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let _sent = [1, 2].map(|number| client.send_goal(&goal(number)).unwrap());
+    let [dropped, asked] = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
+    let logging = thread::spawn(move || {
+        ASKED_BY_LOGGER.set(Some((asked, 0)));
+        drop(dropped);
+        ASKED_BY_LOGGER.take().map(|(_, count)| count)
+    });
+    wait_until("the drop is over", || logging.is_finished());
+    assert_eq!(logging.join().unwrap(), Some(1));
 }

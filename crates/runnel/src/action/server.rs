@@ -179,7 +179,7 @@ impl<A: Action> ServerGoalHandle<A> {
 
     /// How far the goal has come.
     pub fn status(&self) -> GoalStatus {
-        self.goal.core.status(self.id())
+        self.goal.core.status(&self.goal)
     }
 
     /// Whether a client wants the goal cancelled, and it has not ended.
@@ -192,7 +192,7 @@ impl<A: Action> ServerGoalHandle<A> {
     /// # Errors
     /// [`Error::Action`] when it was accepted or has ended before, or the server has ended, as for all that follow.
     pub fn accept(&self) -> Result<(), Error> {
-        self.goal.core.step(self.id(), Step::Accept, "")
+        self.goal.core.step(&self.goal, Step::Accept, "")
     }
 
     /// Tells clients how far it has come.
@@ -200,7 +200,7 @@ impl<A: Action> ServerGoalHandle<A> {
     /// # Errors
     /// As [`Publisher::publish`](crate::Publisher::publish), and when the server has ended.
     pub fn publish_feedback(&self, feedback: &A::Feedback) -> Result<(), Error> {
-        self.goal.core.publish_feedback(self.id(), feedback)
+        self.goal.core.publish_feedback(&self.goal, feedback)
     }
 
     /// Refuses the goal, which must not have been accepted.
@@ -237,7 +237,7 @@ impl<A: Action> ServerGoalHandle<A> {
     }
 
     fn finish(&self, step: Step, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.core.finish((self.id(), self.stamp()), step, result, text)
+        self.goal.core.finish(&self.goal, step, result, text)
     }
 
     /// The server's context still runs.

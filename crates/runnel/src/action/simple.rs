@@ -132,30 +132,34 @@ impl<A: Action> Desk<A> {
         server: &ServerCore<A>,
         mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), String>,
     ) {
-        while let Some((goal, former)) = self.next(server) {
-            former.iter().filter(|former| is_open(former)).for_each(make_way);
-            drop(former);
-            if let Err(error) = goal.accept() {
-                console::error!("{error}");
-                continue;
+        while let Some(goal) = self.next(server) {
+            match goal.accept() {
+                Err(error) => console::error!("{error}"),
+                Ok(()) => {
+                    let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
+                    // A goal that ends badly is no reason to take no more.
+                    let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
+                    handle.close(
+                        ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())),
+                    );
+                }
             }
-            let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
-            // A goal that ends badly is no reason to take no more.
-            let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
-            handle.close(ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())));
+            let over = lock(&self.goals).let_go();
+            // The end of the last handle is told to clients, which must not happen under the lock.
+            drop(over);
             self.arrived.notify_all();
         }
     }
 
-    /// Waits for the next goal, and gives the one before it, too; `None` once the server or the context has ended.
-    fn next(&self, server: &ServerCore<A>) -> Option<(ServerGoalHandle<A>, Option<ServerGoalHandle<A>>)> {
+    /// Waits for the next goal; `None` once the server or the context has ended.
+    fn next(&self, server: &ServerCore<A>) -> Option<ServerGoalHandle<A>> {
         let mut goals = lock(&self.goals);
         loop {
             if self.ended.load(Ordering::SeqCst) || !server.ok() {
                 return None;
             }
-            if let Some((goal, former)) = goals.take() {
-                return Some((goal.clone(), former));
+            if let Some(goal) = goals.take() {
+                return Some(goal.clone());
             }
             // The context ends without telling.
             goals = self.arrived.wait_timeout(goals, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
