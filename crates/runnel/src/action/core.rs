@@ -178,7 +178,7 @@ fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>) -> Hearing
     Box::new(move |server, bytes| {
         let list: GoalStatusArray = decode(bytes)?;
         results.run_due();
-        tracker.hear_list(server, &list);
+        tracker.hear_list(server, &list, clock::monotonic());
         Ok(())
     })
 }
