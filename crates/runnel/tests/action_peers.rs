@@ -9,7 +9,7 @@ mod scene;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{LONG, spin_until, wait_until};
 use logged::{is_logged, keep_log, wait_logged};
@@ -258,6 +258,52 @@ fn an_interrupted_server_lets_its_goal_end_in_its_own_way() {
     scene.end_server();
     let end = sent.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "the end is near"));
+}
+
+/// How long a server takes to end whose callback ends its goal at once and then goes on.
+fn time_to_end_a_server_that_lingers() -> Duration {
+    let (mut scene, free) = (Scene::new(), Arc::new(AtomicBool::new(false)));
+    let go = Arc::clone(&free);
+    let _server = scene.simple_server(move |goal| {
+        wait_until("the goal is preempted", || goal.is_preempt_requested());
+        goal.preempted(&result(1), "")?;
+        wait_until("the test lets go", || go.load(Ordering::SeqCst));
+        Ok(())
+    });
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    wait_until("the goal is worked on", || sent.status() == GoalStatus::Active);
+    let begun = Instant::now();
+    scene.end_server();
+    free.store(true, Ordering::SeqCst);
+    begun.elapsed()
+}
+
+#[test]
+fn an_interrupted_server_waits_for_the_end_of_its_goal_and_no_longer() {
+    // It would wait for a second. A busy machine may do so once.
+    let soon = |_| time_to_end_a_server_that_lingers() < Duration::from_millis(700);
+    assert!((0..5).any(soon));
+}
+
+#[test]
+fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
+    let scene = Scene::new();
+    // Nobody spins here.
+    let context = scene.graph.context();
+    let node = context.create_node("server").unwrap();
+    let (heard, hearing) = channel();
+    let server =
+        node.create_action_server::<TestAction>("test", move |goal| heard.send(goal).unwrap(), |_| {});
+    let come = node.create_subscription("test/goal", 10, |_: &TestActionGoal| {}).unwrap();
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    let another = node.create_action_client::<TestAction>("another").unwrap();
+    wait_until("the goal waits", || !another.wait_for_server(SHORT).unwrap() && come.received() == 1);
+    drop(server);
+    let end = sent.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Rejected, "the action server has ended"));
+    assert!(hearing.try_recv().is_err(), "nobody works on it");
 }
 
 #[test]

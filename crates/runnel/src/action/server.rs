@@ -72,7 +72,7 @@ impl Node {
             let period = Duration::try_from_secs_f64(period).unwrap_or(Duration::MAX);
             self.create_timer(period, move || core.publish_status())
         });
-        Ok(ActionServer { _inputs: inputs, _timer: timer, core })
+        Ok(ActionServer { inputs: Some(inputs), timer, core })
     }
 
     /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
@@ -113,12 +113,12 @@ impl Node {
 }
 
 /// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
-/// if they were not accepted.
+/// if they were not accepted, and those that wait to be heard are rejected.
 #[must_use = "an action server ends when it is dropped"]
 pub struct ActionServer<A: Action> {
-    // These end first: their callbacks hold the core.
-    _inputs: [Subscription; 2],
-    _timer: Option<Timer>,
+    /// Cancel requests and goals, until it ends.
+    inputs: Option<[Subscription; 2]>,
+    timer: Option<Timer>,
     core: Arc<ServerCore<A>>,
 }
 
@@ -135,6 +135,13 @@ impl<A: Action> ActionServer<A> {
 
 impl<A: Action> Drop for ActionServer<A> {
     fn drop(&mut self) {
+        // Goals that wait are answered. None may come once there is no topic to answer on.
+        self.core.close();
+        if let Some([cancels, goals]) = self.inputs.take() {
+            goals.run_due();
+            drop((cancels, goals));
+        }
+        drop(self.timer.take());
         self.core.end();
     }
 }

@@ -32,6 +32,9 @@ const DEPTH: usize = 1000;
 /// Lists that do: each says all that those before did.
 const LISTS: usize = 50;
 
+/// Why goals end with their server.
+const ENDED: &str = "the action server has ended";
+
 /// Longest id of a goal, in bytes: the list tells it again and again.
 const MAX_ID: usize = 1024;
 
@@ -75,6 +78,8 @@ pub(super) struct ServerCore<A: Action> {
 /// no lock of ours but those of the topic, and runs no code of the user's; logging may, and waits until it is let go.
 struct Desk<A: Action> {
     goals: Goals<A>,
+    /// Goals that come are rejected: the server is about to end.
+    closed: bool,
     /// Gone once the server has ended.
     topics: Option<Topics>,
 }
@@ -105,7 +110,7 @@ impl<A: Action> ServerCore<A> {
             feedback: topic(form.feedback, "feedback", QoS::keep_last(DEPTH))?,
             lists: topic(Type::status(), "status", QoS::keep_last(LISTS).transient_local())?,
         };
-        let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), topics: Some(topics) };
+        let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), closed: false, topics: Some(topics) };
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
@@ -159,8 +164,13 @@ impl<A: Action> ServerCore<A> {
             Arc::downgrade(new.insert(Arc::new(ServerGoal { core, id, stamp, goal, key, end })))
         };
         let arrival = desk.goals.arrive(&id, stamps, begin, clock::monotonic());
+        let closed = desk.closed;
         let mut refused = None;
         let told = match arrival {
+            Arrival::New if closed => {
+                let ended = new.as_ref().and_then(|goal| self.end_goal(&mut desk, goal.key, ENDED));
+                ended.unwrap_or(Ok(()))
+            }
             Arrival::New | Arrival::Known => Ok(()),
             Arrival::Recalled => {
                 let text = desk.goals.named(id.as_str()).map(|entry| entry.text.clone()).unwrap_or_default();
@@ -179,7 +189,7 @@ impl<A: Action> ServerCore<A> {
         if let Some(why) = refused {
             self.refuse(format_args!("a goal of [{client}]: {why}"));
         }
-        new.map(ServerGoalHandle::new)
+        new.filter(|_| !closed).map(ServerGoalHandle::new)
     }
 
     /// A client wants goals cancelled: gives those of which somebody is to be told.
@@ -280,13 +290,17 @@ impl<A: Action> ServerCore<A> {
         complain(told);
     }
 
+    /// No goal is begun any more.
+    pub(super) fn close(&self) {
+        lock(&self.desk).closed = true;
+    }
+
     /// Ends the server, and with it every goal.
     pub(super) fn end(&self) {
         let mut desk = lock(&self.desk);
         let open = desk.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
         let open: Vec<Key> = open.map(|entry| entry.key).collect();
-        let text = "the action server has ended";
-        let told = open.into_iter().filter_map(|key| self.end_goal(&mut desk, key, text));
+        let told = open.into_iter().filter_map(|key| self.end_goal(&mut desk, key, ENDED));
         // One error says enough.
         let told = told.fold(Ok(()), Result::and);
         let told = told.and(self.publish_list(&mut desk));

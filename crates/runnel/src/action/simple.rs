@@ -151,6 +151,12 @@ impl<A: Action> Desk<A> {
         }
     }
 
+    /// The goal that is executed may have ended. Whoever waits for that looks under the lock.
+    fn look(&self) {
+        drop(lock(&self.goals));
+        self.arrived.notify_all();
+    }
+
     /// Waits for the next goal; `None` once the server or the context has ended.
     fn next(&self, server: &ServerCore<A>) -> Option<ServerGoalHandle<A>> {
         let mut goals = lock(&self.goals);
@@ -235,7 +241,7 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// # Errors
     /// As [`ServerGoalHandle::succeed`], as for all that follow.
     pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.succeed(result, text)
+        self.ended(self.goal.succeed(result, text))
     }
 
     /// Ends the goal: it is given up.
@@ -243,7 +249,7 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
     pub fn abort(&self, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.abort(result, text)
+        self.ended(self.goal.abort(result, text))
     }
 
     /// Ends the goal: it was cancelled, or makes way for another.
@@ -251,7 +257,12 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
     pub fn preempted(&self, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.canceled(result, text)
+        self.ended(self.goal.canceled(result, text))
+    }
+
+    fn ended(&self, ended: Result<(), Error>) -> Result<(), Error> {
+        self.desk.look();
+        ended
     }
 
     /// The callback has returned: a goal that it has left open ends here.
