@@ -6,6 +6,7 @@ mod scene;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -421,8 +422,10 @@ impl log::Log for Curious {
 fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
     log::set_logger(&Curious).unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    let scene = Scene::new();
-    let (_server, goals) = scene.server();
+    // The server of a failure never ends.
+    let scene = ManuallyDrop::new(Scene::new());
+    let (server, goals) = scene.server();
+    let server = ManuallyDrop::new(server);
     let client = scene.client();
     let _sent = [1, 2].map(|number| client.send_goal(&goal(number)).unwrap());
     let [dropped, asked] = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
@@ -433,4 +436,5 @@ fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
     });
     wait_until("the drop is over", || logging.is_finished());
     assert_eq!(logging.join().unwrap(), Some(1));
+    drop((ManuallyDrop::into_inner(server), ManuallyDrop::into_inner(scene)));
 }
