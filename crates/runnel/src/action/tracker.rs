@@ -71,14 +71,15 @@ impl Tracker {
         drop(removed);
     }
 
-    /// The server's list has come.
-    pub(super) fn hear_list(&self, server: &str, list: &GoalStatusArray, now: Instant) {
+    /// The server's list has come. What it leaves out counts if it is `whole`: no result is still to be heard of.
+    pub(super) fn hear_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
         let told: HashMap<&str, &WireStatus> =
             list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
         for goal in self.alive(server) {
             let told = told.get(goal.id.as_str());
             let heard = match told.map(|told| (GoalStatus::of_number(told.status), &told.text)) {
-                None => goal.hear_status(None, now),
+                None if whole => goal.hear_status(None, now),
+                None => Heard::Nothing,
                 Some((Some(status), text)) => goal.hear_status(Some((status, text)), now),
                 Some((None, _)) => Heard::Nonsense,
             };
@@ -163,7 +164,11 @@ mod tests {
         (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());
         assert!(tracker.add(&new(MAX_GOALS)).is_err());
         for second in 0..60 {
-            tracker.hear_list("/server", &GoalStatusArray::default(), Instant(second * 1_000_000_000));
+            tracker.hear_list(
+                "/server",
+                (&GoalStatusArray::default(), true),
+                Instant(second * 1_000_000_000),
+            );
         }
         tracker.add(&new(MAX_GOALS)).unwrap();
         while let Some(due) = ready.pop() {
