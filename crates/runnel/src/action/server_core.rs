@@ -298,6 +298,7 @@ impl<A: Action> ServerCore<A> {
     /// Ends the server, and with it every goal.
     pub(super) fn end(&self) {
         let mut desk = lock(&self.desk);
+        desk.closed = true;
         let open = desk.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
         let open: Vec<Key> = open.map(|entry| entry.key).collect();
         let told = open.into_iter().filter_map(|key| self.end_goal(&mut desk, key, ENDED));
