@@ -9,17 +9,18 @@ mod scene;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{LONG, spin_until, wait_until};
 use logged::{is_logged, keep_log, wait_logged};
 use runnel::core::schema::TypeName;
+use runnel::core::time::Time;
 use runnel::core::wire::encode;
 use runnel::msgs::actionlib::{
     TestAction, TestActionFeedback, TestActionGoal, TestActionResult, TestFeedback,
 };
 use runnel::msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
-use runnel::{ActionClient, ActionError, DynamicPublisher, Error, GoalStatus, Node, QoS};
+use runnel::{ActionClient, ActionError, DynamicPublisher, Error, GoalStatus, Node, Publisher, QoS};
 use scene::{Scene, goal, result};
 
 /// Too short for anything to come of it.
@@ -57,6 +58,91 @@ fn a_cancel_that_comes_before_its_goal_recalls_it() {
     let status = result.unwrap().status;
     assert_eq!((status.goal_id.id.as_str(), status.status), ("early", WireStatus::RECALLED));
     assert!(goals.try_recv().is_err(), "nobody works on it");
+}
+
+/// A goal as a client sends it that chooses its id, set at no time in particular.
+fn named(id: &str, number: i32) -> TestActionGoal {
+    let goal_id = GoalID { id: id.into(), ..GoalID::default() };
+    TestActionGoal { goal_id, goal: goal(number), ..TestActionGoal::default() }
+}
+
+/// A publisher of goals of any id.
+fn raw_goals(scene: &Scene) -> Publisher<TestActionGoal> {
+    let raw = scene.far.create_node("raw").unwrap().create_publisher("test/goal", 10).unwrap();
+    assert!(raw.wait_for_subscribers(1, LONG).unwrap());
+    raw
+}
+
+/// The server to come is to forget goals as soon as they have ended.
+fn forget_at_once(scene: &Scene) {
+    scene.graph.ask("setParam", &["/me".into(), "/test/status_list_timeout".into(), 0.0.into()]);
+    scene.graph.ask("setParam", &["/me".into(), "/actionlib_status_frequency".into(), 100.into()]);
+}
+
+#[test]
+fn a_handle_of_a_goal_that_has_ended_does_nothing_to_a_later_goal_of_its_id() {
+    let scene = Scene::new();
+    forget_at_once(&scene);
+    let (_server, goals) = scene.server();
+    let raw = raw_goals(&scene);
+    raw.publish(named("fixed", 1)).unwrap();
+    let old = goals.recv_timeout(LONG).unwrap();
+    old.accept().unwrap();
+    old.succeed(&result(1), "").unwrap();
+    let mut later = None;
+    wait_until("the goal is forgotten and comes again", || {
+        raw.publish(named("fixed", 2)).unwrap();
+        later = goals.recv_timeout(SHORT).ok();
+        later.is_some()
+    });
+    let later = later.unwrap();
+    assert_eq!((later.id(), later.goal()), (old.id(), &goal(2)));
+    assert_eq!((old.status(), later.status()), (GoalStatus::Succeeded, GoalStatus::Pending));
+    let error = old.reject(&result(1), "").unwrap_err();
+    assert!(error.to_string().contains("goal fixed is SUCCEEDED"), "{error}");
+    assert!(old.accept().is_err());
+    old.publish_feedback(&TestFeedback::default()).unwrap();
+    drop(old);
+    assert_eq!(later.status(), GoalStatus::Pending);
+    later.accept().unwrap();
+    later.succeed(&result(2), "").unwrap();
+}
+
+#[test]
+fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
+    let scene = Scene::new();
+    forget_at_once(&scene);
+    let _server = scene.simple_server(|goal| goal.succeed(&result(goal.goal().goal), "reached"));
+    let raw = raw_goals(&scene);
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&ends);
+    let results = scene.node().create_subscription("test/result", 10, move |end: &TestActionResult| {
+        into.lock().unwrap().push((end.status.status, end.status.text.clone()));
+    });
+    wait_until("results are heard", || results.as_ref().unwrap().publisher_count() == 1);
+    for count in 1..4 {
+        spin_until(&scene.far, "the goal comes and ends", || {
+            raw.publish(named("fixed", 1)).unwrap();
+            ends.lock().unwrap().len() >= count
+        });
+    }
+    let reached = (WireStatus::SUCCEEDED, "reached".to_owned());
+    assert!(ends.lock().unwrap().iter().all(|end| *end == reached), "{ends:?}");
+}
+
+#[test]
+fn a_goal_set_at_no_time_in_particular_is_not_recalled_by_a_cancel_of_all_before_a_time() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let before = client.send_goal(&goal(1)).unwrap();
+    let cancelled = goals.recv_timeout(LONG).unwrap();
+    client.cancel_goals_at_and_before_time(Time { sec: i32::MAX, nanosec: 0 }).unwrap();
+    wait_until("the cancel arrives", || cancelled.is_cancel_requested());
+    raw_goals(&scene).publish(named("unstamped", 2)).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    assert_eq!((came.id().as_str(), came.status()), ("unstamped", GoalStatus::Pending));
+    assert!(came.stamp() >= before.stamp(), "it was set when it came");
 }
 
 #[test]
@@ -172,6 +258,52 @@ fn an_interrupted_server_lets_its_goal_end_in_its_own_way() {
     scene.end_server();
     let end = sent.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "the end is near"));
+}
+
+/// How long a server takes to end whose callback ends its goal at once and then goes on.
+fn time_to_end_a_server_that_lingers() -> Duration {
+    let (mut scene, free) = (Scene::new(), Arc::new(AtomicBool::new(false)));
+    let go = Arc::clone(&free);
+    let _server = scene.simple_server(move |goal| {
+        wait_until("the goal is preempted", || goal.is_preempt_requested());
+        goal.preempted(&result(1), "")?;
+        wait_until("the test lets go", || go.load(Ordering::SeqCst));
+        Ok(())
+    });
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    wait_until("the goal is worked on", || sent.status() == GoalStatus::Active);
+    let begun = Instant::now();
+    scene.end_server();
+    free.store(true, Ordering::SeqCst);
+    begun.elapsed()
+}
+
+#[test]
+fn an_interrupted_server_waits_for_the_end_of_its_goal_and_no_longer() {
+    // It would wait for a second. A busy machine may do so once.
+    let soon = |_| time_to_end_a_server_that_lingers() < Duration::from_millis(700);
+    assert!((0..5).any(soon));
+}
+
+#[test]
+fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
+    let scene = Scene::new();
+    // Nobody spins here.
+    let context = scene.graph.context();
+    let node = context.create_node("server").unwrap();
+    let (heard, hearing) = channel();
+    let server =
+        node.create_action_server::<TestAction>("test", move |goal| heard.send(goal).unwrap(), |_| {});
+    let come = node.create_subscription("test/goal", 10, |_: &TestActionGoal| {}).unwrap();
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    let another = node.create_action_client::<TestAction>("another").unwrap();
+    wait_until("the goal waits", || !another.wait_for_server(SHORT).unwrap() && come.received() == 1);
+    drop(server);
+    let end = sent.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Rejected, "the action server has ended"));
+    assert!(hearing.try_recv().is_err(), "nobody works on it");
 }
 
 #[test]

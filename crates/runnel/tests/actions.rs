@@ -4,7 +4,9 @@ mod common;
 #[path = "common/action_scene.rs"]
 mod scene;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -17,9 +19,12 @@ use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::TypeName;
 use runnel::core::wire::encode;
 use runnel::msgs::actionlib::{
-    TestAction, TestFeedback, TestGoal, TwoIntsAction, TwoIntsGoal, TwoIntsResult,
+    TestAction, TestActionResult, TestFeedback, TestGoal, TwoIntsAction, TwoIntsGoal, TwoIntsResult,
 };
-use runnel::{ActionClient, ActionError, Error, GoalStatus, SimpleGoalHandle};
+use runnel::msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
+use runnel::{
+    ActionClient, ActionError, ClientGoalHandle, Error, GoalStatus, ServerGoalHandle, SimpleGoalHandle,
+};
 use scene::{Scene, goal, result};
 
 /// Too short for anything to come of it.
@@ -391,4 +396,98 @@ fn a_type_that_is_known_only_while_the_program_runs_will_do() {
     assert_eq!(outcome.result.unwrap().to_bytes(), encode(&result(6)));
     assert_eq!(*told.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
     assert_eq!(schema.goal.md5, TestGoal::MD5);
+}
+
+thread_local! {
+    /// What this thread's logger asks for its status.
+    static ASKED_BY_LOGGER: RefCell<Option<(ServerGoalHandle<TestAction>, usize)>> = const { RefCell::new(None) };
+}
+
+/// Whether a thread logs that a server says 77 of a goal, and whether it may go on.
+static HELD: (AtomicBool, AtomicBool) = (AtomicBool::new(false), AtomicBool::new(false));
+
+/// A program's own logger, which uses what it logs for.
+struct Curious;
+
+impl log::Log for Curious {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        if record.args().to_string().contains("is 77") {
+            HELD.0.store(true, Ordering::SeqCst);
+            wait_until("the test lets go", || HELD.1.load(Ordering::SeqCst));
+        }
+        ASKED_BY_LOGGER.with_borrow_mut(|asked| {
+            if let Some((goal, count)) = asked {
+                assert!(!goal.status().is_terminal());
+                *count += 1;
+            }
+        });
+    }
+    fn flush(&self) {}
+}
+
+fn be_curious() {
+    // Another test of this process may have done it already.
+    let _ = log::set_logger(&Curious);
+    log::set_max_level(log::LevelFilter::Info);
+}
+
+#[test]
+fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
+    be_curious();
+    // The server of a failure never ends.
+    let scene = ManuallyDrop::new(Scene::new());
+    let (server, goals) = scene.server();
+    let server = ManuallyDrop::new(server);
+    let client = scene.client();
+    let _sent = [1, 2].map(|number| client.send_goal(&goal(number)).unwrap());
+    let [dropped, asked] = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
+    let logging = thread::spawn(move || {
+        ASKED_BY_LOGGER.set(Some((asked, 0)));
+        drop(dropped);
+        ASKED_BY_LOGGER.take().map(|(_, count)| count)
+    });
+    wait_until("the drop is over", || logging.is_finished());
+    assert_eq!(logging.join().unwrap(), Some(1));
+    drop((ManuallyDrop::into_inner(server), ManuallyDrop::into_inner(scene)));
+}
+
+fn told(goal: &ClientGoalHandle<TestAction>, status: u8) -> WireStatus {
+    let goal_id = GoalID { stamp: goal.stamp(), id: goal.id().to_string() };
+    WireStatus { goal_id, status, text: String::new() }
+}
+
+#[test]
+fn a_result_counts_before_lists_while_another_thread_works_on_results() {
+    be_curious();
+    let scene = Scene::new();
+    let server = scene.near.create_node("server").unwrap();
+    let lists = server.create_publisher("test/status", 10).unwrap();
+    let results = server.create_publisher("test/result", 10).unwrap();
+    let node = scene.node();
+    let client = node.create_action_client::<TestAction>("test").unwrap();
+    let come = node.create_subscription("test/result", 10, |_: &TestActionResult| {}).unwrap();
+    assert!(lists.wait_for_subscribers(1, LONG).unwrap() && results.wait_for_subscribers(1, LONG).unwrap());
+    let [odd, ended, other] = [1, 2, 3].map(|number| client.send_goal(&goal(number)).unwrap());
+    let list = |status_list| lists.publish(GoalStatusArray { status_list, ..Default::default() }).unwrap();
+    let end = |status| results.publish(TestActionResult { status, ..Default::default() }).unwrap();
+    list([&odd, &ended, &other].map(|goal| told(goal, WireStatus::ACTIVE)).into());
+    wait_until("all are active", || {
+        [&odd, &ended, &other].iter().all(|goal| goal.status() == GoalStatus::Active)
+    });
+    end(told(&odd, 77));
+    let working = thread::spawn(move || odd.wait_for_result(LONG).unwrap().unwrap().status);
+    wait_until("another thread works on a result", || HELD.0.load(Ordering::SeqCst));
+    end(told(&ended, WireStatus::SUCCEEDED));
+    spin_until(&scene.far, "the next result waits", || come.received() == 2);
+    list(vec![told(&other, WireStatus::PREEMPTING)]);
+    wait_until("the list is heard", || other.status() == GoalStatus::Preempting);
+    assert_eq!(ended.status(), GoalStatus::Active);
+    HELD.1.store(true, Ordering::SeqCst);
+    assert_eq!(ended.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
+    assert_eq!(working.join().unwrap(), GoalStatus::Lost);
+    list(Vec::new());
+    assert_eq!(other.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Lost);
 }

@@ -85,7 +85,9 @@ impl<A: Action> ActionClient<A> {
     }
 
     /// Sends a goal. Whoever spins, or waits for this goal's result, calls `feedback` with all that comes, of which the
-    /// oldest is dropped if that is slower than the server; and at last `done`, also when the handle is dropped.
+    /// oldest is dropped if that is slower than the server; and at last `done`, also when the handle is dropped. Neither is
+    /// called any more once the client and all handles of its goals are dropped, and `done` not before a server is there:
+    /// a goal that was sent too early is lost (see [`GoalStatus::Lost`]) when the server has not told of it for 30 s.
     ///
     /// # Errors
     /// As [`ActionClient::send_goal`].

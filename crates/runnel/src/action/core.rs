@@ -1,6 +1,7 @@
 //! What clients of actions have in common, whatever their types.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_core::qos::QoS;
@@ -55,8 +56,10 @@ impl ClientCore {
             node.subscribe(&of.topic(node, action, suffix)?, QoS::keep_last(depth), None, heard)
         };
         let feedback = Arc::new(hear(form.feedback, "feedback", hearing_feedback(&tracker))?);
-        let results = Arc::new(hear(form.result, "result", hearing_results(&tracker, &feedback))?);
-        let lists = hear(Type::status(), "status", hearing_lists(&tracker, &results))?;
+        let heard = Arc::new(AtomicU64::new(0));
+        let hearing = hearing_results(&tracker, &feedback, &heard);
+        let results = Arc::new(hear(form.result, "result", hearing)?);
+        let lists = hear(Type::status(), "status", hearing_lists(&tracker, &results, heard))?;
         Ok(Arc::new(Self { node: node.clone(), tracker, goals, cancels, feedback, results, lists }))
     }
 
@@ -162,23 +165,29 @@ fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
 }
 
 /// Feedback that has come was sent before: nobody hears of it once the goal has ended.
-fn hearing_results(tracker: &Arc<Tracker>, feedback: &Arc<Subscription>) -> Hearing {
-    let (tracker, feedback) = (Arc::clone(tracker), Arc::clone(feedback));
+/// Results are counted when they are `heard`.
+fn hearing_results(tracker: &Arc<Tracker>, feedback: &Arc<Subscription>, heard: &Arc<AtomicU64>) -> Hearing {
+    let (tracker, feedback, heard) = (Arc::clone(tracker), Arc::clone(feedback), Arc::clone(heard));
     Box::new(move |server, bytes| {
-        let (status, result) = read_about(bytes)?;
-        feedback.run_due();
-        tracker.hear_result(server, &status, result);
-        Ok(())
+        let read = read_about(bytes).map(|(status, result)| {
+            feedback.run_due();
+            tracker.hear_result(server, &status, result);
+        });
+        heard.fetch_add(1, Ordering::SeqCst);
+        read
     })
 }
 
-/// A goal that a list leaves out is lost, unless its result has come, which may wait still.
-fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>) -> Hearing {
+/// A goal that a list leaves out is lost, unless its result has come, which may wait still. Another thread may be at
+/// work on results: then the next list will tell.
+fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>, heard: Arc<AtomicU64>) -> Hearing {
     let (tracker, results) = (Arc::clone(tracker), Arc::clone(results));
     Box::new(move |server, bytes| {
         let list: GoalStatusArray = decode(bytes)?;
         results.run_due();
-        tracker.hear_list(server, &list);
+        let come = results.received();
+        let all_heard = heard.load(Ordering::SeqCst) + results.dropped() >= come;
+        tracker.hear_list(server, (&list, all_heard), clock::monotonic());
         Ok(())
     })
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 
-use runnel_core::time::Time;
+use runnel_core::time::{Instant, Time};
 
 use super::GoalId;
 use super::conversation::{Conversation, Heard};
@@ -14,6 +14,9 @@ use crate::sync::lock;
 
 /// Feedback that waits for a callback at most: the oldest is dropped for newer.
 const WAITING: usize = 100;
+
+/// Bytes of that. One is always held, however long.
+const MAX_BYTES: usize = 64 << 20;
 
 /// How a goal ended.
 #[derive(Clone, Debug)]
@@ -84,10 +87,10 @@ impl Goal {
     }
 
     /// The server's list has come, with this of the goal if anything.
-    pub(super) fn hear_status(&self, told: Option<(GoalStatus, &str)>) -> Heard {
+    pub(super) fn hear_status(&self, told: Option<(GoalStatus, &str)>, now: Instant) -> Heard {
         let heard = match (&mut lock(&self.state).conversation, told) {
-            (conversation, Some((status, text))) => conversation.hear_status(status, text),
-            (conversation, None) => conversation.hear_no_status(),
+            (conversation, Some((status, text))) => conversation.hear_status(status, text, now),
+            (conversation, None) => conversation.hear_no_status(now),
         };
         self.tell_end(heard)
     }
@@ -135,6 +138,8 @@ pub(super) struct Calls {
 #[derive(Default)]
 struct CallState {
     waiting: VecDeque<Event>,
+    /// Bytes of the feedback among it.
+    bytes: usize,
     /// It stands in the ready queue.
     scheduled: bool,
 }
@@ -164,10 +169,11 @@ impl Calls {
 
     fn push(&self, event: Event) {
         let mut state = lock(&self.state);
-        if state.waiting.len() >= WAITING && matches!(event, Event::Feedback(_)) {
-            state.waiting.pop_front();
+        while state.is_full(&event) {
+            state.pop();
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
+        state.bytes += event.bytes();
         state.waiting.push_back(event);
         let schedule = !std::mem::replace(&mut state.scheduled, true);
         drop(state);
@@ -181,6 +187,29 @@ impl Calls {
     }
 }
 
+impl CallState {
+    /// Something must go before this has room. The end always has.
+    fn is_full(&self, event: &Event) -> bool {
+        let too_much = self.waiting.len() >= WAITING || self.bytes + event.bytes() > MAX_BYTES;
+        too_much && !self.waiting.is_empty() && matches!(event, Event::Feedback(_))
+    }
+
+    fn pop(&mut self) -> Option<Event> {
+        let event = self.waiting.pop_front()?;
+        self.bytes -= event.bytes();
+        Some(event)
+    }
+}
+
+impl Event {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Feedback(bytes) => bytes.len(),
+            Self::End(_) => 0,
+        }
+    }
+}
+
 impl Runnable for Calls {
     fn run(&self) {
         lock(&self.state).scheduled = false;
@@ -191,7 +220,7 @@ impl Runnable for Calls {
                 // It runs on another thread, or further down on this thread's stack, and looks again when it is done.
                 Err(TryLockError::WouldBlock) => return,
             };
-            let event = lock(&self.state).waiting.pop_front();
+            let event = lock(&self.state).pop();
             let is_end = matches!(event, Some(Event::End(_)));
             if let (Some(event), Some(call)) = (event, callback.as_mut()) {
                 call(event);
@@ -201,5 +230,33 @@ impl Runnable for Calls {
             drop(callback);
             drop(over);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// The lengths of feedback that is heard of feedback of these lengths, and how often some was dropped.
+    fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
+        let (heard, told) = channel();
+        let callback = Box::new(move |event: Event| heard.send(event.bytes()).unwrap());
+        let reactor = runnel_io::Reactor::new().unwrap();
+        let calls = Calls::new(Arc::new(ReadyQueue::new(reactor.waker().clone())), callback);
+        lengths.iter().for_each(|length| calls.push(Event::Feedback(vec![0; *length])));
+        calls.run_due();
+        (told.try_iter().collect(), calls.dropped())
+    }
+
+    #[test]
+    fn the_oldest_feedback_goes_for_newer_when_there_is_much_of_it_or_it_is_long() {
+        assert_eq!(heard(&[1; WAITING + 2]), (vec![1; WAITING], 2));
+        let half = MAX_BYTES / 2;
+        assert_eq!(heard(&[half, half]), (vec![half, half], 0));
+        assert_eq!(heard(&[3, half, half]), (vec![half, half], 1));
+        assert_eq!(heard(&[half, half, 1, MAX_BYTES]), (vec![MAX_BYTES], 3));
+        assert_eq!(heard(&[1, MAX_BYTES + 1]), (vec![MAX_BYTES + 1], 1), "one is always held");
+        assert_eq!(heard(&[MAX_BYTES + 1, 1]), (vec![1], 1));
     }
 }

@@ -7,11 +7,16 @@ use runnel_core::time::{Instant, Time};
 use super::GoalId;
 use super::status::{GoalStatus, Step};
 
+/// Tells entries apart of which one had the id before the other: a client may use it again once it is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u64);
+
 /// One goal, or a request to cancel one that has not come yet.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<H> {
+    pub(super) key: Key,
     pub(super) id: GoalId,
-    /// When the client set the goal.
+    /// When the client set the goal; when it came, if the client does not say.
     pub(super) stamp: Time,
     pub(super) status: GoalStatus,
     pub(super) text: String,
@@ -37,6 +42,8 @@ pub(super) enum Arrival {
 /// The goals in the order in which they came. `H` leads to whoever works on a goal.
 pub(super) struct Ledger<H> {
     entries: Vec<Entry<H>>,
+    /// The last entry's.
+    key: Key,
     limit: usize,
     /// How long a goal that has ended is still listed.
     keep: Duration,
@@ -46,7 +53,7 @@ pub(super) struct Ledger<H> {
 
 impl<H: Clone> Ledger<H> {
     pub(super) fn new(limit: usize, keep: Duration) -> Self {
-        Self { entries: Vec::new(), limit, keep, last_cancel: Time::default() }
+        Self { entries: Vec::new(), key: Key(0), limit, keep, last_cancel: Time::default() }
     }
 
     pub(super) fn entries(&self) -> &[Entry<H>] {
@@ -54,16 +61,22 @@ impl<H: Clone> Ledger<H> {
     }
 
     /// The goal of this id.
-    pub(super) fn get(&self, id: &str) -> Option<&Entry<H>> {
+    pub(super) fn named(&self, id: &str) -> Option<&Entry<H>> {
         self.entries.iter().find(|entry| entry.id.as_str() == id)
     }
 
-    /// A goal has come; `handle` makes the one of whoever is to work on it.
+    /// The goal of this key, unless it is forgotten.
+    pub(super) fn get(&self, key: Key) -> Option<&Entry<H>> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// A goal has come, set at `stamp` by the client's clock if that says anything, otherwise at `came`; `handle` makes
+    /// the one of whoever is to work on it.
     pub(super) fn arrive(
         &mut self,
         id: &GoalId,
-        stamp: Time,
-        handle: impl FnOnce() -> H,
+        (stamp, came): (Time, Time),
+        handle: impl FnOnce(Key) -> H,
         now: Instant,
     ) -> Arrival {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.id == *id) {
@@ -72,15 +85,17 @@ impl<H: Clone> Ledger<H> {
         if !self.make_room() {
             return Arrival::Full;
         }
-        let (id, recalled) = (id.clone(), !stamp.is_zero() && stamp <= self.last_cancel);
+        let (id, key) = (id.clone(), self.next_key());
+        let recalled = !stamp.is_zero() && stamp <= self.last_cancel;
+        let stamp = if stamp.is_zero() { came } else { stamp };
         self.entries.push(match recalled {
             true => {
                 let text = "all goals of its time and before were cancelled".to_owned();
-                Entry { id, stamp, status: GoalStatus::Recalled, text, handle: None, ended: Some(now) }
+                Entry { key, id, stamp, status: GoalStatus::Recalled, text, handle: None, ended: Some(now) }
             }
             false => {
-                let (text, handle) = (String::new(), Some(handle()));
-                Entry { id, stamp, status: GoalStatus::Pending, text, handle, ended: None }
+                let (text, handle) = (String::new(), Some(handle(key)));
+                Entry { key, id, stamp, status: GoalStatus::Pending, text, handle, ended: None }
             }
         });
         if recalled { Arrival::Recalled } else { Arrival::New }
@@ -102,27 +117,19 @@ impl<H: Clone> Ledger<H> {
             }
         }
         self.last_cancel = self.last_cancel.max(stamp);
-        let waits = !id.is_empty() && self.get(id).is_none();
+        let waits = !id.is_empty() && self.named(id).is_none();
         let has_room = !waits || self.make_room();
         if waits && has_room {
-            let (id, text, status) = (GoalId::of(id), String::new(), GoalStatus::Recalling);
-            self.entries.push(Entry { id, stamp, status, text, handle: None, ended: Some(now) });
+            let (key, id, status) = (self.next_key(), GoalId::of(id), GoalStatus::Recalling);
+            let text = String::new();
+            self.entries.push(Entry { key, id, stamp, status, text, handle: None, ended: Some(now) });
         }
         (concerned, has_room)
     }
 
-    /// What a goal would become by a step.
-    ///
-    /// # Errors
-    /// With what it is, if that allows no such step.
-    pub(super) fn after(&self, id: &GoalId, step: Step) -> Result<GoalStatus, GoalStatus> {
-        let is = self.get(id.as_str()).map_or(GoalStatus::Lost, |entry| entry.status);
-        is.after(step).ok_or(is)
-    }
-
     /// A goal has become this.
-    pub(super) fn set(&mut self, id: &GoalId, status: GoalStatus, text: &str, now: Instant) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == *id) {
+    pub(super) fn set(&mut self, key: Key, status: GoalStatus, text: &str, now: Instant) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == key) {
             entry.status = status;
             text.clone_into(&mut entry.text);
             entry.ended = status.is_terminal().then_some(now);
@@ -133,6 +140,11 @@ impl<H: Clone> Ledger<H> {
     pub(super) fn expire(&mut self, now: Instant) {
         let keep = self.keep;
         self.entries.retain(|entry| entry.ended.is_none_or(|ended| now.since(ended) <= keep));
+    }
+
+    fn next_key(&mut self) -> Key {
+        self.key = Key(self.key.0 + 1);
+        self.key
     }
 
     /// Makes room for an entry if there is none: the one that ended first goes. False if none has ended.
@@ -167,6 +179,9 @@ mod tests {
 
     const KEEP: Duration = Duration::from_secs(5);
 
+    /// When goals come, by the server's clock.
+    const CAME: Time = Time { sec: 4, nanosec: 0 };
+
     fn at(seconds: u64) -> Instant {
         Instant(seconds * 1_000_000_000)
     }
@@ -175,11 +190,19 @@ mod tests {
         Time { sec, nanosec: 0 }
     }
 
+    fn arrive(ledger: &mut Ledger<i32>, goal: i32, set: Time, now: Instant) -> Arrival {
+        ledger.arrive(&id(goal), (set, CAME), |_| goal, now)
+    }
+
+    fn key(ledger: &Ledger<i32>, goal: i32) -> Key {
+        ledger.named(&goal.to_string()).unwrap().key
+    }
+
     /// A ledger of these goals, each with its number for stamp and handle.
     fn ledger(limit: usize, goals: &[i32]) -> Ledger<i32> {
         let mut ledger = Ledger::new(limit, KEEP);
         for goal in goals {
-            let arrived = ledger.arrive(&GoalId::of(&goal.to_string()), stamp(*goal), || *goal, at(0));
+            let arrived = arrive(&mut ledger, *goal, stamp(*goal), at(0));
             assert_eq!(arrived, Arrival::New);
         }
         ledger
@@ -216,49 +239,64 @@ mod tests {
         let mut ledger = ledger(10, &[]);
         assert_eq!(ledger.cancel("7", Time::default(), at(0)), (vec![], true));
         assert_eq!(statuses(&ledger), [GoalStatus::Recalling]);
-        assert_eq!(ledger.arrive(&id(7), stamp(1), || 7, at(1)), Arrival::Recalled);
+        assert_eq!(arrive(&mut ledger, 7, stamp(1), at(1)), Arrival::Recalled);
         assert_eq!(statuses(&ledger), [GoalStatus::Recalled]);
-        assert_eq!(ledger.arrive(&id(7), stamp(1), || 7, at(2)), Arrival::Known);
+        assert_eq!(arrive(&mut ledger, 7, stamp(1), at(2)), Arrival::Known);
     }
 
     #[test]
     fn a_goal_set_before_the_time_of_a_cancel_is_recalled_when_it_comes() {
         let mut ledger = ledger(10, &[]);
         ledger.cancel("", stamp(5), at(0));
-        assert_eq!(ledger.arrive(&id(1), stamp(5), || 1, at(0)), Arrival::Recalled);
-        assert_eq!(ledger.arrive(&id(2), stamp(6), || 2, at(0)), Arrival::New);
-        assert_eq!(ledger.arrive(&id(3), Time::default(), || 3, at(0)), Arrival::New);
+        assert_eq!(arrive(&mut ledger, 1, stamp(5), at(0)), Arrival::Recalled);
+        assert_eq!(arrive(&mut ledger, 2, stamp(6), at(0)), Arrival::New);
+        assert_eq!(arrive(&mut ledger, 3, Time::default(), at(0)), Arrival::New);
+        assert_eq!(ledger.named("3").unwrap().stamp, CAME, "for those who ask when it was set");
+    }
+
+    #[test]
+    fn what_is_said_of_a_goal_does_not_concern_a_later_one_of_its_id() {
+        let mut ledger = ledger(10, &[1]);
+        let first = key(&ledger, 1);
+        ledger.set(first, GoalStatus::Rejected, "", at(0));
+        ledger.expire(at(6));
+        assert_eq!(arrive(&mut ledger, 1, stamp(1), at(6)), Arrival::New);
+        assert_ne!(key(&ledger, 1), first);
+        ledger.set(first, GoalStatus::Aborted, "", at(6));
+        assert!(ledger.get(first).is_none());
+        assert_eq!(statuses(&ledger), [GoalStatus::Pending]);
     }
 
     #[test]
     fn a_goal_that_comes_twice_is_not_begun_twice_whatever_becomes_of_it() {
         let mut ledger = ledger(10, &[1]);
         ledger.cancel("1", Time::default(), at(0));
-        assert_eq!(ledger.arrive(&id(1), stamp(1), || 1, at(0)), Arrival::Known);
+        assert_eq!(arrive(&mut ledger, 1, stamp(1), at(0)), Arrival::Known);
         assert_eq!(statuses(&ledger), [GoalStatus::Recalling], "somebody works on it");
     }
 
     #[test]
     fn a_goal_is_listed_for_a_while_after_its_end() {
         let mut ledger = ledger(10, &[1, 2]);
-        ledger.set(&id(1), GoalStatus::Rejected, "no", at(10));
+        let first = key(&ledger, 1);
+        ledger.set(first, GoalStatus::Rejected, "no", at(10));
         ledger.expire(at(15));
         assert_eq!(statuses(&ledger), [GoalStatus::Rejected, GoalStatus::Pending]);
-        ledger.arrive(&id(1), stamp(1), || 1, at(15));
+        arrive(&mut ledger, 1, stamp(1), at(15));
         ledger.expire(at(20));
         assert_eq!(ledger.entries().len(), 2, "asked for again");
         ledger.expire(at(21));
         assert_eq!(statuses(&ledger), [GoalStatus::Pending]);
-        assert_eq!(ledger.after(&id(1), Step::Accept), Err(GoalStatus::Lost));
+        assert!(ledger.get(first).is_none());
     }
 
     #[test]
     fn what_has_ended_makes_room_and_what_has_not_does_not() {
         let mut ledger = ledger(2, &[1, 2]);
-        assert_eq!(ledger.arrive(&id(3), stamp(3), || 3, at(0)), Arrival::Full);
+        assert_eq!(arrive(&mut ledger, 3, stamp(3), at(0)), Arrival::Full);
         assert!(!ledger.cancel("9", Time::default(), at(0)).1);
-        ledger.set(&id(2), GoalStatus::Rejected, "", at(1));
-        assert_eq!(ledger.arrive(&id(3), stamp(3), || 3, at(1)), Arrival::New);
-        assert!(ledger.get("2").is_none() && ledger.get("1").is_some());
+        ledger.set(key(&ledger, 2), GoalStatus::Rejected, "", at(1));
+        assert_eq!(arrive(&mut ledger, 3, stamp(3), at(1)), Arrival::New);
+        assert!(ledger.named("2").is_none() && ledger.named("1").is_some());
     }
 }

@@ -72,7 +72,7 @@ impl Node {
             let period = Duration::try_from_secs_f64(period).unwrap_or(Duration::MAX);
             self.create_timer(period, move || core.publish_status())
         });
-        Ok(ActionServer { _inputs: inputs, _timer: timer, core })
+        Ok(ActionServer { inputs: Some(inputs), timer, core })
     }
 
     /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
@@ -113,12 +113,12 @@ impl Node {
 }
 
 /// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
-/// if they were not accepted.
+/// if they were not accepted, and those that wait to be heard are rejected.
 #[must_use = "an action server ends when it is dropped"]
 pub struct ActionServer<A: Action> {
-    // These end first: their callbacks hold the core.
-    _inputs: [Subscription; 2],
-    _timer: Option<Timer>,
+    /// Cancel requests and goals, until it ends.
+    inputs: Option<[Subscription; 2]>,
+    timer: Option<Timer>,
     core: Arc<ServerCore<A>>,
 }
 
@@ -135,6 +135,13 @@ impl<A: Action> ActionServer<A> {
 
 impl<A: Action> Drop for ActionServer<A> {
     fn drop(&mut self) {
+        // Goals that wait are answered. None may come once there is no topic to answer on.
+        self.core.close();
+        if let Some([cancels, goals]) = self.inputs.take() {
+            goals.run_due();
+            drop((cancels, goals));
+        }
+        drop(self.timer.take());
         self.core.end();
     }
 }
@@ -179,7 +186,7 @@ impl<A: Action> ServerGoalHandle<A> {
 
     /// How far the goal has come.
     pub fn status(&self) -> GoalStatus {
-        self.goal.core.status(self.id())
+        self.goal.core.status(&self.goal)
     }
 
     /// Whether a client wants the goal cancelled, and it has not ended.
@@ -192,7 +199,7 @@ impl<A: Action> ServerGoalHandle<A> {
     /// # Errors
     /// [`Error::Action`] when it was accepted or has ended before, or the server has ended, as for all that follow.
     pub fn accept(&self) -> Result<(), Error> {
-        self.goal.core.step(self.id(), Step::Accept, "")
+        self.goal.core.step(&self.goal, Step::Accept, "")
     }
 
     /// Tells clients how far it has come.
@@ -200,7 +207,7 @@ impl<A: Action> ServerGoalHandle<A> {
     /// # Errors
     /// As [`Publisher::publish`](crate::Publisher::publish), and when the server has ended.
     pub fn publish_feedback(&self, feedback: &A::Feedback) -> Result<(), Error> {
-        self.goal.core.publish_feedback(self.id(), feedback)
+        self.goal.core.publish_feedback(&self.goal, feedback)
     }
 
     /// Refuses the goal, which must not have been accepted.
@@ -237,7 +244,7 @@ impl<A: Action> ServerGoalHandle<A> {
     }
 
     fn finish(&self, step: Step, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.core.finish((self.id(), self.stamp()), step, result, text)
+        self.goal.core.finish(&self.goal, step, result, text)
     }
 
     /// The server's context still runs.

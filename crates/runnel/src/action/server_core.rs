@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
 use runnel_core::message::Action;
@@ -15,7 +15,7 @@ use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 use super::envelope::{header, read_goal, wire_status, write_about};
 use super::error::ActionError;
 use super::form::{Form, Type};
-use super::ledger::{Arrival, Entry, Ledger};
+use super::ledger::{Arrival, Entry, Key, Ledger};
 use super::server::ServerGoalHandle;
 use super::status::{GoalStatus, Step};
 use super::{GoalId, MAX_GOALS};
@@ -32,6 +32,9 @@ const DEPTH: usize = 1000;
 /// Lists that do: each says all that those before did.
 const LISTS: usize = 50;
 
+/// Why goals end with their server.
+const ENDED: &str = "the action server has ended";
+
 /// Longest id of a goal, in bytes: the list tells it again and again.
 const MAX_ID: usize = 1024;
 
@@ -41,18 +44,22 @@ pub(super) struct ServerGoal<A: Action> {
     pub(super) id: GoalId,
     pub(super) stamp: Time,
     pub(super) goal: A::Goal,
+    key: Key,
+    /// What became of it at last, also when the server has forgotten it.
+    end: OnceLock<GoalStatus>,
 }
 
 impl<A: Action> Drop for ServerGoal<A> {
     fn drop(&mut self) {
-        self.core.abandon(&self.id);
+        self.core.abandon(self);
     }
 }
 
 /// What a client asked for.
 pub(super) struct Arrived<A: Action> {
     pub(super) id: GoalId,
-    pub(super) stamp: Time,
+    /// When the goal was set, by the client's clock and for those who ask.
+    pub(super) stamps: (Time, Time),
     pub(super) goal: A::Goal,
 }
 
@@ -68,9 +75,11 @@ pub(super) struct ServerCore<A: Action> {
 }
 
 /// Held while something is published, so that clients hear of things in the order in which they happen. Publishing takes
-/// no lock of ours but those of the topic, and runs no code of the user's.
+/// no lock of ours but those of the topic, and runs no code of the user's; logging may, and waits until it is let go.
 struct Desk<A: Action> {
     goals: Goals<A>,
+    /// Goals that come are rejected: the server is about to end.
+    closed: bool,
     /// Gone once the server has ended.
     topics: Option<Topics>,
 }
@@ -101,7 +110,7 @@ impl<A: Action> ServerCore<A> {
             feedback: topic(form.feedback, "feedback", QoS::keep_last(DEPTH))?,
             lists: topic(Type::status(), "status", QoS::keep_last(LISTS).transient_local())?,
         };
-        let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), topics: Some(topics) };
+        let desk = Desk { goals: Ledger::new(MAX_GOALS, keep), closed: false, topics: Some(topics) };
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
@@ -142,35 +151,45 @@ impl<A: Action> ServerCore<A> {
         }
         let now = self.node.now();
         let id = if id.is_empty() { GoalId::next(&self.node, now) } else { GoalId::of(&id) };
-        let stamp = if stamp.is_zero() { now } else { stamp };
-        Ok(self.arrive(client, Arrived { id, stamp, goal }))
+        Ok(self.arrive(client, Arrived { id, stamps: (stamp, now), goal }))
     }
 
     fn arrive(self: &Arc<Self>, client: &str, arrived: Arrived<A>) -> Option<ServerGoalHandle<A>> {
-        let Arrived { id, stamp, goal } = arrived;
+        let Arrived { id, stamps, goal } = arrived;
+        let stamp = if stamps.0.is_zero() { stamps.1 } else { stamps.0 };
         let mut new = None;
         let mut desk = lock(&self.desk);
-        let begin = || {
-            let goal = ServerGoal { core: Arc::clone(self), id: id.clone(), stamp, goal };
-            Arc::downgrade(new.insert(Arc::new(goal)))
+        let begin = |key| {
+            let (core, id, end) = (Arc::clone(self), id.clone(), OnceLock::new());
+            Arc::downgrade(new.insert(Arc::new(ServerGoal { core, id, stamp, goal, key, end })))
         };
-        let arrival = desk.goals.arrive(&id, stamp, begin, clock::monotonic());
-        match arrival {
-            Arrival::New | Arrival::Known => {}
+        let arrival = desk.goals.arrive(&id, stamps, begin, clock::monotonic());
+        let closed = desk.closed;
+        let mut refused = None;
+        let told = match arrival {
+            Arrival::New if closed => {
+                let ended = new.as_ref().and_then(|goal| self.end_goal(&mut desk, goal.key, ENDED));
+                ended.unwrap_or(Ok(()))
+            }
+            Arrival::New | Arrival::Known => Ok(()),
             Arrival::Recalled => {
-                let text = desk.goals.get(id.as_str()).map(|entry| entry.text.clone()).unwrap_or_default();
-                self.publish_end(&desk, &id, stamp, (GoalStatus::Recalled, &text), &A::Result::default())
-                    .unwrap_or_else(|error| console::error!("{error}"));
-                self.publish_list(&mut desk);
+                let text = desk.goals.named(id.as_str()).map(|entry| entry.text.clone()).unwrap_or_default();
+                let end = (GoalStatus::Recalled, text.as_str());
+                let told = self.publish_end(&desk, (&id, stamp), end, &A::Result::default());
+                told.and(self.publish_list(&mut desk))
             }
             Arrival::Full => {
                 let text = format!("server {} works on {MAX_GOALS} goals already", self.node.full_name());
-                self.refuse(format_args!("a goal of [{client}]: {text}"));
-                self.publish_end(&desk, &id, stamp, (GoalStatus::Rejected, &text), &A::Result::default())
-                    .unwrap_or_else(|error| console::error!("{error}"));
+                let end = (GoalStatus::Rejected, refused.insert(text).as_str());
+                self.publish_end(&desk, (&id, stamp), end, &A::Result::default())
             }
+        };
+        drop(desk);
+        complain(told);
+        if let Some(why) = refused {
+            self.refuse(format_args!("a goal of [{client}]: {why}"));
         }
-        new.map(ServerGoalHandle::new)
+        new.filter(|_| !closed).map(ServerGoalHandle::new)
     }
 
     /// A client wants goals cancelled: gives those of which somebody is to be told.
@@ -188,70 +207,75 @@ impl<A: Action> ServerCore<A> {
             true => desk.goals.cancel(&id, stamp, clock::monotonic()),
             false => (Vec::new(), false),
         };
-        if !concerned.is_empty() {
-            self.publish_list(&mut desk);
-        }
+        let told = if concerned.is_empty() { Ok(()) } else { self.publish_list(&mut desk) };
         drop(desk);
+        complain(told);
         if !kept {
             self.refuse(format_args!("a cancel request of [{client}] for a goal that has not come"));
         }
         Ok(concerned.iter().filter_map(Weak::upgrade).map(ServerGoalHandle::new).collect())
     }
 
-    pub(super) fn status(&self, id: &GoalId) -> GoalStatus {
-        lock(&self.desk).goals.get(id.as_str()).map_or(GoalStatus::Lost, |entry| entry.status)
+    pub(super) fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
+        lock(&self.desk).status(goal)
     }
 
     /// Takes a goal a step on that does not end it.
-    pub(super) fn step(&self, id: &GoalId, step: Step, text: &str) -> Result<(), Error> {
+    pub(super) fn step(&self, goal: &ServerGoal<A>, step: Step, text: &str) -> Result<(), Error> {
         let mut desk = self.open_desk()?;
-        let status = self.after(&desk, id, step)?;
-        desk.goals.set(id, status, text, clock::monotonic());
-        self.publish_list(&mut desk);
+        let status = self.after(&desk, goal, step)?;
+        desk.goals.set(goal.key, status, text, clock::monotonic());
+        let told = self.publish_list(&mut desk);
+        drop(desk);
+        complain(told);
         Ok(())
     }
 
     /// Ends a goal.
     pub(super) fn finish(
         &self,
-        goal: (&GoalId, Time),
+        goal: &ServerGoal<A>,
         step: Step,
         result: &A::Result,
         text: &str,
     ) -> Result<(), Error> {
-        let ((id, stamp), mut desk) = (goal, self.open_desk()?);
-        let status = self.after(&desk, id, step)?;
+        let mut desk = self.open_desk()?;
+        let status = self.after(&desk, goal, step)?;
         // A result that is too long has reached nobody: the goal goes on.
-        self.publish_end(&desk, id, stamp, (status, text), result)?;
-        desk.goals.set(id, status, text, clock::monotonic());
-        self.publish_list(&mut desk);
+        self.publish_end(&desk, (&goal.id, goal.stamp), (status, text), result)?;
+        desk.goals.set(goal.key, status, text, clock::monotonic());
+        // Under the lock nobody else does.
+        let _ = goal.end.set(status);
+        let told = self.publish_list(&mut desk);
+        drop(desk);
+        complain(told);
         Ok(())
     }
 
     /// All handles of a goal are gone.
-    fn abandon(&self, id: &GoalId) {
+    fn abandon(&self, goal: &ServerGoal<A>) {
         let mut desk = lock(&self.desk);
         let text = "nobody works on the goal any more: its handle was dropped before it ended";
-        if self.end_goal(&mut desk, id, text) {
-            self.warn(format_args!("goal {id}: {text}"));
-            self.publish_list(&mut desk);
-        }
+        let Some(told) = self.end_goal(&mut desk, goal.key, text) else { return };
+        let told = told.and(self.publish_list(&mut desk));
+        drop(desk);
+        complain(told);
+        self.warn(format_args!("goal {}: {text}", goal.id));
     }
 
-    /// Ends a goal that nobody will; false if it has ended.
-    fn end_goal(&self, desk: &mut Desk<A>, id: &GoalId, text: &str) -> bool {
-        let Ok(status) = desk.goals.after(id, Step::Abandon) else { return false };
-        let stamp = desk.goals.get(id.as_str()).map(|entry| entry.stamp).unwrap_or_default();
-        self.publish_end(desk, id, stamp, (status, text), &A::Result::default())
-            .unwrap_or_else(|error| console::error!("{error}"));
-        desk.goals.set(id, status, text, clock::monotonic());
-        true
+    /// Ends a goal that nobody will, and says whether clients could be told; `None` if it has ended.
+    fn end_goal(&self, desk: &mut Desk<A>, key: Key, text: &str) -> Option<Result<(), Error>> {
+        let Entry { id, stamp, status, .. } = desk.goals.get(key)?;
+        let status = status.after(Step::Abandon)?;
+        let told = self.publish_end(desk, (id, *stamp), (status, text), &A::Result::default());
+        desk.goals.set(key, status, text, clock::monotonic());
+        Some(told)
     }
 
-    pub(super) fn publish_feedback(&self, id: &GoalId, feedback: &A::Feedback) -> Result<(), Error> {
+    pub(super) fn publish_feedback(&self, goal: &ServerGoal<A>, feedback: &A::Feedback) -> Result<(), Error> {
         let desk = self.open_desk()?;
-        let Some(Entry { stamp, status, text, .. }) = desk.goals.get(id.as_str()) else { return Ok(()) };
-        let (status, now) = (wire_status(id, *stamp, *status, text), self.node.now());
+        let Some(Entry { stamp, status, text, .. }) = desk.goals.get(goal.key) else { return Ok(()) };
+        let (status, now) = (wire_status(&goal.id, *stamp, *status, text), self.node.now());
         match &desk.topics {
             Some(topics) => {
                 topics.feedback.publish(|out| write_about(out, now, &status, |out| feedback.write(out)))
@@ -262,22 +286,31 @@ impl<A: Action> ServerCore<A> {
 
     /// Tells all clients of all goals.
     pub(super) fn publish_status(&self) {
-        self.publish_list(&mut lock(&self.desk));
+        let told = self.publish_list(&mut lock(&self.desk));
+        complain(told);
+    }
+
+    /// No goal is begun any more.
+    pub(super) fn close(&self) {
+        lock(&self.desk).closed = true;
     }
 
     /// Ends the server, and with it every goal.
     pub(super) fn end(&self) {
         let mut desk = lock(&self.desk);
+        desk.closed = true;
         let open = desk.goals.entries().iter().filter(|entry| !entry.status.is_terminal());
-        let open: Vec<GoalId> = open.map(|entry| entry.id.clone()).collect();
-        for id in &open {
-            self.end_goal(&mut desk, id, "the action server has ended");
-        }
-        self.publish_list(&mut desk);
+        let open: Vec<Key> = open.map(|entry| entry.key).collect();
+        let told = open.into_iter().filter_map(|key| self.end_goal(&mut desk, key, ENDED));
+        // One error says enough.
+        let told = told.fold(Ok(()), Result::and);
+        let told = told.and(self.publish_list(&mut desk));
+        // Nothing is forgotten from now on: goals keep the status that they have.
         let topics = desk.topics.take();
         // Their end waits until all is sent, and wants the driver.
         drop(desk);
         drop(topics);
+        complain(told);
     }
 
     /// A client did what is refused: says so, the less often the more there is of it.
@@ -297,17 +330,17 @@ impl<A: Action> ServerCore<A> {
         if desk.topics.is_some() { Ok(desk) } else { Err(ActionError::ServerEnded.of(&self.action)) }
     }
 
-    fn after(&self, desk: &Desk<A>, id: &GoalId, step: Step) -> Result<GoalStatus, Error> {
-        desk.goals.after(id, step).map_err(|status| {
-            ActionError::WrongStatus { goal: id.clone(), status, wanted: step.wanted() }.of(&self.action)
+    fn after(&self, desk: &Desk<A>, goal: &ServerGoal<A>, step: Step) -> Result<GoalStatus, Error> {
+        let status = desk.status(goal);
+        status.after(step).ok_or_else(|| {
+            ActionError::WrongStatus { goal: goal.id.clone(), status, wanted: step.wanted() }.of(&self.action)
         })
     }
 
     fn publish_end(
         &self,
         desk: &Desk<A>,
-        id: &GoalId,
-        stamp: Time,
+        (id, stamp): (&GoalId, Time),
         (status, text): (GoalStatus, &str),
         result: &A::Result,
     ) -> Result<(), Error> {
@@ -320,12 +353,24 @@ impl<A: Action> ServerCore<A> {
         }
     }
 
-    fn publish_list(&self, desk: &mut Desk<A>) {
-        let Some(topics) = &desk.topics else { return };
+    fn publish_list(&self, desk: &mut Desk<A>) -> Result<(), Error> {
+        let Some(topics) = &desk.topics else { return Ok(()) };
         desk.goals.expire(clock::monotonic());
         let told = |Entry { id, stamp, status, text, .. }: &Entry<_>| wire_status(id, *stamp, *status, text);
         let status_list = desk.goals.entries().iter().map(told).collect();
         let list = GoalStatusArray { header: header(self.node.now()), status_list };
-        topics.lists.publish(|out| list.write(out)).unwrap_or_else(|error| console::error!("{error}"));
+        topics.lists.publish(|out| list.write(out))
     }
+}
+
+impl<A: Action> Desk<A> {
+    fn status(&self, goal: &ServerGoal<A>) -> GoalStatus {
+        let listed = || self.goals.get(goal.key).map_or(GoalStatus::Lost, |entry| entry.status);
+        goal.end.get().copied().unwrap_or_else(listed)
+    }
+}
+
+/// Says what clients could not be told. The program's own logger may ask the server: its desk must not be locked.
+fn complain(told: Result<(), Error>) {
+    told.unwrap_or_else(|error| console::error!("{error}"));
 }

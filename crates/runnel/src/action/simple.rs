@@ -132,30 +132,40 @@ impl<A: Action> Desk<A> {
         server: &ServerCore<A>,
         mut execute: impl FnMut(&SimpleGoalHandle<A>) -> Result<(), String>,
     ) {
-        while let Some((goal, former)) = self.next(server) {
-            former.iter().filter(|former| is_open(former)).for_each(make_way);
-            drop(former);
-            if let Err(error) = goal.accept() {
-                console::error!("{error}");
-                continue;
+        while let Some(goal) = self.next(server) {
+            match goal.accept() {
+                Err(error) => console::error!("{error}"),
+                Ok(()) => {
+                    let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
+                    // A goal that ends badly is no reason to take no more.
+                    let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
+                    handle.close(
+                        ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())),
+                    );
+                }
             }
-            let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
-            // A goal that ends badly is no reason to take no more.
-            let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
-            handle.close(ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())));
+            let over = lock(&self.goals).let_go();
+            // The end of the last handle is told to clients, which must not happen under the lock.
+            drop(over);
             self.arrived.notify_all();
         }
     }
 
-    /// Waits for the next goal, and gives the one before it, too; `None` once the server or the context has ended.
-    fn next(&self, server: &ServerCore<A>) -> Option<(ServerGoalHandle<A>, Option<ServerGoalHandle<A>>)> {
+    /// The goal that is executed may have ended. Whoever waits for that looks under the lock.
+    fn look(&self) {
+        drop(lock(&self.goals));
+        self.arrived.notify_all();
+    }
+
+    /// Waits for the next goal; `None` once the server or the context has ended.
+    fn next(&self, server: &ServerCore<A>) -> Option<ServerGoalHandle<A>> {
         let mut goals = lock(&self.goals);
         loop {
             if self.ended.load(Ordering::SeqCst) || !server.ok() {
                 return None;
             }
-            if let Some((goal, former)) = goals.take() {
-                return Some((goal.clone(), former));
+            if let Some(goal) = goals.take() {
+                return Some(goal.clone());
             }
             // The context ends without telling.
             goals = self.arrived.wait_timeout(goals, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
@@ -231,7 +241,7 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// # Errors
     /// As [`ServerGoalHandle::succeed`], as for all that follow.
     pub fn succeed(&self, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.succeed(result, text)
+        self.ended(self.goal.succeed(result, text))
     }
 
     /// Ends the goal: it is given up.
@@ -239,7 +249,7 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
     pub fn abort(&self, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.abort(result, text)
+        self.ended(self.goal.abort(result, text))
     }
 
     /// Ends the goal: it was cancelled, or makes way for another.
@@ -247,7 +257,12 @@ impl<A: Action> SimpleGoalHandle<A> {
     /// # Errors
     /// As [`SimpleGoalHandle::succeed`].
     pub fn preempted(&self, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.goal.canceled(result, text)
+        self.ended(self.goal.canceled(result, text))
+    }
+
+    fn ended(&self, ended: Result<(), Error>) -> Result<(), Error> {
+        self.desk.look();
+        ended
     }
 
     /// The callback has returned: a goal that it has left open ends here.

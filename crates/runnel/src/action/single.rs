@@ -2,10 +2,12 @@
 
 use runnel_core::time::Time;
 
-/// The goal that is worked on and the one that comes next, each with when it was set.
+/// The goal that is worked on and the one that comes next.
 pub(super) struct Single<H> {
-    current: Option<(H, Time)>,
-    next: Option<(H, Time)>,
+    current: Option<H>,
+    next: Option<H>,
+    /// When the newest of all was set.
+    newest: Option<Time>,
     /// The current goal is to make way.
     preempted: bool,
     /// The next goal was cancelled before its turn.
@@ -15,7 +17,7 @@ pub(super) struct Single<H> {
 /// Not derived: a handle need have no default.
 impl<H> Default for Single<H> {
     fn default() -> Self {
-        Self { current: None, next: None, preempted: false, next_preempted: false }
+        Self { current: None, next: None, newest: None, preempted: false, next_preempted: false }
     }
 }
 
@@ -23,32 +25,36 @@ impl<H> Single<H> {
     /// A goal has come: gives the one that is not worked on because of that, which may be itself. `busy` says whether
     /// the current one is still being worked on.
     pub(super) fn offer(&mut self, goal: H, stamp: Time, busy: bool) -> Option<H> {
-        let newest = [&self.current, &self.next].into_iter().flatten().map(|(_, stamp)| *stamp).max();
-        if newest.is_some_and(|newest| stamp < newest) {
+        if self.newest.is_some_and(|newest| stamp < newest) {
             return Some(goal);
         }
+        self.newest = Some(stamp);
         self.preempted |= busy;
         self.next_preempted = false;
-        self.next.replace((goal, stamp)).map(|(goal, _)| goal)
+        self.next.replace(goal)
     }
 
     /// Goals that fit this are to be cancelled.
     pub(super) fn cancel(&mut self, fits: impl Fn(&H) -> bool) {
-        self.preempted |= self.current.as_ref().is_some_and(|(goal, _)| fits(goal));
-        self.next_preempted |= self.next.as_ref().is_some_and(|(goal, _)| fits(goal));
+        self.preempted |= self.current.as_ref().is_some_and(&fits);
+        self.next_preempted |= self.next.as_ref().is_some_and(&fits);
     }
 
-    /// The next goal becomes the current one; gives it and the one that was.
-    pub(super) fn take(&mut self) -> Option<(&H, Option<H>)> {
+    /// The next goal becomes the current one, of which there is none: gives it.
+    pub(super) fn take(&mut self) -> Option<&H> {
         let next = self.next.take()?;
         self.preempted = std::mem::take(&mut self.next_preempted);
-        let former = self.current.replace(next).map(|(goal, _)| goal);
-        self.current.as_ref().map(|(goal, _)| (goal, former))
+        Some(self.current.insert(next))
     }
 
-    /// The goal that is worked on, or was last.
+    /// The current goal is not worked on any more: gives it.
+    pub(super) fn let_go(&mut self) -> Option<H> {
+        self.current.take()
+    }
+
+    /// The goal that is worked on.
     pub(super) fn current(&self) -> Option<&H> {
-        self.current.as_ref().map(|(goal, _)| goal)
+        self.current.as_ref()
     }
 
     /// Whether the current goal is to make way: it was cancelled, or a newer one has come.
@@ -74,12 +80,14 @@ mod tests {
     fn a_newer_goal_preempts_the_current_one_and_pushes_out_the_next() {
         let mut single = Single::default();
         assert_eq!(offer(&mut single, 1, false), None);
-        assert_eq!(single.take(), Some((&1, None)));
+        assert_eq!(single.take(), Some(&1));
+        assert_eq!(single.current(), Some(&1));
         assert!(!single.is_preempted() && !single.has_next());
         assert_eq!(offer(&mut single, 2, true), None);
         assert!(single.is_preempted() && single.has_next());
         assert_eq!(offer(&mut single, 3, true), Some(2), "it never had its turn");
-        assert_eq!(single.take(), Some((&3, Some(1))));
+        assert_eq!((single.let_go(), single.current()), (Some(1), None));
+        assert_eq!(single.take(), Some(&3));
         assert!(!single.is_preempted(), "the new one is not preempted");
     }
 
@@ -89,6 +97,7 @@ mod tests {
         offer(&mut single, 5, false);
         assert_eq!(offer(&mut single, 4, false), Some(4));
         single.take();
+        single.let_go();
         assert_eq!(offer(&mut single, 4, false), Some(4), "nor when the newer one has ended");
         assert_eq!(offer(&mut single, 5, false), None, "of two set at once the later counts");
         assert!(!single.is_preempted());

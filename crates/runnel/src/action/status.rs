@@ -26,7 +26,8 @@ pub enum GoalStatus {
     Recalled,
     /// It was cancelled while the server worked on it.
     Preempted,
-    /// The server does not know it any more, or what it sent cannot be read.
+    /// The server does not know it any more or has not heard of it for 30 s, its result has not come for 30 s, or what the
+    /// server sent cannot be read.
     Lost,
 }
 

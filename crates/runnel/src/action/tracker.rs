@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
+use runnel_core::time::Instant;
 use runnel_msgs::actionlib_msgs::{GoalStatus as WireStatus, GoalStatusArray};
 
 use super::conversation::Heard;
@@ -70,15 +71,16 @@ impl Tracker {
         drop(removed);
     }
 
-    /// The server's list has come.
-    pub(super) fn hear_list(&self, server: &str, list: &GoalStatusArray) {
+    /// The server's list has come. What it leaves out counts if it is `whole`: no result is still to be heard of.
+    pub(super) fn hear_list(&self, server: &str, (list, whole): (&GoalStatusArray, bool), now: Instant) {
         let told: HashMap<&str, &WireStatus> =
             list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
         for goal in self.alive(server) {
             let told = told.get(goal.id.as_str());
             let heard = match told.map(|told| (GoalStatus::of_number(told.status), &told.text)) {
-                None => goal.hear_status(None),
-                Some((Some(status), text)) => goal.hear_status(Some((status, text))),
+                None if whole => goal.hear_status(None, now),
+                None => Heard::Nothing,
+                Some((Some(status), text)) => goal.hear_status(Some((status, text)), now),
                 Some((None, _)) => Heard::Nonsense,
             };
             match heard {
@@ -133,5 +135,46 @@ impl Tracker {
             self.action,
             goal.id
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::goal::{Calls, Event};
+    use super::*;
+    use crate::data::ReadyQueue;
+    use runnel_core::time::Time;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn goals_with_callbacks_of_which_the_server_says_nothing_do_not_take_all_places_for_ever() {
+        let (tracker, (ends, ended)) = (Tracker::new("/test".into()), channel());
+        let reactor = runnel_io::Reactor::new().unwrap();
+        let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
+        let new = |number: usize| {
+            let ends = ends.clone();
+            let callback = Box::new(move |event| {
+                if let Event::End(end) = event {
+                    ends.send(end).unwrap();
+                }
+            });
+            let calls = Calls::new(Arc::clone(&ready), callback);
+            Arc::new(Goal::new(GoalId::of(&number.to_string()), Time::default(), Some(calls)))
+        };
+        (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());
+        assert!(tracker.add(&new(MAX_GOALS)).is_err());
+        for second in 0..60 {
+            tracker.hear_list(
+                "/server",
+                (&GoalStatusArray::default(), true),
+                Instant(second * 1_000_000_000),
+            );
+        }
+        tracker.add(&new(MAX_GOALS)).unwrap();
+        while let Some(due) = ready.pop() {
+            due.run();
+        }
+        let ends: Vec<_> = ended.try_iter().map(|end| end.status).collect();
+        assert_eq!(ends, [GoalStatus::Lost; MAX_GOALS]);
     }
 }
