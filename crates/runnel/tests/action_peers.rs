@@ -358,15 +358,20 @@ fn a_server_survives_what_clients_send_and_names_them() {
     assert!(goals.try_recv().is_err(), "nothing else came through");
 }
 
+/// What a callback hears of feedback, and the callback.
+fn feedback_heard() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    (heard, move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback))
+}
+
 #[test]
 fn a_client_survives_what_servers_send_and_names_them() {
     keep_log();
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
-    let feedback = move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback);
+    let (heard, feedback) = feedback_heard();
     let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
     let came = goals.recv_timeout(LONG).unwrap();
     came.accept().unwrap();
@@ -442,9 +447,7 @@ fn feedback_that_nobody_takes_is_dropped_and_counted() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
-    let feedback = move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback);
+    let (heard, feedback) = feedback_heard();
     let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
     let came = goals.recv_timeout(LONG).unwrap();
     came.accept().unwrap();

@@ -8,7 +8,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use interop::{Master, PATIENCE, Ros1Graph, Server};
+use interop::{Master, PATIENCE, Ros1Graph, Server, wait_until};
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Peer, Signal, within};
@@ -94,15 +94,10 @@ fn everything_comes_back(server: Server) {
     master.kill();
     master.restart();
     let begun = Instant::now();
-    let deadline = within(PATIENCE);
-    loop {
+    wait_until("all is registered again", within(PATIENCE), || {
         let state = ask(&context, "getSystemState", &[]);
-        if listed(&state, 0) == ALL && listed(&state, 1) == ALL {
-            break;
-        }
-        assert!(Instant::now() < deadline, "not all is registered again");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        listed(&state, 0) == ALL && listed(&state, 1) == ALL
+    });
     println!("{server:?}: everything was back {:.2} s after the restart", begun.elapsed().as_secs_f64());
     all_heard(&mut subscribers);
     publishers.signal(Signal::STOP).unwrap();

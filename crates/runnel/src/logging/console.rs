@@ -9,7 +9,6 @@ use std::sync::{Mutex, OnceLock};
 use log::LevelFilter;
 use runnel_io::output::Output;
 
-use super::Level;
 use super::format::{Line, USUAL};
 use crate::sync::lock;
 
@@ -67,25 +66,12 @@ pub(super) fn write_line(line: &Line<'_>) {
     static TEMPLATE: OnceLock<String> = OnceLock::new();
     let template = TEMPLATE.get_or_init(|| env::var(FORMAT).unwrap_or_else(|_| USUAL.to_owned()));
     let text = line.render(template);
-    match colour(line.level).filter(|_| colours()) {
-        Some(colour) => write(&format!("{colour}{text}\x1b[0m")),
-        None => write(&text),
-    }
+    write(&if colours() { line.level.painted(text) } else { text });
 }
 
 fn colours() -> bool {
     static COLOURS: OnceLock<bool> = OnceLock::new();
     *COLOURS.get_or_init(|| env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal())
-}
-
-/// As roscpp paints them.
-fn colour(level: Level) -> Option<&'static str> {
-    match level {
-        Level::Debug => Some("\x1b[32m"),
-        Level::Info => None,
-        Level::Warn => Some("\x1b[33m"),
-        Level::Error | Level::Fatal => Some("\x1b[31m"),
-    }
 }
 
 /// Logs a line of the library's own.

@@ -69,6 +69,17 @@ impl Level {
             Self::Fatal => "FATAL",
         }
     }
+
+    /// A line for a terminal, in the colour that roscpp gives to lines of this level.
+    pub fn painted(self, line: String) -> String {
+        let colour = match self {
+            Self::Debug => 32,
+            Self::Info => return line,
+            Self::Warn => 33,
+            Self::Error | Self::Fatal => 31,
+        };
+        format!("\x1b[{colour}m{line}\x1b[0m")
+    }
 }
 
 impl fmt::Display for Level {

@@ -2,15 +2,16 @@
 //! server has them, and prints `feedback NUMBER VALUE` and `goal NUMBER STATUS RESULT TEXT` for each, then `done`.
 
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use interop::messages::{Options, log_to_standard_error};
+use interop::{PATIENCE as LONG, wait_until};
 use runnel::msgs::actionlib::{TestAction, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error, GoalStatus};
+use runnel_testkit::process::within;
 
 /// How long the server may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(LONG);
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -19,8 +20,8 @@ fn main() -> Result<(), Error> {
     let client = context.create_node("action_client")?.create_action_client(&options.topic)?;
     assert!(client.wait_for_server(PATIENCE)?, "no server");
     let goals = (1..=5).map(|number| send(&client, number)).collect::<Result<Vec<_>, _>>()?;
-    wait_until(|| goals[3].0.status() == GoalStatus::Active);
-    wait_until(|| goals[4].0.is_acknowledged());
+    wait_until("it is worked on", within(LONG), || goals[3].0.status() == GoalStatus::Active);
+    wait_until("the server has it", within(LONG), || goals[4].0.is_acknowledged());
     let mut feedback = None;
     while feedback.is_none() {
         assert!(goals[3].0.wait_for_result(Duration::from_millis(10))?.is_none(), "it ended by itself");
@@ -48,12 +49,4 @@ fn send(client: &ActionClient<TestAction>, number: i32) -> Result<Sent, Error> {
         let _ = sender.send(message.feedback);
     };
     Ok((client.send_goal_with(&TestGoal { goal: number }, feedback, |_| {})?, heard))
-}
-
-fn wait_until(is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "the deadline passed");
-        thread::sleep(Duration::from_millis(10));
-    }
 }

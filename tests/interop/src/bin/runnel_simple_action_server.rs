@@ -1,12 +1,11 @@
 //! An action of `actionlib/Test`, one goal at a time. A goal of 1 is reached, 2 is aborted, any other is worked on, with
 //! feedback of 7, until it is preempted.
 
-use std::thread;
-use std::time::Duration;
-
 use interop::messages::{Options, log_to_standard_error};
+use interop::{PATIENCE, wait_until};
 use runnel::msgs::actionlib::{TestAction, TestFeedback, TestResult};
 use runnel::{Context, Error, SimpleGoalHandle};
+use runnel_testkit::process::within;
 
 fn main() -> Result<(), Error> {
     log_to_standard_error();
@@ -27,9 +26,7 @@ fn execute(goal: &SimpleGoalHandle<TestAction>) -> Result<(), Error> {
         2 => goal.abort(&result, "no way"),
         _ => {
             goal.publish_feedback(&TestFeedback { feedback: 7 })?;
-            while !goal.is_preempt_requested() {
-                thread::sleep(Duration::from_millis(10));
-            }
+            wait_until("it is preempted", within(PATIENCE), || goal.is_preempt_requested());
             goal.preempted(&result, "as you wish")
         }
     }

@@ -123,24 +123,12 @@ impl Printer {
         if self.place && !line.file.is_empty() {
             text += &format!(" ({}:{} {})", line.file, line.line, line.function);
         }
-        match colour(level(line)).filter(|_| self.colours) {
-            Some(colour) => format!("{colour}{text}\x1b[0m"),
-            None => text,
-        }
+        if self.colours { level(line).painted(text) } else { text }
     }
 }
 
 fn level(line: &Log) -> Level {
     Level::from_number(line.level.cast_unsigned())
-}
-
-fn colour(level: Level) -> Option<&'static str> {
-    match level {
-        Level::Debug => Some("\x1b[32m"),
-        Level::Info => None,
-        Level::Warn => Some("\x1b[33m"),
-        Level::Error | Level::Fatal => Some("\x1b[31m"),
-    }
 }
 
 fn json(line: &Log) -> Json {
