@@ -189,3 +189,21 @@ fn everything_that_the_log_crate_takes_goes_the_way_of_the_node() {
     assert_eq!((line.level, line.function.as_str()), (Log::ERROR, "logging"));
     assert!(!ear.texts().contains(&"not heard".to_owned()));
 }
+
+#[test]
+fn a_logger_that_outlives_its_node_holds_nothing_of_who_listened() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let (talker, ear) = (context.create_node("talker").unwrap(), context.create_node("ear").unwrap());
+    let heard = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&heard);
+    let subscription =
+        ear.create_subscription("/rosout", 10, move |_: &Log| *count.lock().unwrap() += 1).unwrap();
+    let logger = talker.logger().clone();
+    runnel::log_info!(logger, "heard");
+    spin_until(&context, "it is heard", || *heard.lock().unwrap() > 0);
+    drop(talker);
+    drop(subscription);
+    runnel::log_info!(logger, "to nobody");
+    assert_eq!(Arc::strong_count(&heard), 1);
+}

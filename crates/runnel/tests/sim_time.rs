@@ -229,3 +229,21 @@ fn a_parameter_that_is_deleted_ends_no_simulation() {
     world.graph.ask("setParam", &["/test".into(), "/use_sim_time".into(), false.into()]);
     wait_until("it is followed", || !context.ros_time_is_active());
 }
+
+#[test]
+fn a_timer_that_was_there_before_follows_when_time_becomes_simulated() {
+    let graph = Graph::new();
+    let (context, simulator) = (graph.context(), graph.tool());
+    let node = context.create_node("listener").unwrap();
+    let fired = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&fired);
+    let _timer = node.create_timer(Duration::from_secs(1000), move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    graph.ask("setParam", &["/test".into(), "/use_sim_time".into(), true.into()]);
+    let clock = simulator.create_node("simulator").unwrap().create_publisher("/clock", 1).unwrap();
+    let world = World { graph, clock };
+    wait_until("the clock has a listener", || world.clock.subscription_count() == 1);
+    world.tell(&context, 2_000_000);
+    spin_until(&context, "a thousand simulated seconds are over", || fired.load(Ordering::SeqCst) == 1);
+}
