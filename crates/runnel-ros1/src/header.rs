@@ -66,6 +66,11 @@ impl ConnectionHeader {
         Self::new([("error", why)])
     }
 
+    /// Adds a field.
+    pub fn push(&mut self, key: &str, value: &str) {
+        self.fields.push((key.to_owned(), value.to_owned()));
+    }
+
     /// The value of a field.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())

@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
 
 /// Longest message that is accepted, in bytes; roscpp's limit as well.
 pub const MAX_MESSAGE: usize = 1_000_000_000;
@@ -214,11 +213,11 @@ impl QueueBound {
     }
 }
 
-/// The messages that wait for one subscriber, framed. The first may have been sent in part.
+/// The messages that wait for one subscriber, framed, as whatever holds their bytes. The first may have been sent in part.
 #[derive(Debug)]
-pub struct SendQueue {
+pub struct SendQueue<F = Vec<u8>> {
     bound: QueueBound,
-    frames: VecDeque<Arc<Vec<u8>>>,
+    frames: VecDeque<F>,
     /// Bytes of the first frame that are sent.
     sent: usize,
     bytes: usize,
@@ -226,7 +225,7 @@ pub struct SendQueue {
     preamble: bool,
 }
 
-impl SendQueue {
+impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
         Self { bound, frames: VecDeque::new(), sent: 0, bytes: 0, preamble: false }
@@ -238,7 +237,7 @@ impl SendQueue {
         let mut queue = Self::new(bound);
         if !preamble.is_empty() {
             queue.bytes = preamble.len();
-            queue.frames.push_back(Arc::new(preamble));
+            queue.frames.push_back(preamble.into());
             queue.preamble = true;
         }
         queue
@@ -272,26 +271,45 @@ impl SendQueue {
 
     /// Adds a frame of which `sent` bytes went out already (only into an empty queue can that be any). Returns how
     /// many older messages were dropped for it; one sent in part stays, since the stream would break.
-    pub fn push(&mut self, frame: Arc<Vec<u8>>, sent: usize) -> u64 {
+    pub fn push(&mut self, frame: F, sent: usize) -> u64 {
         if self.frames.is_empty() {
             self.sent = sent;
         }
         let mut dropped = 0;
-        while self.is_full(frame.len()) {
+        while self.is_full(frame.as_ref().len()) {
             let oldest = self.frames.remove(self.fixed());
-            self.bytes -= oldest.map_or(0, |old| old.len());
+            self.bytes -= oldest.map_or(0, |old| old.as_ref().len());
             dropped += 1;
         }
-        self.bytes += frame.len();
+        self.bytes += frame.as_ref().len();
         self.frames.push_back(frame);
         dropped
+    }
+
+    /// True if the next byte to be sent is a message's first.
+    pub fn is_between_messages(&self) -> bool {
+        self.fixed() == 0
+    }
+
+    /// The message that is to be sent next, and how many bytes of it are sent.
+    pub fn front(&self) -> Option<(&F, usize)> {
+        self.frames.front().map(|frame| (frame, self.sent))
+    }
+
+    /// Puts messages before those that wait, of which the first is to be sent anew from its start.
+    pub fn send_first(&mut self, frames: impl DoubleEndedIterator<Item = F>) {
+        self.sent = 0;
+        for frame in frames.rev() {
+            self.bytes += frame.as_ref().len();
+            self.frames.push_front(frame);
+        }
     }
 
     /// What is to be sent next, in slices of whole or begun frames, oldest first.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         self.frames.iter().enumerate().map(|(index, frame)| {
             let start = if index == 0 { self.sent } else { 0 };
-            frame.get(start..).unwrap_or(&[])
+            frame.as_ref().get(start..).unwrap_or(&[])
         })
     }
 
@@ -300,11 +318,12 @@ impl SendQueue {
         self.sent += count;
         let mut completed = 0;
         while let Some(first) = self.frames.front() {
-            if self.sent < first.len() {
+            let length = first.as_ref().len();
+            if self.sent < length {
                 break;
             }
-            self.sent -= first.len();
-            self.bytes -= first.len();
+            self.sent -= length;
+            self.bytes -= length;
             self.frames.pop_front();
             completed += u64::from(!std::mem::take(&mut self.preamble));
         }
@@ -403,7 +422,7 @@ mod tests {
     #[test]
     fn a_full_queue_drops_the_oldest_whole_message() {
         let mut queue = queue(2, 1000);
-        let frames: Vec<_> = ["a", "b", "c", "d"].iter().map(|text| Arc::new(framed(text))).collect();
+        let frames: Vec<_> = ["a", "b", "c", "d"].iter().map(|text| framed(text)).collect();
         assert_eq!(queue.push(frames[0].clone(), 3), 0);
         assert_eq!(queue.push(frames[1].clone(), 0), 0);
         assert_eq!(queue.push(frames[2].clone(), 0), 0);
@@ -415,7 +434,7 @@ mod tests {
     #[test]
     fn the_rest_of_a_header_goes_before_all_messages_and_is_never_dropped() {
         let mut queue = SendQueue::behind(b"header".to_vec(), QueueBound { messages: 1, bytes: 10 });
-        let frames: Vec<_> = ["a", "b"].iter().map(|text| Arc::new(framed(text))).collect();
+        let frames: Vec<_> = ["a", "b"].iter().map(|text| framed(text)).collect();
         assert_eq!((queue.push(frames[0].clone(), 0), queue.push(frames[1].clone(), 0)), (0, 1));
         let rest: Vec<u8> = queue.slices().flatten().copied().collect();
         assert_eq!(rest, [b"header", &frames[1][..]].concat());

@@ -101,6 +101,7 @@ impl Node {
             master: shared.settings.master.clone(),
             pid: host::pid(),
             limits: limits(),
+            same_host: None,
         };
         let key = {
             let mut driver = shared.turning.driver();

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use runnel_core::time::Instant;
 use runnel_fuzz::{Engine, play};
 use runnel_ros1::net::{ConnId, Transmit};
-use runnel_ros1::node::{Limits, Node, NodeConfig, Port, TopicSpec};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, SameHost, TopicSpec};
 use runnel_ros1::rpc::Uri;
 
 struct Subject(Node);
@@ -52,6 +52,7 @@ fn strings(topic: &str) -> TopicSpec {
 
 fn node() -> Node {
     let config = NodeConfig {
+        same_host: Some(SameHost { process: 1, secret: 2 }),
         name: "/node".to_owned(),
         host: "127.0.0.1".to_owned(),
         rpc_port: 1000,

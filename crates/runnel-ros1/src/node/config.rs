@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::same_host::SameHost;
 use crate::rpc::Uri;
 
 /// Who a node is and where it can be reached.
@@ -21,6 +22,8 @@ pub struct NodeConfig {
     pub pid: i32,
     /// What peers may make the node hold.
     pub limits: Limits,
+    /// What it tells peers for the case that they are of the same host; nothing if `None`.
+    pub same_host: Option<SameHost>,
 }
 
 impl NodeConfig {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::same_host::Meeting;
 use super::service_links::{ServiceFailure, ServiceLinkId};
 use crate::net::ConnId;
 use crate::udpros::Fragmenter;
@@ -81,6 +82,8 @@ pub struct PublisherLink {
     pub rest: Vec<u8>,
     /// The number that its datagrams bear, if it is a link of UDPROS; then `conn` is a datagram socket.
     pub datagrams: Option<u32>,
+    /// The other end may be of the same host.
+    pub same_host: Option<Meeting>,
     /// To be counted on by whoever reads the messages.
     pub stats: Arc<LinkStats>,
 }
@@ -96,6 +99,8 @@ pub struct SubscriberLink {
     pub subscriber: String,
     /// How its datagrams are made, if it is a link of UDPROS; then `conn` is a datagram socket.
     pub datagrams: Option<Fragmenter>,
+    /// The other end may be of the same host.
+    pub same_host: Option<Meeting>,
     /// To be counted on by whoever sends the messages.
     pub stats: Arc<LinkStats>,
 }
@@ -111,6 +116,8 @@ pub struct ServiceClientLink {
     pub client: String,
     /// It stays for more than one call.
     pub persistent: bool,
+    /// The other end may be of the same host.
+    pub same_host: Option<Meeting>,
     /// Bytes that came behind the header.
     pub rest: Vec<u8>,
 }
@@ -128,6 +135,8 @@ pub struct ServiceLinked {
     pub type_name: String,
     /// MD5 sum of the type, as the provider says.
     pub md5: String,
+    /// The other end may be of the same host.
+    pub same_host: Option<Meeting>,
     /// Bytes that came behind the header.
     pub rest: Vec<u8>,
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
+use super::same_host::{Meeting, asked_to_meet};
 use super::timers::Timer;
 use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, HeaderError, MAX_HEADER};
@@ -102,7 +103,7 @@ impl Node {
             }
             None => {
                 let (topic, subscriber) = self.check_subscriber(&header, None)?;
-                self.join_subscriber(conn, topic, subscriber);
+                self.join_subscriber(conn, topic, subscriber, asked_to_meet(&header));
                 Ok(())
             }
         });
@@ -146,15 +147,16 @@ impl Node {
         }
     }
 
-    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String) {
-        let Some(reply) = self.publisher_header(&topic) else { return };
+    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: Option<Meeting>) {
+        let Some(mut reply) = self.publisher_header(&topic) else { return };
+        let same_host = self.answer_of_process(asked, &mut reply);
         self.send(conn, reply.emit());
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
-        let link = SubscriberLink { topic, conn, subscriber, datagrams: None, stats };
+        let link = SubscriberLink { topic, conn, subscriber, datagrams: None, same_host, stats };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

@@ -17,6 +17,7 @@ mod master_calls;
 mod outgoing;
 mod params;
 mod registrar;
+mod same_host;
 mod service_links;
 mod services;
 mod slave_api;
@@ -33,6 +34,7 @@ pub use config::{Limits, NodeConfig, ServiceSpec, TopicError, TopicSpec};
 pub use event::{
     LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceLinked, SubscriberLink,
 };
+pub use same_host::{Meeting, SameHost};
 pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
 use crate::net::{ConnId, Endpoint, Transmit};
@@ -75,6 +77,8 @@ pub struct Node {
     linked_count: usize,
     /// The number of the last link of datagrams to a subscriber.
     last_datagram_link: u32,
+    /// The number of the last token.
+    last_token: u64,
     calls: LiteMap<CallId, Purpose>,
     timers: Timers,
     transmits: VecDeque<Transmit>,
@@ -161,6 +165,7 @@ impl Node {
             half_open: HalfOpen::default(),
             linked_count: 0,
             last_datagram_link: 0,
+            last_token: 0,
             calls: LiteMap::new(),
             timers: Timers::default(),
             transmits: VecDeque::new(),

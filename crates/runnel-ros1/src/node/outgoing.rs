@@ -12,6 +12,7 @@ use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
 use super::event::{LinkStats, NodeEvent, PublisherLink};
+use super::same_host;
 use super::timers::Timer;
 use super::{Conn, Linked, Node, Purpose};
 use crate::header::{ConnectionHeader, MAX_HEADER};
@@ -92,7 +93,7 @@ enum LinkState {
     /// The connection is being made.
     ExpectConnection { conn: ConnId, until: Instant },
     /// Our header is sent.
-    ExpectHeader { conn: ConnId, until: Instant, reader: FrameReader },
+    ExpectHeader { conn: ConnId, until: Instant, reader: FrameReader, token: Option<u128> },
     /// Messages flow.
     Linked { conn: ConnId },
     /// To be tried again.
@@ -352,11 +353,12 @@ impl Node {
 
     /// The connection to a publisher stands: say who we are.
     pub(super) fn link_connected(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str) {
-        let Some(header) = self.subscriber_header(topic) else { return };
+        let Some(mut header) = self.subscriber_header(topic) else { return };
+        let token = self.tell_of_process(&mut header);
         self.send(conn, header.emit());
         let until = now + STEP_DEADLINE;
         let reader = FrameReader::new(MAX_HEADER);
-        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader }, Some(until));
+        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader, token }, Some(until));
     }
 
     /// What we say of a topic that we subscribe to.
@@ -373,10 +375,11 @@ impl Node {
 
     /// Bytes of a publisher before its header is whole.
     pub(super) fn link_data(&mut self, conn: ConnId, topic: &str, uri: &str, mut bytes: &[u8]) {
-        let Some(Link { state: LinkState::ExpectHeader { reader, .. }, .. }) = self.link_mut(topic, uri)
+        let Some(Link { state: LinkState::ExpectHeader { reader, token, .. }, .. }) = self.link_mut(topic, uri)
         else {
             return;
         };
+        let token = *token;
         let checked = match reader.take(&mut bytes, Vec::new) {
             Ok(None) => return,
             Ok(Some(header)) => self.check_publisher(topic, &header),
@@ -388,7 +391,7 @@ impl Node {
                     Some(Conn::Publisher { to, .. }) => to.to_string(),
                     _ => String::new(),
                 };
-                let joining = Joining { conn, address, datagrams: None, rest: bytes };
+                let joining = Joining { conn, address, datagrams: None, token, rest: bytes };
                 self.join_publisher(topic, uri, &header, joining);
             }
             Err(why) => {
@@ -418,7 +421,7 @@ impl Node {
     }
 
     fn join_publisher(&mut self, topic: &str, uri: &str, header: &ConnectionHeader, joining: Joining<'_>) {
-        let Joining { conn, address, datagrams, rest } = joining;
+        let Joining { conn, address, datagrams, token, rest } = joining;
         if let Some(link) = self.link_mut(topic, uri) {
             *link = Link { state: LinkState::Linked { conn }, ..Link::new() };
         }
@@ -440,6 +443,7 @@ impl Node {
             latching: header.get("latching") == Some("1"),
             rest: rest.to_vec(),
             datagrams,
+            same_host: same_host::answered(header, token),
             stats,
         }));
     }
@@ -466,6 +470,8 @@ struct Joining<'a> {
     address: String,
     /// The number that its datagrams bear.
     datagrams: Option<u32>,
+    /// What we have told the other end, for the case that it is of the same host.
+    token: Option<u128>,
     /// Bytes that came behind the header.
     rest: &'a [u8],
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, ServiceLinked};
+use super::same_host;
 use super::timers::Timer;
 use super::{Conn, Node, Purpose, brief};
 use crate::header::{ConnectionHeader, MAX_HEADER};
@@ -104,7 +105,7 @@ enum State {
     /// The connection is being made.
     ExpectConnection { conn: ConnId, to: Endpoint },
     /// Our header is sent.
-    ExpectHeader { conn: ConnId, to: Endpoint, reader: FrameReader },
+    ExpectHeader { conn: ConnId, to: Endpoint, reader: FrameReader, token: Option<u128> },
     /// Requests and responses flow.
     Linked { conn: ConnId, to: Endpoint },
 }
@@ -207,6 +208,7 @@ impl Node {
         let Some(ServiceLink { wanted, state, .. }) = self.service_links.get_mut(&id) else { return };
         let State::ExpectConnection { conn, to } = state else { return };
         let (conn, to) = (*conn, to.clone());
+        let persistent = wanted.persistent;
         let mut fields = vec![
             ("callerid", self.config.name.as_str()),
             ("md5sum", &wanted.md5),
@@ -217,21 +219,26 @@ impl Node {
         if wanted.probe {
             fields.push(("probe", "1"));
         }
-        let header = ConnectionHeader::new(fields);
-        *state = State::ExpectHeader { conn, to, reader: FrameReader::new(MAX_HEADER) };
+        let mut header = ConnectionHeader::new(fields);
+        // A connection for one call is over before another way to the same process is found.
+        let token = if persistent { self.tell_of_process(&mut header) } else { None };
+        let reader = FrameReader::new(MAX_HEADER);
+        if let Some(link) = self.service_links.get_mut(&id) {
+            link.state = State::ExpectHeader { conn, to, reader, token };
+        }
         self.send(conn, header.emit());
     }
 
     /// Bytes of a service's node before its header is whole.
     pub(super) fn service_data(&mut self, id: ServiceLinkId, mut bytes: &[u8]) {
         let Some(link) = self.service_links.get_mut(&id) else { return };
-        let State::ExpectHeader { conn, to, reader } = &mut link.state else { return };
+        let State::ExpectHeader { conn, to, reader, token } = &mut link.state else { return };
         let checked = match reader.take(&mut bytes, Vec::new) {
             Ok(None) => return,
             Ok(Some(header)) => check_provider(&link.wanted, &header),
             Err(error) => Err(format!("connection header: {error}")),
         };
-        let (conn, to) = (*conn, to.clone());
+        let (conn, to, token) = (*conn, to.clone(), *token);
         match checked {
             Ok(header) => {
                 link.state = State::Linked { conn, to };
@@ -242,6 +249,7 @@ impl Node {
                     provider: text("callerid"),
                     type_name: text("type"),
                     md5: text("md5sum"),
+                    same_host: same_host::answered(&header, token),
                     rest: bytes.to_vec(),
                 }));
             }

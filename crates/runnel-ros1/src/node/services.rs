@@ -5,6 +5,7 @@ use runnel_core::time::Instant;
 
 use super::config::ServiceSpec;
 use super::event::{NodeEvent, ServiceClientLink};
+use super::same_host::{Meeting, asked_to_meet};
 use super::{Conn, Node, Role, TopicError};
 use crate::header::{ConnectionHeader, HeaderError};
 use crate::net::ConnId;
@@ -70,14 +71,15 @@ impl Node {
             ));
         }
         let persistent = matches!(header.get("persistent"), Some("1" | "true"));
-        Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent })
+        let asked = asked_to_meet(header).filter(|_| persistent);
+        Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent, asked })
     }
 
     pub(super) fn join_service_client(&mut self, conn: ConnId, client: Client, rest: &[u8]) {
-        let Client { service, name, persistent } = client;
+        let Client { service, name, persistent, asked } = client;
         let Some(spec) = self.services.get(&service) else { return };
         let [request, response] = ["Request", "Response"].map(|part| format!("{}{part}", spec.type_name));
-        let reply = ConnectionHeader::new([
+        let mut reply = ConnectionHeader::new([
             ("callerid", self.config.name.as_str()),
             ("md5sum", &spec.md5),
             ("request_type", &request),
@@ -85,10 +87,12 @@ impl Node {
             ("service", &service),
             ("type", &spec.type_name),
         ]);
+        let same_host = self.answer_of_process(asked, &mut reply);
         self.send(conn, reply.emit());
         self.no_longer_incoming(conn);
         self.conns.insert(conn, Conn::ServiceClient);
-        let link = ServiceClientLink { service, conn, client: name, persistent, rest: rest.to_vec() };
+        let rest = rest.to_vec();
+        let link = ServiceClientLink { service, conn, client: name, persistent, same_host, rest };
         self.events.push_back(NodeEvent::ServiceClientJoined(link));
     }
 }
@@ -98,4 +102,6 @@ pub(super) struct Client {
     service: String,
     name: String,
     persistent: bool,
+    /// It has told of its process.
+    asked: Option<Meeting>,
 }

@@ -128,7 +128,7 @@ impl Node {
         match self.check_publisher(topic, &offer.header) {
             Ok(header) => {
                 let (address, datagrams) = (offer.from.to_string(), Some(offer.link));
-                let joining = Joining { conn, address, datagrams, rest: &[] };
+                let joining = Joining { conn, address, datagrams, token: None, rest: &[] };
                 self.join_publisher(topic, uri, &header, joining);
             }
             Err(why) => {

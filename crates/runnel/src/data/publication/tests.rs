@@ -100,6 +100,7 @@ fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
         conn: ConnId(1),
         subscriber: "/listener".into(),
         datagrams: None,
+        same_host: None,
         stats: Arc::default(),
     };
     let near = Arc::new(Datagrams::connect(far.address()).unwrap());

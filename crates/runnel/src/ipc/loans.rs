@@ -1,0 +1,117 @@
+//! Slots that are lent to one peer, in this process's own memory.
+
+use runnel_io::segment::Slot;
+
+use super::outbox::LOANS;
+
+/// The peer gave back what was not lent to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotLent;
+
+/// See the module's documentation. A loan is a number below [`LOANS`], used again once the slot came back.
+pub(crate) struct Loans {
+    places: Vec<Option<Slot>>,
+    free: Vec<u16>,
+    bytes: usize,
+    quota: usize,
+}
+
+impl Loans {
+    /// Nothing is lent yet, and never more than `quota` bytes.
+    pub(crate) fn new(quota: usize) -> Self {
+        Self { places: Vec::new(), free: Vec::new(), bytes: 0, quota }
+    }
+
+    /// How many are lent.
+    pub(crate) fn count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Lends a slot; `None` if the peer has too much already.
+    pub(crate) fn lend(&mut self, slot: &Slot) -> Option<u16> {
+        let bytes = self.bytes + slot.len();
+        if bytes > self.quota {
+            return None;
+        }
+        let loan = match self.free.pop() {
+            Some(loan) => loan,
+            None if self.places.len() < LOANS => {
+                self.places.push(None);
+                (self.places.len() - 1) as u16
+            }
+            None => return None,
+        };
+        self.places[usize::from(loan)] = Some(slot.clone());
+        self.bytes = bytes;
+        Some(loan)
+    }
+
+    /// A slot came back.
+    pub(crate) fn give_back(&mut self, loan: u64) -> Result<(), NotLent> {
+        let place = usize::try_from(loan).ok().and_then(|index| self.places.get_mut(index)).ok_or(NotLent)?;
+        let slot = place.take().ok_or(NotLent)?;
+        self.bytes -= slot.len();
+        self.free.push(loan as u16);
+        Ok(())
+    }
+
+    /// The slot of a loan that is out.
+    pub(crate) fn slot(&self, loan: u64) -> Option<&Slot> {
+        self.places.get(usize::try_from(loan).ok()?)?.as_ref()
+    }
+
+    /// The peer gives nothing back any more: what it has may be read for ever, and its segments take no new messages.
+    pub(crate) fn end(&mut self) {
+        for slot in self.places.drain(..).flatten() {
+            slot.segment().retire();
+        }
+        self.free.clear();
+        self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_io::segment::Segment;
+
+    fn slot(bytes: usize) -> Slot {
+        Segment::new(bytes, 1).unwrap().take().unwrap().freeze(bytes)
+    }
+
+    #[test]
+    fn what_was_not_lent_is_not_taken_back() {
+        let mut loans = Loans::new(1000);
+        let loan = loans.lend(&slot(64)).unwrap();
+        assert_eq!((loans.give_back(7), loans.give_back(u64::MAX)), (Err(NotLent), Err(NotLent)));
+        assert_eq!(loans.give_back(loan.into()), Ok(()));
+        assert_eq!(loans.give_back(loan.into()), Err(NotLent));
+    }
+
+    #[test]
+    fn a_peer_gets_no_more_than_its_quota_at_a_time() {
+        let mut loans = Loans::new(200);
+        let slot = slot(100);
+        let first = loans.lend(&slot).unwrap();
+        assert!(loans.lend(&slot).is_some() && loans.lend(&slot).is_none());
+        loans.give_back(first.into()).unwrap();
+        assert_eq!((loans.count(), loans.lend(&slot)), (1, Some(first)));
+    }
+
+    #[test]
+    fn a_peer_gets_no_more_slots_than_it_can_give_back() {
+        let mut loans = Loans::new(usize::MAX);
+        let slot = slot(1);
+        assert_eq!((0..LOANS + 5).filter_map(|_| loans.lend(&slot)).count(), LOANS);
+    }
+
+    #[test]
+    fn what_a_peer_had_at_its_end_is_not_written_again() {
+        let segment = Segment::new(64, 2).unwrap();
+        let mut loans = Loans::new(1000);
+        loans.lend(&segment.take().unwrap().freeze(10)).unwrap();
+        loans.end();
+        assert!(segment.is_retired() && segment.take().is_none());
+        assert_eq!((segment.in_use(), loans.count()), (0, 0));
+    }
+}

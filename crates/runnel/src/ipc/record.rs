@@ -1,0 +1,117 @@
+//! What the records of a session are, and its packets.
+//!
+//! A link keeps its own stream of bytes when it goes over from its connection to a channel: `Open` says how many bytes of
+//! it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in a
+//! message that happens, and nothing when it goes back.
+
+/// Kinds of records. A channel is a number that whoever sends on it has chosen.
+pub(crate) mod kind {
+    /// A whole message without the length that goes before it in the stream.
+    pub(crate) const MESSAGE: u8 = 1;
+    /// Bytes of the stream.
+    pub(crate) const BYTES: u8 = 2;
+    /// A whole message in a slot, with its length before it: words (segment and loan, slot and length).
+    pub(crate) const SLOT: u8 = 3;
+    /// What the link of this token carries to us may come by this session: words (token low, high).
+    pub(crate) const ASK: u8 = 4;
+    /// From here on a link comes by this channel: words (token low, high, bytes of the stream that went before).
+    pub(crate) const OPEN: u8 = 5;
+    /// Nothing more comes by this channel; its number may be used again.
+    pub(crate) const CLOSE: u8 = 6;
+}
+
+/// A slot that is lent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lending {
+    /// Which of the segments that the peer was given, counted from 0.
+    pub(crate) segment: u32,
+    /// By which it is given back.
+    pub(crate) loan: u32,
+    pub(crate) slot: u32,
+    /// Bytes that count.
+    pub(crate) len: u32,
+}
+
+impl Lending {
+    pub(crate) fn to_words(self) -> [u64; 2] {
+        [u64::from(self.segment) << 32 | u64::from(self.loan), u64::from(self.slot) << 32 | u64::from(self.len)]
+    }
+
+    pub(crate) fn from_words([first, second]: [u64; 2]) -> Self {
+        let (segment, loan) = ((first >> 32) as u32, first as u32);
+        Self { segment, loan, slot: (second >> 32) as u32, len: second as u32 }
+    }
+}
+
+/// A token in words.
+pub(crate) fn token_words(token: u128) -> [u64; 2] {
+    [token as u64, (token >> 64) as u64]
+}
+
+/// The token in words.
+pub(crate) fn token([low, high]: [u64; 2]) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// Words as the bytes of a record.
+pub(crate) fn bytes<const N: usize>(words: [u64; N]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The first packet of either end. With it come the descriptors of the sender's page, its outbox for this session and
+/// the doorbell that wakes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    /// Who says it.
+    pub(crate) from: u128,
+    /// To whom.
+    pub(crate) to: u128,
+}
+
+/// What a hello begins with: another number for another layout of memory or records.
+const MAGIC: &[u8; 16] = b"runnel session 1";
+
+impl Hello {
+    pub(crate) const LEN: usize = 48;
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[..16].copy_from_slice(MAGIC);
+        bytes[16..32].copy_from_slice(&self.from.to_le_bytes());
+        bytes[32..].copy_from_slice(&self.to.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (from, to) = rest.split_first_chunk()?;
+        Some(Self { from: u128::from_le_bytes(*from), to: u128::from_le_bytes(to.try_into().ok()?) })
+    }
+}
+
+/// A later packet: a segment, whose descriptor comes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// Which, counted from 0.
+    pub(crate) segment: u64,
+    pub(crate) slot_bytes: u64,
+    pub(crate) slots: u64,
+}
+
+impl Given {
+    pub(crate) const LEN: usize = 24;
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        let words = [self.segment, self.slot_bytes, self.slots];
+        bytes.chunks_exact_mut(8).zip(words).for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let [segment, slot_bytes, slots] = words else { return None };
+        let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        Some(Self { segment: word(segment), slot_bytes: word(slot_bytes), slots: word(slots) })
+    }
+}

@@ -1,0 +1,316 @@
+//! The sending side of a session: what this process has for one peer, from whichever thread.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use litemap::LiteMap;
+use runnel_io::bell::Bell;
+use runnel_io::memory::Foreign;
+use runnel_io::segment::{Segment, Slot};
+use runnel_io::unix::Packets;
+use runnel_io::Token;
+use runnel_ros1::tcpros::LENGTH;
+
+use super::awake::Rung;
+use super::frame::Frame;
+use super::loans::Loans;
+use super::outbox::{Inbox, LOANS, Outbox, RING};
+use super::record::{self, Given, Lending, kind};
+use super::returns::ReturnReader;
+use super::ring::{RingReader, RingWriter};
+use crate::sync::lock;
+
+/// A message up to so many bytes goes into the ring in one piece.
+const ONE_PIECE: usize = 16 * 1024;
+
+/// Segments that one peer is given at most.
+const MOST_SEGMENTS: usize = 1024;
+
+/// See the module's documentation.
+pub(crate) struct Sender {
+    outbox: Arc<Outbox>,
+    inbox: Arc<Inbox>,
+    /// Whether the peer sleeps.
+    page: Foreign,
+    bell: Bell,
+    packets: Arc<Packets>,
+    state: Mutex<State>,
+}
+
+struct State {
+    ring: RingWriter,
+    rung: Rung,
+    returns: ReturnReader,
+    loans: Loans,
+    /// Segments that the peer was given, by where they lie, and as which.
+    given: LiteMap<usize, u64>,
+    channels: Channels,
+    /// Links that wait for room.
+    waiting: Vec<Token>,
+    /// Channels that could not be closed for want of room.
+    closing: VecDeque<u32>,
+    /// Messages that were copied for a peer that had as much as it may.
+    copied: u64,
+    /// Why nothing more is sent.
+    over: Option<&'static str>,
+}
+
+/// Numbers of channels.
+#[derive(Default)]
+struct Channels {
+    last: u32,
+    free: Vec<u32>,
+}
+
+impl Sender {
+    pub(crate) fn new(
+        (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
+        page: Foreign,
+        bell: Bell,
+        packets: Arc<Packets>,
+        quota: usize,
+    ) -> Self {
+        let state = State {
+            ring: RingWriter::new(RING),
+            rung: Rung::default(),
+            returns: ReturnReader::new(LOANS),
+            loans: Loans::new(quota),
+            given: LiteMap::new(),
+            channels: Channels::default(),
+            waiting: Vec::new(),
+            closing: VecDeque::new(),
+            copied: 0,
+            over: None,
+        };
+        Self { outbox, inbox, page, bell, packets, state: Mutex::new(state) }
+    }
+
+    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
+    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize) -> usize {
+        let state = &mut *lock(&self.state);
+        let bytes = frame.as_ref();
+        if sent > 0 {
+            return self.send_pieces(state, channel, &bytes[sent..]);
+        }
+        if let Frame::Slot(slot) = frame
+            && let Some(lent) = self.lend(state, channel, slot)
+        {
+            return if lent { bytes.len() } else { 0 };
+        }
+        if bytes.len() > ONE_PIECE {
+            return self.send_pieces(state, channel, bytes);
+        }
+        if self.push(state, (kind::MESSAGE, channel), &[&bytes[LENGTH..]]) { bytes.len() } else { 0 }
+    }
+
+    /// Sends bytes of a link's stream; how many.
+    pub(crate) fn send_bytes(&self, channel: u32, bytes: &[u8]) -> usize {
+        self.send_pieces(&mut lock(&self.state), channel, bytes)
+    }
+
+    fn send_pieces(&self, state: &mut State, channel: u32, bytes: &[u8]) -> usize {
+        let mut sent = 0;
+        for piece in bytes.chunks(ONE_PIECE) {
+            if !self.push(state, (kind::BYTES, channel), &[piece]) {
+                break;
+            }
+            sent += piece.len();
+        }
+        sent
+    }
+
+    /// Appends a record and wakes the peer; false if there is no room, of which the peer will then tell.
+    fn push(&self, state: &mut State, (kind, channel): (u8, u32), parts: &[&[u8]]) -> bool {
+        if state.over.is_some() {
+            return false;
+        }
+        let mut pushed = state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
+        if pushed == Ok(false) {
+            self.outbox.ask_for_room();
+            // There may be room since, of which nobody would tell.
+            pushed = state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
+        }
+        match pushed {
+            Ok(true) => {
+                if state.rung.should_ring(&self.page.words()) {
+                    self.bell.ring();
+                }
+                true
+            }
+            Ok(false) => false,
+            Err(_) => {
+                self.end(state, "it told a position in shared memory that cannot be");
+                false
+            }
+        }
+    }
+
+    /// Lends a slot to the peer; `Some(false)` if the ring has no room, `None` if it cannot be lent.
+    fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Option<bool> {
+        self.take_back(state);
+        let segment = self.given(state, slot.segment())?;
+        let Some(loan) = state.loans.lend(slot) else {
+            state.copied += 1;
+            return None;
+        };
+        let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
+        let [first, second] = lending.to_words().map(u64::to_le_bytes);
+        let pushed = self.push(state, (kind::SLOT, channel), &[&first, &second]);
+        if !pushed {
+            let _ = state.loans.give_back(loan.into());
+        }
+        Some(pushed)
+    }
+
+    /// Takes back the slots that the peer has given back.
+    fn take_back(&self, state: &mut State) {
+        while state.over.is_none() {
+            match state.returns.next(&self.inbox.returns(), state.loans.count()) {
+                Ok(None) => return,
+                Ok(Some(loan)) if state.loans.give_back(loan).is_ok() => {}
+                Ok(Some(_)) => self.end(state, "it gave back what was not lent to it"),
+                Err(_) => self.end(state, "it told of more given back than was lent to it"),
+            }
+        }
+    }
+
+    /// Which segment this is for the peer, once the peer has mapped it. The first time it is given to it.
+    fn given(&self, state: &mut State, segment: &Arc<Segment>) -> Option<u32> {
+        let (mapped, full) = self.inbox.mapped();
+        let place = Arc::as_ptr(segment).addr();
+        if let Some(number) = state.given.get(&place) {
+            return (*number < mapped).then_some(*number as u32);
+        }
+        if full || state.given.len() >= MOST_SEGMENTS {
+            return None;
+        }
+        let number = state.given.len() as u64;
+        let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
+        let packet = Given { segment: number, slot_bytes, slots }.to_bytes();
+        // When the socket is full, the next message tries again.
+        if self.packets.send(&packet, &[segment.fd()]).unwrap_or(false) {
+            state.given.insert(place, number);
+        }
+        None
+    }
+
+    /// Nothing more is sent; the driver hears of it by the end of the socket.
+    fn end(&self, state: &mut State, why: &'static str) {
+        state.over = Some(why);
+        let _ = self.packets.shutdown();
+    }
+
+    /// Asks the peer to send what the link of this token carries here; false if there is no room now.
+    pub(crate) fn ask(&self, token: u128) -> bool {
+        let words = record::bytes(record::token_words(token));
+        self.push(&mut lock(&self.state), (kind::ASK, 0), &[&words])
+    }
+
+    /// Opens a channel for the link of this token, of whose stream `before` bytes went by another way. `None` if there is
+    /// no room now.
+    pub(crate) fn open(&self, token: u128, before: u64) -> Option<u32> {
+        let state = &mut *lock(&self.state);
+        let [low, high] = record::token_words(token);
+        self.close_closing(state);
+        let channel = state.channels.take()?;
+        let opened = self.push(state, (kind::OPEN, channel), &[&record::bytes([low, high, before])]);
+        if !opened {
+            state.channels.free.push(channel);
+        }
+        opened.then_some(channel)
+    }
+
+    /// Closes a channel.
+    pub(crate) fn close(&self, channel: u32) {
+        let state = &mut *lock(&self.state);
+        state.closing.push_back(channel);
+        self.close_closing(state);
+    }
+
+    fn close_closing(&self, state: &mut State) {
+        while let Some(channel) = state.closing.front().copied() {
+            if !self.push(state, (kind::CLOSE, channel), &[]) {
+                return;
+            }
+            state.closing.pop_front();
+            state.channels.free.push(channel);
+        }
+    }
+
+    /// Has the driver told of this link when there is room.
+    pub(crate) fn wait_for_room(&self, link: Token) {
+        let mut state = lock(&self.state);
+        if !state.waiting.contains(&link) {
+            state.waiting.push(link);
+        }
+    }
+
+    /// The links that waited for room, if there is some.
+    pub(crate) fn with_room(&self) -> Vec<Token> {
+        let state = &mut *lock(&self.state);
+        self.close_closing(state);
+        match state.ring.room(|| self.inbox.position()) {
+            Ok(room) if room >= ONE_PIECE => std::mem::take(&mut state.waiting),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Wakes the peer, which waits for room.
+    pub(crate) fn tell_of_room(&self) {
+        self.bell.ring();
+    }
+
+    /// Messages that were copied because the peer had as much as it may.
+    pub(crate) fn copied(&self) -> u64 {
+        lock(&self.state).copied
+    }
+
+    /// Ends the session on this side: nothing more is sent, and what is lent is given up. Gives what the peer did, if that
+    /// is why, and the bytes that each channel's stream had on the way when the peer stopped reading.
+    pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
+        let state = &mut *lock(&self.state);
+        self.take_back(state);
+        let why = state.over.replace("the session is over");
+        let unread = if why.is_none() { self.unread(state) } else { LiteMap::new() };
+        state.loans.end();
+        (why, unread)
+    }
+
+    /// What the peer has not read of this process's ring.
+    fn unread(&self, state: &State) -> LiteMap<u32, Vec<u8>> {
+        let mut streams = LiteMap::<u32, Vec<u8>>::new();
+        let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, self.inbox.position()));
+        while reader.position() < state.ring.written()
+            && let Ok(Some(record)) = reader.peek(ring)
+        {
+            let stream = streams.entry(record.channel).or_default();
+            match record.kind {
+                kind::MESSAGE => {
+                    stream.extend_from_slice(&record.len.to_le_bytes());
+                    reader.copy(ring, &record, stream);
+                }
+                kind::BYTES => reader.copy(ring, &record, stream),
+                kind::SLOT => {
+                    let lending = reader.words(ring, &record).map(Lending::from_words);
+                    let slot = lending.and_then(|lending| state.loans.slot(lending.loan.into()));
+                    slot.into_iter().for_each(|slot| stream.extend_from_slice(slot));
+                }
+                // Bytes of a former link of that number.
+                kind::OPEN => stream.clear(),
+                _ => {}
+            }
+            reader.advance(&record);
+        }
+        streams
+    }
+}
+
+impl Channels {
+    /// A number that no channel has.
+    fn take(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            self.last = self.last.checked_add(1).filter(|number| number >> 16 == 0)?;
+            Some(self.last)
+        })
+    }
+}
