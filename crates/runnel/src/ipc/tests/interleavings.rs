@@ -1,0 +1,267 @@
+//! Two processes as two threads of loom, which runs every interleaving and every value that a load may give.
+//!
+//! Loom shows no load a store that comes later, so that words written again too early would look untouched. Hence payload
+//! words are also cells whose unordered use by both sides loom reports.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicU64, Ordering, fence};
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+
+use super::super::awake::{Rung, fall_asleep, wake_up};
+use super::super::cells::{Cells, OwnCells};
+use super::super::returns::{self, ReturnReader, ReturnWriter};
+use super::super::ring::{self, RingReader, RingWriter};
+
+const CAPACITY: usize = 8;
+
+/// How many times one thread is stopped by the other in an interleaving.
+const PREEMPTIONS: usize = 8;
+
+/// Words of the model.
+struct Words(Vec<(AtomicU64, UnsafeCell<()>)>);
+
+impl Words {
+    fn new(count: usize) -> Arc<Self> {
+        Arc::new(Self((0..count).map(|_| (AtomicU64::new(0), UnsafeCell::new(()))).collect()))
+    }
+}
+
+impl Cells for Words {
+    fn load(&self, index: usize) -> u64 {
+        self.0[index].1.with(|_| ());
+        self.0[index].0.load(Ordering::Relaxed)
+    }
+
+    fn load_acquire(&self, index: usize) -> u64 {
+        self.0[index].0.load(Ordering::Acquire)
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl OwnCells for Words {
+    fn store(&self, index: usize, value: u64) {
+        self.0[index].1.with_mut(|_| ());
+        self.0[index].0.store(value, Ordering::Relaxed);
+    }
+
+    fn store_release(&self, index: usize, value: u64) {
+        self.0[index].1.with_mut(|_| ());
+        self.0[index].0.store(value, Ordering::Release);
+    }
+}
+
+/// A page of the model: both sides use its word with no order between them.
+struct Page(AtomicU64);
+
+impl Cells for Page {
+    fn load(&self, _: usize) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn load_acquire(&self, _: usize) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl OwnCells for Page {
+    fn store(&self, _: usize, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    fn store_release(&self, _: usize, value: u64) {
+        self.0.store(value, Ordering::Release);
+    }
+}
+
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS);
+    builder.max_branches = 5000;
+    builder.check(model);
+}
+
+/// A message: its number, over 13 bytes.
+fn message(number: u8) -> [u8; 13] {
+    [number; 13]
+}
+
+/// The number of the next message, if there is one. All of it is looked at.
+fn take(reader: &mut RingReader, words: &Words) -> Option<u8> {
+    let record = reader.peek(words).unwrap()?;
+    let mut bytes = Vec::new();
+    reader.copy(words, &record, &mut bytes);
+    assert_eq!((bytes.as_slice(), record.channel), (message(record.kind).as_slice(), 5));
+    reader.advance(&record);
+    Some(record.kind)
+}
+
+fn put(writer: &mut RingWriter, words: &Words, number: u8, read: impl FnOnce() -> u64) -> bool {
+    let bytes = message(number);
+    writer.push(words, (number, 5), &[&bytes[..5], &bytes[5..]], read).unwrap()
+}
+
+#[test]
+fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
+    static WRITTEN_BEHIND_THE_READER: AtomicUsize = AtomicUsize::new(0);
+    explore(|| {
+        let (words, told) = (Words::new(CAPACITY), Words::new(1));
+        let (mut writer, mut reader) = (RingWriter::new(CAPACITY), RingReader::new(CAPACITY));
+        // The ring has been round once already: there is something else than zeros in it.
+        for number in 1..4 {
+            assert!(put(&mut writer, &words, number, || reader.position()));
+            assert_eq!(take(&mut reader, &words), Some(number));
+        }
+        reader.tell(&*told, 0);
+        let consumer = thread::spawn({
+            let (words, told) = (words.clone(), told.clone());
+            move || {
+                let mut taken = Vec::new();
+                for _ in 0..3 {
+                    taken.extend(take(&mut reader, &words));
+                    reader.tell(&*told, 0);
+                    thread::yield_now();
+                }
+                (reader, taken)
+            }
+        });
+        let put: Vec<u8> =
+            (4..8).filter(|&number| put(&mut writer, &words, number, || ring::told(&*told, 0))).collect();
+        let (mut reader, mut taken) = consumer.join().unwrap();
+        WRITTEN_BEHIND_THE_READER.fetch_max(put.len(), Ordering::Relaxed);
+        while let Some(number) = take(&mut reader, &words) {
+            taken.push(number);
+        }
+        assert_eq!(taken, put);
+        assert_eq!(reader.position(), writer.written());
+    });
+    // More than fit into the ring at once: the writer went on behind the reader.
+    assert!(WRITTEN_BEHIND_THE_READER.load(Ordering::Relaxed) > 2);
+}
+
+/// A doorbell that is never emptied, like an eventfd that is watched for edges.
+struct Bell {
+    rung: Mutex<u32>,
+    changed: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *self.rung.lock().unwrap() += 1;
+        self.changed.notify_one();
+    }
+
+    /// Waits until it was rung more often than `heard` times.
+    fn wait(&self, heard: &mut u32) {
+        let mut rung = self.rung.lock().unwrap();
+        while *rung == *heard {
+            rung = self.changed.wait(rung).unwrap();
+        }
+        *heard = *rung;
+    }
+}
+
+#[test]
+fn no_record_is_left_to_a_reader_that_sleeps() {
+    static SLEEPS: AtomicUsize = AtomicUsize::new(0);
+    explore(|| {
+        let words = Words::new(CAPACITY);
+        let page = Arc::new(Page(AtomicU64::new(0)));
+        let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
+        let ringer = thread::spawn({
+            let (words, page, bell) = (words.clone(), page.clone(), bell.clone());
+            move || {
+                let (mut writer, mut rung) = (RingWriter::new(CAPACITY), Rung::default());
+                for number in 1..3 {
+                    assert!(put(&mut writer, &words, number, || unreachable!()));
+                    if rung.should_ring(&*page) {
+                        bell.ring();
+                    }
+                }
+            }
+        });
+        let (mut reader, mut taken, mut heard, mut sleeps) = (RingReader::new(CAPACITY), 0, 0, 0);
+        while taken < 2 {
+            fall_asleep(&*page);
+            if reader.peek(&*words).unwrap().is_none() {
+                // Loom calls it a deadlock when nobody rings any more.
+                bell.wait(&mut heard);
+                sleeps += 1;
+            }
+            wake_up(&*page);
+            while let Some(number) = take(&mut reader, &words) {
+                taken += 1;
+                assert_eq!(number, taken);
+            }
+        }
+        ringer.join().unwrap();
+        SLEEPS.fetch_max(sleeps, Ordering::Relaxed);
+    });
+    assert_eq!(SLEEPS.load(Ordering::Relaxed), 2);
+}
+
+/// Payload slots of the model: loom reports who reads one that its owner writes.
+type Slots = Arc<[UnsafeCell<()>; 2]>;
+
+/// The borrower: reads each slot that it is lent, and gives it back.
+fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
+    let (mut reader, mut returns) = (RingReader::new(CAPACITY), ReturnWriter::new(2));
+    for _ in 0..4 {
+        let Some(record) = reader.peek(words).unwrap() else {
+            thread::yield_now();
+            continue;
+        };
+        let [slot] = reader.words(words, &record).unwrap();
+        assert!(returns.borrow());
+        reader.advance(&record);
+        reader.tell(told, 0);
+        slots[slot as usize].with(|_| ());
+        assert!(returns.push(back, slot));
+    }
+}
+
+#[test]
+fn slots_go_to_and_fro_with_one_side_at_a_time() {
+    static LENT_AGAIN: AtomicUsize = AtomicUsize::new(0);
+    explore(|| {
+        let slots: Slots = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);
+        let (words, told, back) = (Words::new(CAPACITY), Words::new(1), Words::new(returns::words(2)));
+        let borrower = thread::spawn({
+            let (slots, words, told, back) = (slots.clone(), words.clone(), told.clone(), back.clone());
+            move || borrow(&slots, &words, &told, &back)
+        });
+        let (mut writer, mut returns) = (RingWriter::new(CAPACITY), ReturnReader::new(2));
+        let mut lend = |slot: u64| {
+            slots[slot as usize].with_mut(|_| ());
+            let place = slot.to_le_bytes();
+            writer.push(&*words, (1, 0), &[&place], || ring::told(&*told, 0)).unwrap()
+        };
+        assert!(lend(0) && lend(1));
+        let (mut lent, mut again) = (vec![0, 1], 0);
+        for _ in 0..3 {
+            match returns.next(&*back, lent.len()).unwrap() {
+                Some(slot) => {
+                    assert_eq!(lent.remove(0), slot);
+                    assert!(lend(slot));
+                    lent.push(slot);
+                    again += 1;
+                }
+                None => thread::yield_now(),
+            }
+        }
+        borrower.join().unwrap();
+        LENT_AGAIN.fetch_max(again, Ordering::Relaxed);
+    });
+    // More often than there are places: an entry was written over another that had been read.
+    assert!(LENT_AGAIN.load(Ordering::Relaxed) > 2);
+}

@@ -1,0 +1,31 @@
+//! Who sleeps and who rings, one step at a time.
+
+use super::super::awake::{Rung, fall_asleep, wake_up};
+use super::zeros;
+
+#[test]
+fn a_sleeper_is_rung_once_a_sleep_and_never_while_awake() {
+    let (page, mut rung) = (zeros(1), Rung::default());
+    for _ in 0..3 {
+        assert!(!rung.should_ring(&*page));
+        fall_asleep(&*page);
+        assert!(rung.should_ring(&*page));
+        assert!(!rung.should_ring(&*page));
+        wake_up(&*page);
+    }
+}
+
+#[test]
+fn each_peer_rings_for_itself() {
+    let (page, mut one, mut other) = (zeros(1), Rung::default(), Rung::default());
+    fall_asleep(&*page);
+    assert_eq!([one.should_ring(&*page), other.should_ring(&*page)], [true, true]);
+}
+
+#[test]
+fn epochs_only_grow_and_are_odd_in_sleep_however_often_they_are_announced() {
+    let page = zeros(1);
+    let epochs = [fall_asleep(&*page), fall_asleep(&*page), wake_up(&*page), wake_up(&*page)];
+    assert_eq!(epochs, [1, 3, 4, 4]);
+    assert_eq!(fall_asleep(&*page), 5);
+}
