@@ -225,6 +225,15 @@ pub struct SendQueue<F = Vec<u8>> {
     preamble: bool,
 }
 
+/// What a queue sends next.
+#[derive(Debug)]
+pub enum Front<'a, F> {
+    /// What is left of bytes that are no message of their own.
+    Preamble(&'a [u8]),
+    /// A message, and how many of its bytes are sent.
+    Message(&'a F, usize),
+}
+
 impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
@@ -286,23 +295,30 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
         dropped
     }
 
-    /// True if the next byte to be sent is a message's first.
-    pub fn is_between_messages(&self) -> bool {
-        self.fixed() == 0
+    /// What is to be sent next.
+    pub fn front(&self) -> Option<Front<'_, F>> {
+        let frame = self.frames.front()?;
+        let rest = || frame.as_ref().get(self.sent..).unwrap_or(&[]);
+        Some(if self.preamble { Front::Preamble(rest()) } else { Front::Message(frame, self.sent) })
     }
 
-    /// The message that is to be sent next, and how many bytes of it are sent.
-    pub fn front(&self) -> Option<(&F, usize)> {
-        self.frames.front().map(|frame| (frame, self.sent))
-    }
-
-    /// Puts messages before those that wait, of which the first is to be sent anew from its start.
-    pub fn send_first(&mut self, frames: impl DoubleEndedIterator<Item = F>) {
-        self.sent = 0;
-        for frame in frames.rev() {
-            self.bytes += frame.as_ref().len();
-            self.frames.push_front(frame);
+    /// Puts bytes before all that waits: what was sent already and has to be sent again. A message that was sent in part
+    /// counts as sent with them. Returns how many messages do.
+    pub fn send_again(&mut self, mut bytes: Vec<u8>) -> u64 {
+        let mut completed = 0;
+        if self.fixed() > 0
+            && let Some(front) = self.frames.pop_front()
+        {
+            bytes.extend_from_slice(front.as_ref().get(self.sent..).unwrap_or(&[]));
+            self.bytes -= front.as_ref().len();
+            completed = u64::from(!self.preamble);
         }
+        (self.sent, self.preamble) = (0, !bytes.is_empty());
+        if self.preamble {
+            self.bytes += bytes.len();
+            self.frames.push_front(bytes.into());
+        }
+        completed
     }
 
     /// What is to be sent next, in slices of whole or begun frames, oldest first.
@@ -445,10 +461,10 @@ mod tests {
     #[test]
     fn bytes_bound_a_queue_but_one_message_always_fits() {
         let mut queue = queue(100, 12);
-        assert_eq!(queue.push(Arc::new(vec![0; 50]), 0), 0);
-        assert_eq!(queue.push(Arc::new(vec![0; 6]), 0), 1);
-        assert_eq!(queue.push(Arc::new(vec![0; 6]), 0), 0);
-        assert_eq!(queue.push(Arc::new(vec![0; 6]), 0), 1);
+        assert_eq!(queue.push(vec![0; 50], 0), 0);
+        assert_eq!(queue.push(vec![0; 6], 0), 1);
+        assert_eq!(queue.push(vec![0; 6], 0), 0);
+        assert_eq!(queue.push(vec![0; 6], 0), 1);
         assert_eq!(queue.len(), 2);
     }
 
@@ -456,7 +472,7 @@ mod tests {
     fn what_went_out_is_forgotten_message_by_message() {
         let mut queue = queue(10, 1000);
         for text in ["ab", "cd", "ef"] {
-            queue.push(Arc::new(framed(text)), 0);
+            queue.push(framed(text), 0);
         }
         assert_eq!(queue.advance(6 + 2), 1);
         assert_eq!(queue.slices().map(<[u8]>::len).collect::<Vec<_>>(), [4, 6]);

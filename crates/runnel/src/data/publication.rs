@@ -2,20 +2,24 @@
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
 use std::any::TypeId;
-use std::io::{self, IoSlice};
+use std::io::IoSlice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use litemap::LiteMap;
 use runnel_core::time::Instant;
+use runnel_io::segment::SlotMut;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
-use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
+use runnel_ros1::tcpros::{Front, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::FramePool;
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
+use super::way::Way;
+use crate::ipc::{Frame, Pool, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
 
@@ -35,6 +39,7 @@ pub(crate) struct PublicationOptions {
 /// One topic as one node publishes it.
 pub(crate) struct Publication {
     reactor: Arc<Reactor>,
+    pool: Arc<Pool>,
     state: Mutex<State>,
     dropped: AtomicU64,
     published: AtomicU64,
@@ -46,20 +51,17 @@ struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Arc<SubscriptionCore>>,
-    latched: Option<Arc<Vec<u8>>>,
+    latched: Option<Frame>,
     pool: FramePool,
     seq: u32,
 }
 
 struct Link {
     conn: ConnId,
-    token: Token,
-    stream: Arc<Stream>,
-    queue: SendQueue,
+    way: Way,
+    queue: SendQueue<Frame>,
     stats: Arc<LinkStats>,
     subscriber: String,
-    /// The reactor tells when the socket takes more.
-    watched: bool,
     /// Sending failed; the reactor will tell the driver of the end.
     failed: bool,
 }
@@ -68,8 +70,12 @@ struct Link {
 pub(crate) trait Outgoing {
     /// Its type, if subscribers of this process may have it by reference.
     fn shared_type(&self) -> Option<TypeId>;
+    /// Bytes of its wire form.
+    fn wire_len(&self) -> usize;
     /// Appends its wire form.
     fn write(&self, out: &mut Vec<u8>);
+    /// Writes its wire form where exactly so many bytes are; false if it has not that many.
+    fn write_slice(&self, out: &mut [u8]) -> bool;
     /// The message for those who take it by reference.
     fn into_shared(self) -> Shared;
 }
@@ -84,7 +90,12 @@ pub(crate) enum Refused<O> {
 }
 
 impl Publication {
-    pub(crate) fn new(options: PublicationOptions, info: LinkInfo, reactor: Arc<Reactor>) -> Self {
+    pub(crate) fn new(
+        options: PublicationOptions,
+        info: LinkInfo,
+        reactor: Arc<Reactor>,
+        pool: Arc<Pool>,
+    ) -> Self {
         let state = State {
             options,
             links: Vec::new(),
@@ -95,7 +106,7 @@ impl Publication {
             seq: 0,
         };
         let (dropped, published) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { reactor, state: Mutex::new(state), dropped, published, info: Arc::new(info) }
+        Self { reactor, pool, state: Mutex::new(state), dropped, published, info: Arc::new(info) }
     }
 
     /// Another publisher of the node's asks for this.
@@ -148,12 +159,13 @@ impl Publication {
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         let remote = !state.links.is_empty() || !state.datagram_links.is_empty();
         if state.options.latching || remote || state.locals.len() > shared {
-            let bytes = state.written(&message);
-            LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
-            if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes.len()) {
-                return Err(Refused::Full { subscriber, message, bytes: bytes.len() });
+            let frame = self.written(&mut state, &message);
+            let length = frame.as_ref().len();
+            LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
+            if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
+                return Err(Refused::Full { subscriber, message, bytes: length });
             }
-            complaint = self.publish_bytes(&mut state, bytes, |local| !by_reference(local));
+            complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
         if shared > 0 {
             shared_message = message.into_shared();
@@ -168,25 +180,39 @@ impl Publication {
         Ok(())
     }
 
-    fn publish_bytes(
+    /// The message as a frame: where subscribers of other processes can read it, if any can and it is long.
+    fn written(&self, state: &mut State, message: &impl Outgoing) -> Frame {
+        if state.links.iter().any(|link| link.way.is_channel())
+            && let length = LENGTH + message.wire_len()
+            && length >= SHORTEST
+            && let Some(mut slot) = self.pool.take(length)
+            && state.write_slot(message, &mut slot, length)
+        {
+            return Frame::Slot(slot.freeze(length));
+        }
+        state.written(message)
+    }
+
+    fn publish_frame(
         &self,
         state: &mut State,
-        bytes: Arc<Vec<u8>>,
+        frame: Frame,
         takes_bytes: impl Fn(&SubscriptionCore) -> bool,
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
         for link in &mut state.links {
-            self.offer(link, &bytes);
+            self.offer(link, &frame);
         }
+        let bytes = frame.as_ref();
         for link in &mut state.datagram_links {
-            complaint = self.offer_datagrams(link, &bytes).or(complaint);
+            complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
             local.push_copy(&bytes[LENGTH..], &self.info);
         }
         if state.options.latching {
-            state.latched = Some(bytes);
+            state.latched = Some(frame);
         }
         complaint
     }
@@ -216,23 +242,23 @@ impl Publication {
     }
 
     /// Sends a frame on a link at once if nothing waits there, and otherwise lets it wait.
-    fn offer(&self, link: &mut Link, bytes: &Arc<Vec<u8>>) {
+    fn offer(&self, link: &mut Link, frame: &Frame) {
         if link.failed {
             return;
         }
         if !link.queue.is_empty() {
             self.flush(link);
         }
-        let sent = if link.queue.is_empty() { self.send(link, &[IoSlice::new(bytes)]) } else { 0 };
-        if sent == bytes.len() {
+        let sent = if link.queue.is_empty() { link.send(frame) } else { 0 };
+        if sent == frame.as_ref().len() {
             link.stats.count(1, sent as u64);
         } else if !link.failed {
-            self.wait_in_line(link, bytes, sent);
+            self.wait_in_line(link, frame, sent);
         }
     }
 
-    fn wait_in_line(&self, link: &mut Link, bytes: &Arc<Vec<u8>>, sent: usize) {
-        let dropped = link.queue.push(Arc::clone(bytes), sent);
+    fn wait_in_line(&self, link: &mut Link, frame: &Frame, sent: usize) {
+        let dropped = link.queue.push(frame.clone(), sent);
         link.stats.count_dropped(dropped);
         self.dropped.fetch_add(dropped, Ordering::Relaxed);
         self.watch(link, true);
@@ -241,14 +267,7 @@ impl Publication {
     /// Sends what waits, as far as the socket takes it.
     fn flush(&self, link: &mut Link) {
         while !link.queue.is_empty() && !link.failed {
-            let mut slices: [IoSlice<'_>; BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
-            let (mut count, mut offered) = (0, 0);
-            for (place, bytes) in slices.iter_mut().zip(link.queue.slices()) {
-                *place = IoSlice::new(bytes);
-                offered += bytes.len();
-                count += 1;
-            }
-            let sent = send(&link.stream, &slices[..count], &mut link.failed);
+            let (offered, sent) = if link.way.is_channel() { link.send_next() } else { link.send_batch() };
             let completed = link.queue.advance(sent);
             link.stats.count(completed, sent as u64);
             if sent < offered {
@@ -258,26 +277,20 @@ impl Publication {
         self.watch(link, !link.queue.is_empty());
     }
 
-    fn send(&self, link: &mut Link, slices: &[IoSlice<'_>]) -> usize {
-        send(&link.stream, slices, &mut link.failed)
-    }
-
     /// Has the reactor tell when the socket takes more, or no longer.
     fn watch(&self, link: &mut Link, watch: bool) {
-        if link.watched == watch || link.failed {
-            return;
+        if !link.failed {
+            link.failed = link.way.watch(&self.reactor, watch).is_err();
         }
-        let interest = if watch { Interest::Both } else { Interest::Read };
-        link.failed = self.reactor.modify(&*link.stream, link.token, interest).is_err();
-        link.watched = watch;
     }
 
     /// A subscriber's link stands: it gets what is unsent of our header, then the message that was kept.
     pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
         let mut state = lock(&self.state);
         let SubscriberLink { conn, subscriber, stats, .. } = link;
+        let way = Way::new(stream, token, unsent.len());
         let queue = SendQueue::behind(unsent, state.options.bound);
-        let mut link = Link { conn, token, stream, queue, stats, subscriber, watched: false, failed: false };
+        let mut link = Link { conn, way, queue, stats, subscriber, failed: false };
         if !link.queue.is_empty() {
             self.flush(&mut link);
         }
@@ -310,7 +323,8 @@ impl Publication {
             refusals,
             too_long,
         };
-        let complaint = state.latched.as_ref().and_then(|latched| self.offer_datagrams(&mut link, latched));
+        let latched = state.latched.as_ref();
+        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
         drop(state);
         complain(complaint);
@@ -349,7 +363,7 @@ impl Publication {
             return console::error!("{mismatch}");
         }
         if let Some(latched) = &state.latched {
-            subscription.push_copy(&latched[LENGTH..], &self.info);
+            subscription.push_copy(&latched.as_ref()[LENGTH..], &self.info);
         }
         state.locals.push(subscription);
     }
@@ -368,6 +382,29 @@ impl Publication {
     /// A subscription of this process leaves.
     pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
         lock(&self.state).locals.retain(|local| !Arc::ptr_eq(local, subscription));
+    }
+
+    /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
+    /// be now.
+    pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
+        let mut state = lock(&self.state);
+        let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return true };
+        self.flush(link);
+        let gone_over = link.way.go_over(&self.reactor, sender, token);
+        self.flush(link);
+        gone_over
+    }
+
+    /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
+    /// did not read of each channel.
+    pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+        let mut state = lock(&self.state);
+        let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
+        let Some(channel) = link.way.channel_of(sender) else { return };
+        link.way.fall_back();
+        let completed = link.queue.send_again(unread.remove(&channel).unwrap_or_default());
+        link.stats.count(completed, 0);
+        self.flush(link);
     }
 
     /// The socket of a link takes more.
@@ -399,16 +436,57 @@ impl Publication {
     }
 }
 
+impl Link {
+    /// Sends a message, as far as it is taken; how many bytes.
+    fn send(&mut self, frame: &Frame) -> usize {
+        let sent = self.way.send_frame(frame, 0);
+        self.failed |= sent.is_err();
+        sent.unwrap_or(0)
+    }
+
+    /// Sends the message that waits longest: how many bytes it had, and how many were taken.
+    fn send_next(&mut self) -> (usize, usize) {
+        let Some(front) = self.queue.front() else { return (0, 0) };
+        let (offered, sent) = match front {
+            Front::Preamble(bytes) => (bytes.len(), self.way.send_slices(&[IoSlice::new(bytes)])),
+            Front::Message(frame, sent) => (frame.as_ref().len() - sent, self.way.send_frame(frame, sent)),
+        };
+        self.failed |= sent.is_err();
+        (offered, sent.unwrap_or(0))
+    }
+
+    /// Sends many of those that wait at once, likewise.
+    fn send_batch(&mut self) -> (usize, usize) {
+        let mut slices: [IoSlice<'_>; BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
+        let (mut count, mut offered) = (0, 0);
+        for (place, bytes) in slices.iter_mut().zip(self.queue.slices()) {
+            *place = IoSlice::new(bytes);
+            offered += bytes.len();
+            count += 1;
+        }
+        let sent = self.way.send_slices(&slices[..count]);
+        self.failed |= sent.is_err();
+        (offered, sent.unwrap_or(0))
+    }
+}
+
 impl State {
     /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
-    fn written(&mut self, message: &impl Outgoing) -> Arc<Vec<u8>> {
+    fn written(&mut self, message: &impl Outgoing) -> Frame {
         let seq = self.options.has_header.then_some(self.seq);
-        self.pool.filled(|out| {
+        Frame::Own(self.pool.filled(|out| {
             frame(out, |out| message.write(out));
-            if let (Some(seq), Some(place)) = (seq, out.get_mut(LENGTH..LENGTH + 4)) {
-                place.copy_from_slice(&seq.to_le_bytes());
-            }
-        })
+            number(out, seq);
+        }))
+    }
+
+    /// Writes the message as a frame into a slot; false if it has not the length that it said.
+    fn write_slot(&self, message: &impl Outgoing, slot: &mut SlotMut, length: usize) -> bool {
+        let Some((head, body)) = slot[..length].split_first_chunk_mut::<LENGTH>() else { return false };
+        *head = ((length - LENGTH) as u32).to_le_bytes();
+        let exact = message.write_slice(body);
+        number(slot, self.options.has_header.then_some(self.seq));
+        exact
     }
 }
 
@@ -419,15 +497,11 @@ fn complain(complaint: Option<String>) {
     }
 }
 
-fn send(stream: &Stream, slices: &[IoSlice<'_>], failed: &mut bool) -> usize {
-    let sent: io::Result<usize> = match slices {
-        [one] => stream.send(one),
-        many => stream.send_vectored(many),
-    };
-    sent.unwrap_or_else(|_| {
-        *failed = true;
-        0
-    })
+/// Writes the number of a message into the header that its frame begins with.
+fn number(frame: &mut [u8], seq: Option<u32>) {
+    if let (Some(seq), Some(place)) = (seq, frame.get_mut(LENGTH..LENGTH + 4)) {
+        place.copy_from_slice(&seq.to_le_bytes());
+    }
 }
 
 #[cfg(test)]

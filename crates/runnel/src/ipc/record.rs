@@ -18,6 +18,8 @@ pub(crate) mod kind {
     pub(crate) const OPEN: u8 = 5;
     /// Nothing more comes by this channel; its number may be used again.
     pub(crate) const CLOSE: u8 = 6;
+    /// Nothing more comes by this segment, whose memory is given back: words (its number).
+    pub(crate) const FORGET: u8 = 7;
 }
 
 /// A slot that is lent.
@@ -91,14 +93,14 @@ impl Hello {
 
 /// A later packet: a segment, whose descriptor comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct Gift {
     /// Which, counted from 0.
     pub(crate) segment: u64,
     pub(crate) slot_bytes: u64,
     pub(crate) slots: u64,
 }
 
-impl Given {
+impl Gift {
     pub(crate) const LEN: usize = 24;
 
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {

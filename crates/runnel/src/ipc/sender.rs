@@ -1,7 +1,7 @@
 //! The sending side of a session: what this process has for one peer, from whichever thread.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use litemap::LiteMap;
 use runnel_io::bell::Bell;
@@ -15,7 +15,7 @@ use super::awake::Rung;
 use super::frame::Frame;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
-use super::record::{self, Given, Lending, kind};
+use super::record::{self, Gift, Lending, kind};
 use super::returns::ReturnReader;
 use super::ring::{RingReader, RingWriter};
 use crate::sync::lock;
@@ -42,8 +42,7 @@ struct State {
     rung: Rung,
     returns: ReturnReader,
     loans: Loans,
-    /// Segments that the peer was given, by where they lie, and as which.
-    given: LiteMap<usize, u64>,
+    given: Given,
     channels: Channels,
     /// Links that wait for room.
     waiting: Vec<Token>,
@@ -53,6 +52,15 @@ struct State {
     copied: u64,
     /// Why nothing more is sent.
     over: Option<&'static str>,
+}
+
+/// Segments that the peer was given.
+#[derive(Default)]
+struct Given {
+    /// How many there ever were.
+    count: u32,
+    /// By where they lie, which no other does as long as this is remembered: the number of each.
+    segments: LiteMap<usize, (u32, Weak<Segment>)>,
 }
 
 /// Numbers of channels.
@@ -75,7 +83,7 @@ impl Sender {
             rung: Rung::default(),
             returns: ReturnReader::new(LOANS),
             loans: Loans::new(quota),
-            given: LiteMap::new(),
+            given: Given::default(),
             channels: Channels::default(),
             waiting: Vec::new(),
             closing: VecDeque::new(),
@@ -178,20 +186,35 @@ impl Sender {
     fn given(&self, state: &mut State, segment: &Arc<Segment>) -> Option<u32> {
         let (mapped, full) = self.inbox.mapped();
         let place = Arc::as_ptr(segment).addr();
-        if let Some(number) = state.given.get(&place) {
-            return (*number < mapped).then_some(*number as u32);
+        if let Some((number, _)) = state.given.segments.get(&place) {
+            return (u64::from(*number) < mapped).then_some(*number);
         }
-        if full || state.given.len() >= MOST_SEGMENTS {
+        self.forget_segments(state);
+        if full || state.given.segments.len() >= MOST_SEGMENTS {
             return None;
         }
-        let number = state.given.len() as u64;
+        let number = state.given.count;
         let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
-        let packet = Given { segment: number, slot_bytes, slots }.to_bytes();
+        let packet = Gift { segment: number.into(), slot_bytes, slots }.to_bytes();
         // When the socket is full, the next message tries again.
         if self.packets.send(&packet, &[segment.fd()]).unwrap_or(false) {
-            state.given.insert(place, number);
+            state.given.segments.insert(place, (number, Arc::downgrade(segment)));
+            state.given.count = number.checked_add(1)?;
         }
         None
+    }
+
+    /// Has the peer give back the memory of segments that are no more.
+    fn forget_segments(&self, state: &mut State) {
+        let gone = |(_, (number, segment)): (&usize, &(u32, Weak<Segment>))| {
+            (segment.strong_count() == 0).then_some(*number)
+        };
+        let gone: Vec<u32> = state.given.segments.iter().filter_map(gone).collect();
+        for number in gone {
+            if self.push(state, (kind::FORGET, 0), &[&u64::from(number).to_le_bytes()]) {
+                state.given.segments.retain(|_, (given, _)| *given != number);
+            }
+        }
     }
 
     /// Nothing more is sent; the driver hears of it by the end of the socket.

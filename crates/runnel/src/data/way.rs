@@ -1,0 +1,116 @@
+//! How the bytes of one link leave: by its connection, or, once both ends are known to be of one host, by a channel of the
+//! session between their processes.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use runnel_io::{Interest, Reactor, Stream, Token};
+
+use crate::ipc::{Frame, Sender};
+
+/// See the module's documentation.
+pub(crate) struct Way {
+    stream: Arc<Stream>,
+    token: Token,
+    /// Bytes of our connection header that are still to go; they are not of the link's stream.
+    header: usize,
+    /// Bytes of the link's stream that went by the connection.
+    sent: u64,
+    channel: Option<Channel>,
+    /// The reactor tells when the connection takes more.
+    watched: bool,
+}
+
+/// A channel, which is closed when it is dropped.
+struct Channel {
+    sender: Arc<Sender>,
+    number: u32,
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        self.sender.close(self.number);
+    }
+}
+
+impl Way {
+    /// The way by a connection, on which `header` bytes go before the link's stream.
+    pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
+        Self { stream, token, header, sent: 0, channel: None, watched: false }
+    }
+
+    /// The connection.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Whether messages can be lent on it.
+    pub(crate) fn is_channel(&self) -> bool {
+        self.channel.is_some()
+    }
+
+    /// Sends what is taken of bytes that lie in several places; how many.
+    pub(crate) fn send_slices(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let Some(Channel { sender, number }) = &self.channel {
+            return Ok(slices.first().map_or(0, |first| sender.send_bytes(*number, first)));
+        }
+        let sent = match slices {
+            [one] => self.stream.send(one)?,
+            many => self.stream.send_vectored(many)?,
+        };
+        self.count(sent);
+        Ok(sent)
+    }
+
+    /// Sends what is taken of a message of which `sent` bytes are sent; how many bytes.
+    pub(crate) fn send_frame(&mut self, frame: &Frame, sent: usize) -> io::Result<usize> {
+        match &self.channel {
+            Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent)),
+            None => self.send_slices(&[IoSlice::new(frame.as_ref().get(sent..).unwrap_or(&[]))]),
+        }
+    }
+
+    fn count(&mut self, sent: usize) {
+        let header = self.header.min(sent);
+        self.header -= header;
+        self.sent += (sent - header) as u64;
+    }
+
+    /// Has the driver told when more is taken, or no longer.
+    pub(crate) fn watch(&mut self, reactor: &Reactor, watch: bool) -> io::Result<()> {
+        if let Some(Channel { sender, .. }) = &self.channel {
+            if watch {
+                sender.wait_for_room(self.token);
+            }
+            return Ok(());
+        }
+        if self.watched == watch {
+            return Ok(());
+        }
+        self.watched = watch;
+        let interest = if watch { Interest::Both } else { Interest::Read };
+        reactor.modify(&*self.stream, self.token, interest)
+    }
+
+    /// Goes over to a session, on which the peer knows the link by `token`; false if that cannot be now.
+    pub(crate) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
+        if self.header > 0 || self.channel.is_some() {
+            return false;
+        }
+        let Some(number) = sender.open(token, self.sent) else { return false };
+        // The connection only tells of its end from now on.
+        let _ = self.watch(reactor, false);
+        self.channel = Some(Channel { sender: Arc::clone(sender), number });
+        true
+    }
+
+    /// The channel, if it is one of this session.
+    pub(crate) fn channel_of(&self, sender: &Arc<Sender>) -> Option<u32> {
+        self.channel.as_ref().filter(|channel| Arc::ptr_eq(&channel.sender, sender)).map(|channel| channel.number)
+    }
+
+    /// The session is over: what is sent from now on goes by the connection.
+    pub(crate) fn fall_back(&mut self) {
+        self.channel = None;
+    }
+}

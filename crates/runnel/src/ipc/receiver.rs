@@ -1,0 +1,152 @@
+//! The receiving side of a session: what the peer has for this process. The driver reads it.
+
+use std::sync::Arc;
+
+use runnel_io::unix::{Packets, Received};
+
+use super::lent::{Lent, NotMapped, Returner, Segments};
+use super::outbox::{Inbox, Outbox, RING};
+use super::record::{self, Gift, Lending, kind};
+use super::ring::{Record, RingReader};
+
+/// Words after which the peer is told how far its ring is read, at the latest.
+const TELL: u64 = RING as u64 / 4;
+
+/// See the module's documentation.
+pub(crate) struct Receiver {
+    inbox: Arc<Inbox>,
+    outbox: Arc<Outbox>,
+    packets: Arc<Packets>,
+    ring: RingReader,
+    segments: Segments,
+    returner: Arc<Returner>,
+    /// The position that the peer was told last.
+    told: u64,
+    /// How often the peer had asked to be told of room when it was told last.
+    answered: u64,
+}
+
+/// What a record says.
+pub(crate) enum Heard {
+    /// A whole message of a channel.
+    Message(Vec<u8>),
+    /// A whole message of a channel where it lies, with its length before it.
+    Lent(Lent),
+    /// Bytes of a channel's stream.
+    Bytes(Vec<u8>),
+    Ask { token: u128 },
+    Open { token: u128, before: u64 },
+    Close,
+    Nothing,
+}
+
+/// What the peer did that ends the session.
+pub(crate) type Misbehaved = String;
+
+impl Receiver {
+    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>) -> Self {
+        let returner = Returner::new(Arc::clone(&outbox));
+        let (ring, segments) = (RingReader::new(RING), Segments::default());
+        Self { inbox, outbox, packets, ring, segments, returner, told: 0, answered: 0 }
+    }
+
+    /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
+    #[inline]
+    pub(crate) fn peek(&self) -> Result<Option<Record>, Misbehaved> {
+        self.ring.peek(&self.inbox.ring()).map_err(|bad| format!("it {bad}"))
+    }
+
+    /// True if there is a record.
+    #[inline]
+    pub(crate) fn has_record(&self) -> bool {
+        !matches!(self.peek(), Ok(None))
+    }
+
+    /// What a record says. Bytes are put into the buffer that `spare` gives.
+    pub(crate) fn hear(&mut self, record: &Record, spare: impl FnOnce() -> Vec<u8>) -> Result<Heard, Misbehaved> {
+        let bytes = |receiver: &Self| {
+            let mut bytes = spare();
+            bytes.clear();
+            receiver.ring.copy(&receiver.inbox.ring(), record, &mut bytes);
+            bytes
+        };
+        Ok(match record.kind {
+            kind::MESSAGE => Heard::Message(bytes(self)),
+            kind::BYTES => Heard::Bytes(bytes(self)),
+            kind::SLOT => Heard::Lent(self.borrow(Lending::from_words(self.words(record)?))?),
+            kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
+            kind::OPEN => {
+                let [low, high, before] = self.words(record)?;
+                Heard::Open { token: record::token([low, high]), before }
+            }
+            kind::CLOSE => Heard::Close,
+            kind::FORGET => {
+                let [segment] = self.words(record)?;
+                self.segments.forget(segment);
+                Heard::Nothing
+            }
+            unknown => return Err(format!("it wrote a record of kind {unknown}")),
+        })
+    }
+
+    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], Misbehaved> {
+        let words = self.ring.words(&self.inbox.ring(), record);
+        words.ok_or_else(|| format!("it wrote a record of kind {} with {} bytes", record.kind, record.len))
+    }
+
+    /// A segment is mapped before it is lent from, and its descriptor was sent before that; but if the peer is to lend
+    /// from it only afterwards, that it was not mapped is the peer's fault.
+    fn borrow(&mut self, lending: Lending) -> Result<Lent, Misbehaved> {
+        self.segments.borrow(lending, &self.returner).map_err(str::to_owned)
+    }
+
+    /// A record is done with.
+    #[inline]
+    pub(crate) fn pass(&mut self, record: &Record) {
+        self.ring.advance(record);
+        if self.ring.position() - self.told >= TELL {
+            self.told = self.ring.position();
+            self.outbox.tell(&self.ring, &self.inbox);
+        }
+    }
+
+    /// Tells the peer how far its ring is read. True if it waits to hear of room.
+    pub(crate) fn tell(&mut self) -> bool {
+        self.told = self.ring.position();
+        let asked = self.outbox.tell(&self.ring, &self.inbox);
+        std::mem::replace(&mut self.answered, asked) != asked
+    }
+
+    /// Takes one packet of the peer's; false if there is none. An error is the end of the session: `None` in good order.
+    pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
+        let mut buffer = [0; Gift::LEN];
+        match self.packets.recv(&mut buffer) {
+            Ok(Received::Nothing) => Ok(false),
+            Ok(Received::End) => Err(None),
+            Ok(Received::Packet { truncated: true, .. }) => {
+                self.map_no_more("a descriptor did not arrive: there are too many open");
+                Ok(true)
+            }
+            Ok(Received::Packet { len, fds, .. }) => self.gift(&buffer[..len], fds).map(|()| true).map_err(Some),
+            Err(error) => Err(Some(error.to_string())),
+        }
+    }
+
+    fn gift(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), Misbehaved> {
+        let (Some(gift), Some(fd), true) = (Gift::from_bytes(packet), fds.pop(), fds.is_empty()) else {
+            return Err("it sent a packet that is none of a session's".into());
+        };
+        match self.segments.map(gift, fd) {
+            Ok(count) => self.outbox.tell_mapped(count),
+            Err(NotMapped::Full(why)) => self.map_no_more(&why),
+            Err(NotMapped::Misbehaved(why)) => return Err(why.into()),
+        }
+        Ok(())
+    }
+
+    /// The peer goes on without lending what it gives from now on.
+    fn map_no_more(&mut self, why: &str) {
+        crate::logging::console::warning!("memory of another process is not mapped, its messages are copied: {why}");
+        self.outbox.tell_full();
+    }
+}
