@@ -47,7 +47,8 @@ macro_rules! message {
             type View<'a> = $view $(<$lifetime>)?;
             type Slice<'a> = $crate::wire::Seq<'a, Self>;
 
-            fn write(&self, out: &mut $crate::generated::Vec<u8>) {
+            #[inline]
+            fn write<S: $crate::wire::Sink + ?Sized>(&self, out: &mut S) {
                 $( $crate::wire::Wire::write(&self.$field, out); )*
                 let _ = out;
             }
@@ -92,13 +93,26 @@ macro_rules! message {
             }
         }
     };
-    (@names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal) => {
+    (
+        @names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal
+        $(, tail: $($tail:ident).+, element: $element:literal, behind: $behind:literal)?
+    ) => {
         impl $crate::Message for $name {
             const TYPE: &'static str = $ros_name;
             const MD5: &'static str = $md5;
             const DEFINITION: &'static str = $definition;
             const HAS_HEADER: bool = $has_header;
+            const TAIL: ::core::option::Option<$crate::message::Tail> =
+                $crate::message!(@tail $($element, $behind)?);
+
+            fn tail_len(&self) -> usize {
+                0 $(+ self.$($tail).+.len())?
+            }
         }
+    };
+    (@tail) => { ::core::option::Option::None };
+    (@tail $element:literal, $behind:literal) => {
+        ::core::option::Option::Some($crate::message::Tail { element: $element, behind: $behind })
     };
 }
 

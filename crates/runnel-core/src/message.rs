@@ -1,5 +1,9 @@
 //! What generated message, service and action types offer.
 
+mod tail;
+
+pub use tail::{Tail, TailError, WithTail, len_with_tail, write_with_tail};
+
 use crate::wire::Wire;
 use core::fmt::Debug;
 
@@ -15,6 +19,12 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const DEFINITION: &'static str;
     /// True if the first field is a `std_msgs/Header`, whose `seq` a ROS 1 publisher counts up.
     const HAS_HEADER: bool;
+    /// The array of numbers that ends the message, if its last part of varying size is one, so that a publisher can
+    /// lend memory for that array: see [`write_with_tail`].
+    const TAIL: Option<Tail>;
+
+    /// How many elements the array that [`Message::TAIL`] tells of holds; 0 if there is none.
+    fn tail_len(&self) -> usize;
 }
 
 /// A service type: a request and a response message.

@@ -3,6 +3,7 @@
 
 use crate::collect::{GenerateError, Interfaces, Package, is_plain};
 use crate::docs::Comments;
+use crate::tail::{self, TailField};
 use crate::{names, values};
 use runnel_core::schema::{
     ActionSchema, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
@@ -62,7 +63,7 @@ impl Module<'_> {
         let fields = names::fields(def.fields.iter().map(|field| field.name.as_str()));
         let default = default_impl(def, &fields);
         format!(
-            "::runnel::core::message! {{\n{}{}{} {{\n{}}}\n\"{}\", \"{}\", header: {}, {:?}\n}}\n{}{}\n",
+            "::runnel::core::message! {{\n{}{}{} {{\n{}}}\n\"{}\", \"{}\", header: {}, {:?}{}\n}}\n{}{}\n",
             summary(def, &comments),
             if default.is_empty() { "#[derive(Default)]\n" } else { "" },
             head(schema),
@@ -71,6 +72,7 @@ impl Module<'_> {
             schema.md5,
             def.has_header(),
             schema.full_text,
+            tail(schema),
             default,
             constants(def, &comments),
         )
@@ -116,6 +118,16 @@ fn action(schema: &ActionSchema) -> String {
 fn head(schema: &Schema) -> String {
     let name = type_name(&schema.def);
     if is_plain(schema) { format!("plain {name}") } else { format!("{name} as {name}View") }
+}
+
+/// What follows a message's names if it ends in an array of numbers.
+fn tail(schema: &Schema) -> String {
+    match tail::tail(schema) {
+        Some(TailField { path, element, behind }) => {
+            format!(", tail: {}, element: {element}, behind: {behind}", path.join("."))
+        }
+        None => String::new(),
+    }
 }
 
 fn type_name(def: &MessageDef) -> String {

@@ -14,6 +14,7 @@ mod collect;
 mod docs;
 mod emit;
 mod names;
+mod tail;
 mod values;
 
 pub use collect::GenerateError;

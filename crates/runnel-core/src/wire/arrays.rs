@@ -1,6 +1,6 @@
 //! Wire forms of arrays: of fixed size without a count, of variable size after one.
 
-use super::{DecodeError, Reader, Seq, Wire};
+use super::{DecodeError, Reader, Seq, Sink, Wire};
 use alloc::vec::Vec;
 
 impl<T: Wire + Default> Wire for Vec<T> {
@@ -8,7 +8,8 @@ impl<T: Wire + Default> Wire for Vec<T> {
     type View<'a> = T::Slice<'a>;
     type Slice<'a> = Seq<'a, Vec<T>>;
 
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         (self.len() as u32).write(out);
         T::write_all(self, out);
     }
@@ -42,7 +43,8 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     type View<'a> = T::Slice<'a>;
     type Slice<'a> = Seq<'a, [T; N]>;
 
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         T::write_all(self, out);
     }
 

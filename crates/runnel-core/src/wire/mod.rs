@@ -12,11 +12,13 @@ mod error;
 mod primitives;
 mod reader;
 mod seq;
+mod sink;
 mod text;
 
 pub use error::{DecodeError, DecodeErrorKind};
 pub use reader::Reader;
 pub use seq::{LeSlice, LeSliceIter, Number, Seq, SeqIter};
+pub use sink::{ByteCount, Sink, SliceSink};
 
 use alloc::vec::Vec;
 
@@ -35,7 +37,14 @@ pub trait Wire: Sized + 'static {
     type Slice<'a>;
 
     /// Appends the wire form to `out`.
-    fn write(&self, out: &mut Vec<u8>);
+    fn write<S: Sink + ?Sized>(&self, out: &mut S);
+
+    /// How many bytes the wire form takes.
+    fn wire_len(&self) -> usize {
+        let mut count = ByteCount::default();
+        self.write(&mut count);
+        count.len()
+    }
 
     /// Reads a value, using the buffers of the one that is there. Text that is not UTF-8, which ROS 1 allows, is read
     /// with replacement characters.
@@ -54,7 +63,7 @@ pub trait Wire: Sized + 'static {
     fn view(&self) -> Self::View<'_>;
 
     /// Appends the wire forms of all values; overridden where they can be copied at once.
-    fn write_all(values: &[Self], out: &mut Vec<u8>) {
+    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
         values.iter().for_each(|value| value.write(out));
     }
 

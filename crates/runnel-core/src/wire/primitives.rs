@@ -1,8 +1,7 @@
 //! Wire forms of numbers, truth values and time.
 
-use super::{DecodeError, LeSlice, Reader, Seq, Wire};
+use super::{DecodeError, LeSlice, Reader, Seq, Sink, Wire};
 use crate::time::{Duration, Time};
-use alloc::vec::Vec;
 
 /// Numbers of more than one byte: little-endian, seen as [`LeSlice`] in arrays.
 macro_rules! number {
@@ -13,8 +12,8 @@ macro_rules! number {
             type Slice<'a> = LeSlice<'a, $type>;
 
             #[inline]
-            fn write(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
+            fn write<S: Sink + ?Sized>(&self, out: &mut S) {
+                out.put(&self.to_le_bytes());
             }
             #[inline]
             fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -28,8 +27,9 @@ macro_rules! number {
             fn view(&self) -> $type {
                 *self
             }
-            fn write_all(values: &[Self], out: &mut Vec<u8>) {
-                out.extend_from_slice(LeSlice::from_numbers(values).as_bytes());
+            #[inline]
+            fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+                out.put(LeSlice::from_numbers(values).as_bytes());
             }
             fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
                 let bytes = from.take(size_of_val(values))?;
@@ -54,8 +54,8 @@ impl Wire for u8 {
     type Slice<'a> = &'a [u8];
 
     #[inline]
-    fn write(&self, out: &mut Vec<u8>) {
-        out.push(*self);
+    fn write<S: Sink + ?Sized>(&self, out: &mut S) {
+        out.put(&[*self]);
     }
     #[inline]
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -70,8 +70,9 @@ impl Wire for u8 {
     fn view(&self) -> u8 {
         *self
     }
-    fn write_all(values: &[Self], out: &mut Vec<u8>) {
-        out.extend_from_slice(values);
+    #[inline]
+    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+        out.put(values);
     }
     fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
         values.copy_from_slice(from.take(values.len())?);
@@ -85,16 +86,17 @@ impl Wire for u8 {
     }
 }
 
-/// Values read through another type of the same size, element by element in arrays.
+/// Values read through another type of the same size, element by element in arrays. Those of one byte are written at
+/// once.
 macro_rules! through {
-    ($type:ty, $wire:ty, $to:expr, $from:expr) => {
+    ($type:ty, $wire:ty, $to:expr, $from:expr $(, $write_all:item)?) => {
         impl Wire for $type {
             const MIN_LEN: usize = <$wire as Wire>::MIN_LEN;
             type View<'a> = $type;
             type Slice<'a> = Seq<'a, $type>;
 
             #[inline]
-            fn write(&self, out: &mut Vec<u8>) {
+            fn write<S: Sink + ?Sized>(&self, out: &mut S) {
                 let to: fn(&$type) -> $wire = $to;
                 to(self).write(out);
             }
@@ -117,11 +119,28 @@ macro_rules! through {
             fn slice(values: &[Self]) -> Self::Slice<'_> {
                 Seq::from_values(values)
             }
+            $($write_all)?
         }
     };
 }
-through!(i8, u8, |value| *value as u8, |byte| byte as i8);
-through!(bool, u8, |value| u8::from(*value), |byte| byte != 0);
+through!(
+    i8,
+    u8,
+    |value| *value as u8,
+    |byte| byte as i8,
+    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+        out.put(bytemuck::cast_slice(values));
+    }
+);
+through!(
+    bool,
+    u8,
+    |value| u8::from(*value),
+    |byte| byte != 0,
+    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+        out.put(bytemuck::cast_slice(values));
+    }
+);
 through!(Time, u64, |time| u64::from(time.sec as u32) | u64::from(time.nanosec) << 32, |bits| Time {
     sec: bits as u32 as i32,
     nanosec: (bits >> 32) as u32

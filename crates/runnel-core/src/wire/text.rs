@@ -3,18 +3,18 @@
 //! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
 //! text then has replacement characters; a borrowed one, which is a `&str`, cannot be had.
 
-use super::{DecodeError, DecodeErrorKind, Reader, Seq, Wire};
+use super::{DecodeError, DecodeErrorKind, Reader, Seq, Sink, Wire};
 use alloc::string::String;
-use alloc::vec::Vec;
 
 impl Wire for String {
     const MIN_LEN: usize = 4;
     type View<'a> = &'a str;
     type Slice<'a> = Seq<'a, String>;
 
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         (self.len() as u32).write(out);
-        out.extend_from_slice(self.as_bytes());
+        out.put(self.as_bytes());
     }
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {

@@ -1,0 +1,136 @@
+//! The array that ends a message's wire form, which a publisher may fill in place.
+
+use crate::names;
+use runnel_core::schema::{Arity, Element, Field, Primitive, Schema};
+
+/// Where a message has its last array of numbers, if nothing but that array and what lies before it varies in size.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TailField {
+    /// The names in Rust of the fields that lead to it, from the outside in.
+    pub(crate) path: Vec<String>,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+    /// Bytes that follow the array.
+    pub(crate) behind: usize,
+}
+
+/// The last array of numbers of a message, if it is the last thing in it that varies in size.
+pub(crate) fn tail(schema: &Schema) -> Option<TailField> {
+    let names = names::fields(schema.def.fields.iter().map(|field| field.name.as_str()));
+    let mut behind: usize = 0;
+    for ((field, part), name) in schema.def.fields.iter().zip(&schema.parts).zip(names).rev() {
+        match fixed_len(field, part.as_deref()) {
+            Some(len) => behind = behind.checked_add(len)?,
+            None => return ending(field, part.as_deref(), name, behind),
+        }
+    }
+    None
+}
+
+/// The array that ends a field of varying size.
+fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> Option<TailField> {
+    match (&field.element, field.arity) {
+        (Element::Primitive(primitive), Arity::Unbounded) if is_number(*primitive) => {
+            Some(TailField { path: vec![name], element: primitive_len(*primitive)?, behind })
+        }
+        (Element::Message(_), Arity::One) => {
+            let mut tail = tail(part?)?;
+            tail.path.insert(0, name);
+            tail.behind = tail.behind.checked_add(behind)?;
+            Some(tail)
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes a field always takes, if it does.
+fn fixed_len(field: &Field, part: Option<&Schema>) -> Option<usize> {
+    let element = match &field.element {
+        Element::Primitive(primitive) => primitive_len(*primitive)?,
+        Element::Message(_) => {
+            let part = part?;
+            let fields = part.def.fields.iter().zip(&part.parts);
+            let lengths = fields.map(|(field, part)| fixed_len(field, part.as_deref()));
+            lengths.reduce(|sum, len| sum?.checked_add(len?)).unwrap_or(Some(0))?
+        }
+    };
+    match field.arity {
+        Arity::One => Some(element),
+        Arity::Fixed(count) => element.checked_mul(count),
+        Arity::Bounded(_) | Arity::Unbounded => None,
+    }
+}
+
+fn primitive_len(primitive: Primitive) -> Option<usize> {
+    match primitive {
+        Primitive::Bool | Primitive::I8 | Primitive::U8 => Some(1),
+        Primitive::I16 | Primitive::U16 => Some(2),
+        Primitive::I32 | Primitive::U32 | Primitive::F32 => Some(4),
+        Primitive::I64 | Primitive::U64 | Primitive::F64 | Primitive::Time | Primitive::Duration => Some(8),
+        Primitive::String(_) | Primitive::WString(_) => None,
+    }
+}
+
+/// True of what any bytes are a value of, so that a publisher may fill them in.
+fn is_number(primitive: Primitive) -> bool {
+    use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    matches!(primitive, I8 | U8 | I16 | U16 | I32 | U32 | I64 | U64 | F32 | F64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_core::schema::TypeName;
+
+    const RULE: &str =
+        "\n================================================================================\nMSG: ";
+
+    /// The array that ends a message of these fields: its path, bytes of an element, bytes behind.
+    fn tail_of(fields: &str) -> Option<(String, usize, usize)> {
+        let parts = [
+            fields,
+            "a/Plain\nint32 x\nbool y",
+            "a/Scan\nstring Name\nfloat32[] Data\nuint8[3] end",
+            "a/None\n",
+        ];
+        let schema = Schema::from_full_text(&TypeName::new("a", "Top"), &parts.join(RULE)).unwrap();
+        tail(&schema).map(|tail| (tail.path.join("."), tail.element, tail.behind))
+    }
+
+    #[test]
+    fn the_last_array_of_numbers_is_found() {
+        let rows = [
+            ("uint8[] data", "data", 1, 0),
+            ("string s\nfloat64[] Type\nbool b", "type_", 8, 1),
+            ("int16[] a\nint8[] b", "b", 1, 0),
+            ("int16[] a\ntime t\nPlain p\nPlain[2] q\nNone n", "a", 2, 8 + 5 + 10),
+            ("string s\nScan scan", "scan.data", 4, 3),
+            ("Scan a\nScan b\nint64 n", "b.data", 4, 3 + 8),
+            ("byte[] a\nchar c", "a", 1, 1),
+        ];
+        for (fields, path, element, behind) in rows {
+            assert_eq!(tail_of(fields), Some((path.to_owned(), element, behind)), "{fields}");
+        }
+    }
+
+    #[test]
+    fn other_messages_end_in_no_such_array() {
+        let rows = [
+            "",
+            "int32 x",
+            "string s",
+            "uint8[] data\nstring s",
+            "float64[] x\nbool[] flags",
+            "int32[] x\nduration[] lengths",
+            "Scan[] scans",
+            "Scan[2] scans",
+            "uint8[] data\nPlain[] p",
+            "uint8[] data\nint32[<=3] few",
+            "uint8[<=3] few",
+            "uint8[] data\nNone[] n",
+        ];
+        for fields in rows {
+            assert_eq!(tail_of(fields), None, "{fields}");
+        }
+    }
+}
