@@ -12,6 +12,11 @@ pub fn pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
+/// The user id that this process acts under, as peers on a Unix socket see it.
+pub fn uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Has the kernel kill this process when the thread that started it ends, so that nothing is left behind even where
 /// the parent is killed itself. It holds for the program that this process becomes by `exec` as well.
 ///

@@ -1,18 +1,25 @@
-//! The crate with system calls: an epoll reactor, TCP and UDP sockets, clocks, signals, name look-up, CPU placement.
+//! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, shared memory, doorbells, clocks, signals,
+//! name look-up, CPU placement.
 //!
 //! It knows nothing of ROS. Each module wraps one thing of the operating system thinly; descriptors close when
 //! their owner drops.
 
+pub mod bell;
 pub mod clock;
 pub mod cpu;
 pub mod host;
 pub mod lookup;
+pub mod memory;
 pub mod output;
 pub mod reactor;
+pub mod segment;
 pub mod signals;
 pub mod tcp;
 pub mod udp;
+pub mod unix;
 
+pub use bell::Bell;
 pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};
 pub use tcp::{Listener, Stream};
 pub use udp::{Datagrams, Sent};
+pub use unix::{PacketListener, Packets};

@@ -1,7 +1,7 @@
 //! Waiting for many descriptors at once.
 //!
 //! Level-triggered: an event comes back until it is served, so one read per event is enough and none is made just
-//! to see that nothing is left.
+//! to see that nothing is left. Only doorbells, which nobody reads, are edge-triggered ([`Reactor::add_edge`]).
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -121,6 +121,15 @@ impl Reactor {
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
 
+    /// Registers a descriptor of which each new event is told once, whether or not it is read.
+    ///
+    /// # Errors
+    /// When the kernel's limit on watches is reached.
+    pub fn add_edge(&self, fd: impl AsFd, token: Token) -> io::Result<()> {
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), flags)?)
+    }
+
     /// Changes what is waited for.
     ///
     /// # Errors
@@ -227,6 +236,20 @@ mod tests {
         for _ in 0..2 {
             reactor.wait(&mut events, LONG).unwrap();
             assert_eq!(tokens(&events), [(7, true, false)]);
+        }
+    }
+
+    #[test]
+    fn an_edge_is_told_once_and_the_next_one_again() {
+        let (mut near, far) = UnixStream::pair().unwrap();
+        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
+        reactor.add_edge(&far, Token(7)).unwrap();
+        for _ in 0..2 {
+            near.write_all(b"x").unwrap();
+            reactor.wait(&mut events, LONG).unwrap();
+            assert_eq!(tokens(&events), [(7, true, false)]);
+            reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
+            assert!(tokens(&events).is_empty());
         }
     }
 

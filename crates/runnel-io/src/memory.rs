@@ -1,0 +1,249 @@
+//! Memory that processes share: one writes it, and that is the one that made it.
+//!
+//! It is a memfd whose pages are all there before anybody reads it, so that no access can fail, and which is sealed
+//! once its maker has mapped it: nobody can map it writable any more, change its size or take pages from it.
+
+use rustix::fs::{self, MemfdFlags, SealFlags, SeekFrom};
+use rustix::io::Errno;
+use rustix::mm::{self, MapFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What holds for memory that a peer maps: its size stays, and who did not make it cannot write it.
+const SEALS: SealFlags = SealFlags::FUTURE_WRITE.union(SealFlags::SHRINK).union(SealFlags::GROW);
+
+/// Bytes that are asked of the kernel at once: a signal interrupts no more work than that.
+const STEP: usize = 4 << 20;
+
+/// Memory that this process alone writes and others may read.
+#[derive(Debug)]
+pub struct Shared {
+    fd: OwnedFd,
+    mapping: Mapping,
+}
+
+impl Shared {
+    /// Memory of so many bytes, rounded up to whole pages, all zero. `name` shows in `/proc/PID/maps`.
+    ///
+    /// # Errors
+    /// When there is less memory than that, descriptors run out, `ulimit -f` is lower, or the kernel is older than 5.1
+    /// and knows no such seal.
+    pub fn new(name: &str, bytes: usize) -> io::Result<Self> {
+        let bytes = bytes
+            .checked_next_multiple_of(rustix::param::page_size())
+            .filter(|bytes| *bytes > 0)
+            .ok_or_else(|| invalid_input(format!("no memory can have {bytes} bytes")))?;
+        check_limits(bytes as u64)?;
+        let fd = memfd(name)?;
+        allocate(&fd, bytes)?;
+        let mapping = Mapping::new(&fd, bytes, ProtFlags::READ | ProtFlags::WRITE)?;
+        // Not before: the seal keeps its maker as well from mapping it writable.
+        fs::fcntl_add_seals(&fd, SEALS | SealFlags::SEAL)?;
+        Ok(Self { fd, mapping })
+    }
+
+    /// The memory as words.
+    pub fn words(&self) -> &[AtomicU64] {
+        self.mapping.words()
+    }
+
+    /// The descriptor that a peer maps.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Its bytes: whole pages.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.mapping.bytes
+    }
+
+    /// Where it begins, for who never uses [`Shared::words`] of the same memory.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.mapping.start
+    }
+}
+
+/// Refuses what the kernel would answer with a signal: SIGXFSZ beyond `ulimit -f`, and SIGKILL to whomever it finds
+/// when it has given all memory away, since it promises more pages of a memfd than there are.
+fn check_limits(bytes: u64) -> io::Result<()> {
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| bytes > limit) {
+        return Err(Errno::FBIG.into());
+    }
+    let available = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
+    if available.is_some_and(|available| bytes > available) {
+        return Err(Errno::NOMEM.into());
+    }
+    Ok(())
+}
+
+/// Bytes that can be had without taking them from others, as `/proc/meminfo` tells them.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn memfd(name: &str) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    match fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+        // A kernel before 6.3, which knows no memory that is not to be run.
+        Err(Errno::INVAL) => Ok(fs::memfd_create(name, flags)?),
+        made => Ok(made?),
+    }
+}
+
+fn allocate(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
+    for begin in (0..bytes).step_by(STEP) {
+        let length = STEP.min(bytes - begin) as u64;
+        rustix::io::retry_on_intr(|| fs::fallocate(fd, fs::FallocateFlags::empty(), begin as u64, length))?;
+    }
+    Ok(())
+}
+
+/// Memory that a peer writes and this process only reads.
+#[derive(Debug)]
+pub struct Foreign {
+    mapping: Mapping,
+}
+
+impl Foreign {
+    /// Maps what a peer made by [`Shared::new`] or alike. The descriptor is closed.
+    ///
+    /// # Errors
+    /// `InvalidData` when it is no memfd, lacks a seal, has pages that are not there, or has not between `at_least` and
+    /// `at_most` bytes; others when it cannot be mapped for want of memory or because it may not be read.
+    pub fn map(fd: OwnedFd, at_least: usize, at_most: usize) -> io::Result<Self> {
+        check_seals(&fd)?;
+        // From here on neither the size nor the pages can change any more.
+        let bytes = check_size(&fd, at_least, at_most)?;
+        check_pages(&fd, bytes)?;
+        Ok(Self { mapping: Mapping::new(&fd, bytes, ProtFlags::READ)? })
+    }
+
+    /// The memory as words; bytes after the last whole one are left out.
+    pub fn words(&self) -> ForeignWords<'_> {
+        ForeignWords(self.mapping.words())
+    }
+
+    /// So many bytes from `offset` on; `None` if they are not all in this memory.
+    ///
+    /// They are for payload that its owner has lent and leaves alone until it is given back. An owner that is not
+    /// trusted to do so may alter them at any time: then they are to be copied first, and only the copy is looked at.
+    pub fn bytes(&self, offset: usize, len: usize) -> Option<&[u8]> {
+        let end = offset.checked_add(len)?;
+        if end > self.mapping.bytes {
+            return None;
+        }
+        // SAFETY: `offset..end` is in the mapping, which lives as long as `self` and is never writable here; all bytes
+        // are values of `u8`. That the other process does not write them meanwhile is what the caller was promised.
+        Some(unsafe { slice::from_raw_parts(self.mapping.start.add(offset).as_ptr(), len) })
+    }
+
+    /// Its bytes.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.mapping.bytes
+    }
+}
+
+fn check_seals(fd: &OwnedFd) -> io::Result<()> {
+    let seals = fs::fcntl_get_seals(fd).map_err(|_| invalid_data("it is no memfd".into()))?;
+    let missing = SEALS.difference(seals);
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid_data(format!("the memfd lacks the seals {missing:?}")))
+    }
+}
+
+fn check_size(fd: &OwnedFd, at_least: usize, at_most: usize) -> io::Result<usize> {
+    let size = fs::fstat(fd)?.st_size;
+    usize::try_from(size).ok().filter(|bytes| (at_least.max(1)..=at_most).contains(bytes)).ok_or_else(|| {
+        invalid_data(format!("the memfd has {size} bytes where {at_least} to {at_most} are due"))
+    })
+}
+
+/// A page that is not there would be taken from this process's memory when it is read, and end it if there is none.
+fn check_pages(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let hole = fs::seek(fd, SeekFrom::Hole(0))?;
+    if hole == bytes as u64 {
+        return Ok(());
+    }
+    Err(invalid_data(format!("the memfd has no memory at byte {hole} of {bytes}")))
+}
+
+/// Words that a peer writes at any time.
+#[derive(Clone, Copy, Debug)]
+pub struct ForeignWords<'a>(&'a [AtomicU64]);
+
+impl ForeignWords<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The word at `index` by an order that loads have (`Relaxed`, `Acquire` or `SeqCst`). Past the end it reads 0.
+    #[inline]
+    pub fn load(&self, index: usize, order: Ordering) -> u64 {
+        self.0.get(index).map_or(0, |word| word.load(order))
+    }
+}
+
+/// A memfd in this process's memory, until dropped.
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to no thread: any may read it, write it where it is writable, and unmap it.
+unsafe impl Send for Mapping {}
+// SAFETY: what `&Mapping` gives are atomics, and an address that is not read without `unsafe`.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps a memfd with all its pages. It must have `bytes` bytes and never fewer.
+    fn new(fd: &OwnedFd, bytes: usize, access: ProtFlags) -> io::Result<Self> {
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: the kernel chooses the place, where nothing else is.
+        let start = unsafe { mm::mmap(ptr::null_mut(), bytes, access, flags, fd, 0) }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, bytes })
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as `self`.
+        // Any bits are a value, others write them by atomics too, and loads of 64 bits do not write where the
+        // memory is mapped for reading alone, on all processors that have them.
+        unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), self.bytes / size_of::<AtomicU64>()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped by `new` with this length, and everything that refers to it borrows `self`. Unmapping
+        // fails only if it would split a mapping in two where the process may have no more of them; then it stays.
+        let _ = unsafe { mm::munmap(self.start.as_ptr().cast::<c_void>(), self.bytes) };
+    }
+}
+
+fn invalid_data(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+fn invalid_input(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
+
+#[cfg(test)]
+mod tests;

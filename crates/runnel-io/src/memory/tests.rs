@@ -1,0 +1,218 @@
+use super::*;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+const PAGE: usize = 4096;
+
+fn page() -> usize {
+    rustix::param::page_size()
+}
+
+/// The same memory, as a peer gets it.
+fn received(shared: &Shared) -> OwnedFd {
+    shared.fd().try_clone_to_owned().unwrap()
+}
+
+/// A memfd as a peer could make it: `present` bytes of memory, then the seals.
+fn crafted(bytes: u64, present: usize, seals: SealFlags) -> OwnedFd {
+    let fd = memfd("crafted").unwrap();
+    fs::ftruncate(&fd, bytes).unwrap();
+    rustix::io::pwrite(&fd, &vec![7; present], 0).unwrap();
+    fs::fcntl_add_seals(&fd, seals).unwrap();
+    fd
+}
+
+fn refusal(fd: OwnedFd) -> String {
+    let error = Foreign::map(fd, 1, 1 << 20).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+    error.to_string()
+}
+
+fn reopened(fd: impl AsFd, how: &mut std::fs::OpenOptions) -> io::Result<OwnedFd> {
+    how.open(format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())).map(OwnedFd::from)
+}
+
+#[test]
+fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
+    let shared = Shared::new("test", 1).unwrap();
+    assert_eq!(shared.len(), page());
+    let foreign = Foreign::map(received(&shared), page(), page()).unwrap();
+    assert_eq!((foreign.len(), foreign.words().len()), (page(), page() / 8));
+    shared.words()[3].store(0x0102, Ordering::Release);
+    assert_eq!(foreign.words().load(3, Ordering::Acquire), 0x0102);
+    assert_eq!(foreign.bytes(24, 2), Some(&0x0102_u16.to_ne_bytes()[..]));
+    drop(shared);
+    assert_eq!(foreign.words().load(3, Ordering::SeqCst), 0x0102);
+}
+
+#[test]
+fn nothing_is_read_past_the_end() {
+    let shared = Shared::new("test", 1).unwrap();
+    let foreign = Foreign::map(received(&shared), 1, PAGE * 64).unwrap();
+    shared.words().iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+    let words = foreign.words();
+    assert_eq!(words.load(words.len() - 1, Ordering::Relaxed), u64::MAX);
+    assert_eq!(words.load(words.len(), Ordering::Relaxed), 0);
+    assert_eq!(words.load(usize::MAX, Ordering::Relaxed), 0);
+    let len = foreign.len();
+    assert_eq!(foreign.bytes(0, len).map(<[u8]>::len), Some(len));
+    assert_eq!(foreign.bytes(len, 0), Some(&[][..]));
+    for (offset, count) in [(0, len + 1), (1, len), (len, 1), (len + 1, 0), (usize::MAX, 1), (1, usize::MAX)]
+    {
+        assert_eq!(foreign.bytes(offset, count), None, "{offset} {count}");
+    }
+}
+
+#[test]
+fn bytes_after_the_last_word_count_as_bytes_only() {
+    let fd = crafted(13, 13, SEALS);
+    let foreign = Foreign::map(fd, 13, 13).unwrap();
+    assert_eq!((foreign.len(), foreign.words().len(), foreign.words().is_empty()), (13, 1, false));
+    assert_eq!(foreign.bytes(8, 5), Some(&[7; 5][..]));
+    assert_eq!(foreign.bytes(8, 6), None);
+}
+
+#[test]
+fn memory_that_does_not_exist_is_an_error() {
+    for bytes in [0, usize::MAX, usize::MAX - 1] {
+        assert_eq!(Shared::new("none", bytes).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{bytes}");
+    }
+    for bytes in [1 << 46, 1 << 62] {
+        assert_eq!(Shared::new("too much", bytes).unwrap_err().raw_os_error(), Some(libc::ENOMEM), "{bytes}");
+    }
+    assert_eq!(Shared::new("a\0b", 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn what_is_available_is_read_from_the_line_that_tells_it() {
+    assert_eq!(available("MemTotal:  9 kB\nMemAvailable:     23 kB\nSwapFree: 4 kB\n"), Some(23 * 1024));
+    for none in ["", "MemAvailable: 18446744073709551615 kB", "MemAvailable: 5 MB", "MemAvailable: x kB"] {
+        assert_eq!(available(none), None, "{none}");
+    }
+    assert!(available(&std::fs::read_to_string("/proc/meminfo").unwrap()).is_some());
+}
+
+#[test]
+fn memory_of_several_steps_is_there_to_its_last_page() {
+    let bytes = 2 * STEP + page();
+    let shared = Shared::new("steps", bytes - 1).unwrap();
+    assert_eq!(shared.len(), bytes);
+    shared.words().last().unwrap().store(5, Ordering::Relaxed);
+    let foreign = Foreign::map(received(&shared), bytes, bytes).unwrap();
+    assert_eq!(foreign.words().load(bytes / 8 - 1, Ordering::Relaxed), 5);
+}
+
+/// Attempts to write memory that another process made, to change its size and to take pages from it.
+fn attack(fd: &OwnedFd, len: usize) {
+    let writable = ProtFlags::READ | ProtFlags::WRITE;
+    assert!(Mapping::new(fd, len, writable).is_err(), "a second writable mapping");
+    let mapping = Mapping::new(fd, len, ProtFlags::READ).unwrap();
+    // SAFETY: nothing else refers to this mapping, and it is not accessed afterwards.
+    let protect = unsafe {
+        mm::mprotect(mapping.start.as_ptr().cast(), len, mm::MprotectFlags::READ | mm::MprotectFlags::WRITE)
+    };
+    assert_eq!(protect, Err(Errno::ACCESS), "a mapping that is made writable");
+    assert_eq!(rustix::io::pwrite(fd, b"x", 0), Err(Errno::PERM));
+    assert_eq!(fs::ftruncate(fd, 0), Err(Errno::PERM));
+    assert_eq!(fs::ftruncate(fd, 2 * len as u64), Err(Errno::PERM));
+    let punch = fs::FallocateFlags::PUNCH_HOLE | fs::FallocateFlags::KEEP_SIZE;
+    assert_eq!(fs::fallocate(fd, punch, 0, len as u64), Err(Errno::PERM));
+    assert_eq!(fs::fcntl_add_seals(fd, SealFlags::WRITE), Err(Errno::PERM));
+}
+
+#[test]
+fn nobody_but_the_maker_can_write_resize_or_empty_it() {
+    let shared = Shared::new("test", 3 * page()).unwrap();
+    shared.words()[0].store(9, Ordering::Relaxed);
+    attack(&received(&shared), shared.len());
+    let mut how = File::options();
+    if let Ok(again) = reopened(shared.fd(), how.read(true).write(true)) {
+        attack(&again, shared.len());
+    }
+    let foreign = Foreign::map(received(&shared), 1, shared.len()).unwrap();
+    // The maker still can, and it is seen.
+    shared.words()[1].store(10, Ordering::Relaxed);
+    assert_eq!((0..2).map(|index| foreign.words().load(index, Ordering::Relaxed)).sum::<u64>(), 19);
+}
+
+#[test]
+fn memory_that_lacks_a_seal_is_refused() {
+    for missing in [SealFlags::FUTURE_WRITE, SealFlags::SHRINK, SealFlags::GROW] {
+        let refusal = refusal(crafted(PAGE as u64, PAGE, SEALS.difference(missing)));
+        assert!(refusal.contains(&format!("{missing:?}")), "{refusal}");
+    }
+    assert!(refusal(crafted(PAGE as u64, PAGE, SealFlags::empty())).contains("lacks the seals"));
+    assert!(Foreign::map(crafted(PAGE as u64, PAGE, SEALS), PAGE, PAGE).is_ok(), "those three are enough");
+}
+
+#[test]
+fn memory_of_another_size_is_refused() {
+    let shared = Shared::new("test", page()).unwrap();
+    for (at_least, at_most) in [(page() + 1, usize::MAX), (0, page() - 1), (page() + 1, page() - 1)] {
+        let error = Foreign::map(received(&shared), at_least, at_most).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains(&format!("{} bytes", page())), "{error}");
+    }
+    assert!(refusal(crafted(0, 0, SEALS)).contains("0 bytes"));
+    assert!(refusal(crafted(1 << 40, 1, SEALS)).contains("1099511627776 bytes"));
+    let error = Foreign::map(crafted(0, 0, SEALS), 0, 100).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData, "nothing can be mapped of it");
+}
+
+#[test]
+fn memory_with_pages_that_are_not_there_is_refused() {
+    let refused = refusal(crafted(3 * page() as u64, page(), SEALS));
+    assert!(refused.contains(&format!("at byte {} of {}", page(), 3 * page())), "{refused}");
+    // Pages past the end do not count for those before it.
+    let fd = memfd("crafted").unwrap();
+    fs::ftruncate(&fd, 2 * page() as u64).unwrap();
+    fs::fallocate(&fd, fs::FallocateFlags::KEEP_SIZE, 2 * page() as u64, 4 * page() as u64).unwrap();
+    fs::fcntl_add_seals(&fd, SEALS).unwrap();
+    assert!(refusal(fd).contains("at byte 0"));
+}
+
+#[test]
+fn what_is_no_memfd_is_refused() {
+    let path = std::env::temp_dir().join(format!("runnel_memory_{}", std::process::id()));
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+    file.set_len(PAGE as u64).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (reader, _writer) = io::pipe().unwrap();
+    let folder = File::open("/").unwrap();
+    for other in [OwnedFd::from(file), File::open("/dev/zero").unwrap().into(), reader.into(), folder.into()]
+    {
+        let refusal = refusal(other);
+        assert!(refusal.contains("no memfd") || refusal.contains("lacks the seals"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused() {
+    let shared = Shared::new("test", page()).unwrap();
+    shared.words()[0].store(4, Ordering::Relaxed);
+    let foreign =
+        Foreign::map(reopened(shared.fd(), File::options().read(true)).unwrap(), 1, page()).unwrap();
+    assert_eq!(foreign.words().load(0, Ordering::Relaxed), 4);
+    // It may only be opened so where nothing is sealed yet.
+    let fd = memfd("crafted").unwrap();
+    rustix::io::write(&fd, &vec![1; page()]).unwrap();
+    let read_only = reopened(&fd, File::options().read(true)).unwrap();
+    let write_only = reopened(&fd, File::options().write(true)).unwrap();
+    assert!(refusal(read_only).contains("lacks the seals"));
+    fs::fcntl_add_seals(&fd, SEALS).unwrap();
+    let error = Foreign::map(write_only, 1, page()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+}
+
+#[test]
+fn what_is_dropped_is_unmapped() {
+    let name = format!("unmapped_{}", std::process::id());
+    let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().matches(&name).count();
+    let shared = Shared::new(&name, page()).unwrap();
+    let foreign = Foreign::map(received(&shared), 1, page()).unwrap();
+    assert_eq!(mapped(), 2);
+    drop(foreign);
+    assert_eq!(mapped(), 1);
+    drop(shared);
+    assert_eq!(mapped(), 0);
+}

@@ -1,0 +1,303 @@
+use super::*;
+use crate::host;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of a test's own, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("runnel_unix_{}_{number}", host::pid()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn random_name() -> Vec<u8> {
+    [host::random().unwrap(), host::random().unwrap()].iter().flat_map(|half| half.to_ne_bytes()).collect()
+}
+
+fn pair() -> (Packets, Packets) {
+    let name = random_name();
+    let listener = PacketListener::bind(Place::Abstract(&name)).unwrap();
+    let near = Packets::connect(Place::Abstract(&name)).unwrap();
+    (near, listener.accept().unwrap().unwrap())
+}
+
+/// The next packet: its bytes, how many descriptors, and whether it is truncated.
+fn packet(packets: &Packets, room: usize) -> (Vec<u8>, usize, bool) {
+    let mut buffer = vec![0; room];
+    match packets.recv(&mut buffer).unwrap() {
+        Received::Packet { len, fds, truncated } => (buffer[..len].to_vec(), fds.len(), truncated),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_close_on_exec(fd: impl AsFd) -> bool {
+    rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC)
+}
+
+#[test]
+fn packets_stay_apart_and_their_end_is_told() {
+    let (near, far) = pair();
+    assert!(matches!(far.recv(&mut [0; 8]).unwrap(), Received::Nothing));
+    assert!(near.send(b"ab", &[]).unwrap() && near.send(b"c", &[]).unwrap());
+    assert_eq!(packet(&far, 8), (b"ab".to_vec(), 0, false));
+    assert_eq!(packet(&far, 8), (b"c".to_vec(), 0, false));
+    assert!(matches!(far.recv(&mut [0; 8]).unwrap(), Received::Nothing));
+    assert!(near.send(b"last", &[]).unwrap());
+    drop(near);
+    assert_eq!(packet(&far, 8), (b"last".to_vec(), 0, false));
+    assert!(matches!(far.recv(&mut [0; 8]).unwrap(), Received::End));
+    assert_eq!(far.send(b"x", &[]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn a_peer_that_left_packets_unread_is_gone_and_no_error() {
+    let (near, far) = pair();
+    assert!(near.send(b"unread", &[]).unwrap());
+    drop(far);
+    assert!(matches!(near.recv(&mut [0; 8]).unwrap(), Received::End));
+}
+
+#[test]
+fn a_shut_down_connection_ends_at_both_ends() {
+    let (near, far) = pair();
+    assert!(near.send(b"before", &[]).unwrap());
+    near.shutdown().unwrap();
+    assert_eq!(packet(&far, 8), (b"before".to_vec(), 0, false));
+    for end in [&near, &far] {
+        assert!(matches!(end.recv(&mut [0; 8]).unwrap(), Received::End));
+        assert!(end.send(b"after", &[]).is_err());
+    }
+}
+
+#[test]
+fn descriptors_cross_and_are_closed_on_exec() {
+    let (near, far) = pair();
+    let (mut reader, writer) = io::pipe().unwrap();
+    assert!(near.send(b"fds", &[writer.as_fd(), near.as_fd()]).unwrap());
+    drop(writer);
+    let Received::Packet { len: 3, fds, truncated: false } = far.recv(&mut [0; 8]).unwrap() else {
+        panic!("a packet is due");
+    };
+    assert_eq!(fds.iter().filter(|fd| is_close_on_exec(fd)).count(), 2);
+    let mut fds = fds.into_iter();
+    File::from(fds.next().unwrap()).write_all(b"through").unwrap();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "through");
+}
+
+#[test]
+fn as_many_descriptors_cross_as_a_packet_may_have() {
+    let (near, far) = pair();
+    assert!(near.send(b"x", &[near.as_fd(); MAX_FDS]).unwrap());
+    assert_eq!(packet(&far, 8), (b"x".to_vec(), MAX_FDS, false));
+    assert_eq!(
+        near.send(b"x", &[near.as_fd(); MAX_FDS + 1]).unwrap_err().kind(),
+        io::ErrorKind::InvalidInput
+    );
+    assert_eq!(near.send(b"", &[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+/// Sends more descriptors than this module's own `send` does.
+fn send_many(packets: &Packets, fds: &[BorrowedFd<'_>]) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(32))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    assert!(control.push(SendAncillaryMessage::ScmRights(fds)));
+    net::sendmsg(packets, &[IoSlice::new(b"many")], &mut control, SendFlags::NOSIGNAL).unwrap();
+}
+
+#[test]
+fn more_descriptors_than_allowed_are_closed() {
+    let (near, far) = pair();
+    let (mut reader, writer) = io::pipe().unwrap();
+    for count in MAX_FDS + 1..=32 {
+        send_many(&near, &vec![writer.as_fd(); count]);
+        assert_eq!(packet(&far, 8), (b"many".to_vec(), 0, true), "{count}");
+    }
+    drop(writer);
+    assert_eq!(reader.read(&mut [0; 1]).unwrap(), 0, "no copy of the pipe's end is left");
+}
+
+#[test]
+fn a_packet_longer_than_the_buffer_is_cut_off_and_its_descriptors_closed() {
+    let (near, far) = pair();
+    let (mut reader, writer) = io::pipe().unwrap();
+    assert!(near.send(b"abcdef", &[writer.as_fd()]).unwrap() && near.send(b"next", &[]).unwrap());
+    drop(writer);
+    assert_eq!(packet(&far, 4), (b"abcd".to_vec(), 0, true));
+    assert_eq!(reader.read(&mut [0; 1]).unwrap(), 0);
+    assert_eq!(packet(&far, 4), (b"next".to_vec(), 0, false));
+    assert!(near.send(b"x", &[]).unwrap());
+    assert_eq!(packet(&far, 0), (Vec::new(), 0, true));
+}
+
+#[test]
+fn descriptors_with_an_empty_packet_are_closed() {
+    let (near, far) = pair();
+    let (mut reader, writer) = io::pipe().unwrap();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let fds = [writer.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+    net::sendmsg(&near, &[IoSlice::new(b"")], &mut control, SendFlags::NOSIGNAL).unwrap();
+    drop(writer);
+    assert!(matches!(far.recv(&mut [0; 8]).unwrap(), Received::End));
+    assert_eq!(reader.read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn a_full_buffer_takes_nothing_and_does_not_block() {
+    let (near, far) = pair();
+    let block = vec![5; 10_000];
+    let taken = (0..100_000).take_while(|_| near.send(&block, &[]).unwrap()).count();
+    assert!((1..100_000).contains(&taken), "{taken}");
+    assert!(!near.send(&block, &[]).unwrap());
+    (0..taken).for_each(|_| assert_eq!(packet(&far, 10_001), (block.clone(), 0, false)));
+    assert!(near.send(&block, &[]).unwrap());
+    assert!(near.send(&vec![0; 64 << 20], &[]).is_err(), "no socket takes so much at once");
+}
+
+#[test]
+fn the_kernel_says_who_the_peer_is() {
+    let (near, far) = pair();
+    let own = Peer { pid: host::pid(), uid: host::uid() };
+    assert_eq!((near.peer().unwrap(), far.peer().unwrap()), (own, own));
+    assert_eq!(host::uid(), std::fs::metadata("/proc/self").unwrap().uid());
+}
+
+#[test]
+fn an_abstract_name_belongs_to_one_and_is_free_when_that_ends() {
+    let name = random_name();
+    let place = Place::Abstract(&name);
+    assert_eq!(Packets::connect(place).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    let listener = PacketListener::bind(place).unwrap();
+    assert!(listener.accept().unwrap().is_none());
+    assert_eq!(PacketListener::bind(place).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    drop(listener);
+    assert!(PacketListener::bind(place).is_ok());
+}
+
+#[test]
+fn a_name_that_does_not_fit_is_refused_by_its_name_and_the_bound() {
+    let folder = Folder::new();
+    let room = LONGEST - folder.0.as_os_str().len() - 1;
+    assert!(PacketListener::bind(Place::Path(&folder.file(&"n".repeat(room)))).is_ok());
+    let long = folder.file(&"n".repeat(room + 1));
+    for error in [
+        PacketListener::bind(Place::Path(&long)).unwrap_err(),
+        Packets::connect(Place::Path(&long)).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let text = error.to_string();
+        assert!(text.contains(&long.display().to_string()) && text.contains("1 to 107"), "{text}");
+    }
+    let mut name = random_name();
+    name.resize(LONGEST, b'x');
+    assert!(PacketListener::bind(Place::Abstract(&name)).is_ok());
+    name.push(b'x');
+    for place in [
+        Place::Abstract(&name),
+        Place::Abstract(b""),
+        Place::Path(Path::new("")),
+        Place::Path(Path::new("a\0b")),
+    ] {
+        assert_eq!(PacketListener::bind(place).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{place:?}");
+    }
+}
+
+#[test]
+fn a_socket_file_is_for_its_user_alone_and_goes_with_its_listener() {
+    let folder = Folder::new();
+    let path = folder.file("socket");
+    let missing = Packets::connect(Place::Path(&path)).unwrap_err();
+    assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    let listener = PacketListener::bind(Place::Path(&path)).unwrap();
+    assert!(is_close_on_exec(&listener));
+    let found = std::fs::symlink_metadata(&path).unwrap();
+    assert!(found.file_type().is_socket());
+    assert_eq!(found.permissions().mode() & 0o777, 0o600);
+    let near = Packets::connect(Place::Path(&path)).unwrap();
+    let far = listener.accept().unwrap().unwrap();
+    assert!(is_close_on_exec(&near) && is_close_on_exec(&far));
+    drop(listener);
+    assert!(!path.exists());
+    assert!(near.send(b"still", &[]).unwrap());
+    assert_eq!(packet(&far, 8).0, b"still");
+}
+
+/// A socket's file to which nobody listens any more.
+fn leave_dead(path: &Path) {
+    let fd = socket().unwrap();
+    net::bind(&fd, &Place::Path(path).address().unwrap()).unwrap();
+}
+
+#[test]
+fn a_dead_file_is_replaced() {
+    let folder = Folder::new();
+    let path = folder.file("socket");
+    leave_dead(&path);
+    assert_eq!(Packets::connect(Place::Path(&path)).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    let _listener = PacketListener::bind(Place::Path(&path)).unwrap();
+    assert!(Packets::connect(Place::Path(&path)).is_ok());
+}
+
+#[test]
+fn what_is_no_dead_socket_is_never_removed() {
+    let folder = Folder::new();
+    let refused = |name: &str, why: &str| {
+        let path = folder.file(name);
+        let error = PacketListener::bind(Place::Path(&path)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        let text = error.to_string();
+        assert!(text.contains(&path.display().to_string()) && text.contains(why), "{text}");
+        assert!(std::fs::symlink_metadata(&path).is_ok(), "{name} is still there");
+    };
+    let listener = PacketListener::bind(Place::Path(&folder.file("living"))).unwrap();
+    refused("living", "living socket");
+    let _stream = std::os::unix::net::UnixListener::bind(folder.file("stream")).unwrap();
+    refused("stream", "living socket");
+    std::fs::write(folder.file("plain"), "text").unwrap();
+    refused("plain", "no socket");
+    std::fs::create_dir(folder.file("folder")).unwrap();
+    refused("folder", "no socket");
+    leave_dead(&folder.file("dead"));
+    symlink(folder.file("dead"), folder.file("link")).unwrap();
+    refused("link", "no socket");
+    // It lives on.
+    assert!(
+        Packets::connect(Place::Path(&folder.file("living"))).is_ok() && listener.accept().unwrap().is_some()
+    );
+}
+
+#[test]
+fn a_file_that_took_the_place_of_its_own_is_not_removed() {
+    let folder = Folder::new();
+    let path = folder.file("socket");
+    let first = PacketListener::bind(Place::Path(&path)).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let second = PacketListener::bind(Place::Path(&path)).unwrap();
+    drop(first);
+    assert!(Packets::connect(Place::Path(&path)).is_ok());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "text").unwrap();
+    drop(second);
+    assert_eq!(std::fs::read(&path).unwrap(), b"text");
+}

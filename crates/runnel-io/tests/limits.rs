@@ -1,0 +1,168 @@
+//! What happens when the process may have no more descriptors, memory or bytes of a file. One test at a time, since
+//! these limits hold for the whole process.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use runnel_io::memory::{Foreign, Shared};
+use runnel_io::segment::Segment;
+use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Place, Received};
+use runnel_io::{Bell, host};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+const MIB: usize = 1 << 20;
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Puts a limit back when it is dropped.
+struct Changed(Resource, Rlimit);
+
+impl Changed {
+    fn to(resource: Resource, current: usize) -> Self {
+        let before = getrlimit(resource);
+        setrlimit(resource, Rlimit { current: Some(current as u64), ..before }).unwrap();
+        Self(resource, before)
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        setrlimit(self.0, self.1).unwrap();
+    }
+}
+
+fn descriptors() -> usize {
+    // One is for reading this.
+    std::fs::read_dir("/proc/self/fd").unwrap().count() - 1
+}
+
+/// How many more can be open.
+fn left() -> usize {
+    std::iter::from_fn(|| File::open("/dev/null").ok()).collect::<Vec<_>>().len()
+}
+
+/// Files until so many descriptors are left.
+fn all_but(left: usize) -> Vec<File> {
+    let mut files: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    assert!(files.len() > left);
+    files.truncate(files.len() - left);
+    files
+}
+
+fn listener() -> (PacketListener, [u8; 8]) {
+    let name = host::random().unwrap().to_ne_bytes();
+    (PacketListener::bind(Place::Abstract(&name)).unwrap(), name)
+}
+
+fn pair() -> (Packets, Packets) {
+    let (listener, name) = listener();
+    let near = Packets::connect(Place::Abstract(&name)).unwrap();
+    (near, listener.accept().unwrap().unwrap())
+}
+
+fn received(packets: &Packets) -> (usize, Vec<OwnedFd>, bool) {
+    match packets.recv(&mut [0; 8]).unwrap() {
+        Received::Packet { len, fds, truncated } => (len, fds, truncated),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error())
+}
+
+#[test]
+fn descriptors_that_run_out_while_some_arrive_cost_those_and_nothing_else() {
+    let _alone = alone();
+    let (near, far) = pair();
+    let _changed = Changed::to(Resource::Nofile, descriptors() + 20);
+    for few in 0..=MAX_FDS {
+        assert!(near.send(b"four", &[near.as_fd(); MAX_FDS]).unwrap() && near.send(b"next", &[]).unwrap());
+        let _files = all_but(few);
+        let (len, fds, truncated) = received(&far);
+        assert_eq!(
+            (len, fds.len(), truncated),
+            if few < MAX_FDS { (4, 0, true) } else { (4, MAX_FDS, false) }
+        );
+        drop(fds);
+        assert_eq!(left(), few, "what arrived in part is closed");
+        assert_eq!(received(&far).0, 4);
+        assert!(matches!(far.recv(&mut [0; 8]).unwrap(), Received::Nothing));
+    }
+}
+
+#[test]
+fn without_descriptors_everything_that_needs_one_says_so() {
+    let _alone = alone();
+    let (listener, name) = listener();
+    let waiting = Packets::connect(Place::Abstract(&name)).unwrap();
+    let changed = Changed::to(Resource::Nofile, descriptors() + 20);
+    let files = all_but(0);
+    let errors = [
+        Shared::new("none", 1).map(drop),
+        Segment::new(64, 1).map(drop),
+        Bell::new().map(drop),
+        Packets::connect(Place::Abstract(&name)).map(drop),
+        PacketListener::bind(Place::Abstract(b"runnel none")).map(drop),
+        listener.accept().map(drop),
+    ];
+    drop((files, changed));
+    for (number, outcome) in errors.into_iter().enumerate() {
+        assert!(is_out_of_descriptors(&outcome.unwrap_err()), "{number}");
+    }
+    // The connection stayed with the kernel.
+    let far = listener.accept().unwrap().unwrap();
+    assert!(waiting.send(b"late", &[]).unwrap());
+    assert_eq!(received(&far).0, 4);
+}
+
+#[test]
+fn a_listener_that_does_not_accept_is_full_at_last_and_holds_up_nobody() {
+    let _alone = alone();
+    let limit = getrlimit(Resource::Nofile);
+    let _changed = Changed::to(Resource::Nofile, limit.maximum.unwrap_or(8192).min(8192) as usize);
+    let (_listener, name) = listener();
+    let mut connected = Vec::new();
+    let error = loop {
+        match Packets::connect(Place::Abstract(&name)) {
+            Ok(packets) => connected.push(packets),
+            Err(error) => break error,
+        }
+    };
+    // Where descriptors are few they run out first.
+    let full = error.kind() == io::ErrorKind::WouldBlock;
+    assert!(full || is_out_of_descriptors(&error), "{error} after {}", connected.len());
+}
+
+#[test]
+fn memory_beyond_the_limit_of_files_is_an_error_and_no_signal() {
+    let _alone = alone();
+    let changed = Changed::to(Resource::Fsize, 64 * MIB);
+    let too_much = Shared::new("beyond", 64 * MIB + 1).unwrap_err();
+    let enough = Shared::new("within", 2 * MIB).map(|shared| shared.len());
+    drop(changed);
+    assert_eq!(too_much.kind(), io::ErrorKind::FileTooLarge);
+    assert_eq!(enough.unwrap(), 2 * MIB);
+}
+
+#[test]
+fn memory_that_cannot_be_mapped_is_an_error_at_either_end() {
+    let _alone = alone();
+    let shared = Shared::new("large", 64 * MIB).unwrap();
+    let fd = shared.fd().try_clone_to_owned().unwrap();
+    let before = descriptors();
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = statm.split_whitespace().next().unwrap().parse().unwrap();
+    let changed = Changed::to(Resource::As, pages * rustix::param::page_size() + 32 * MIB);
+    let outcomes = [Shared::new("more", 64 * MIB).map(drop), Foreign::map(fd, 1, usize::MAX).map(drop)];
+    drop(changed);
+    for outcome in outcomes {
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::OutOfMemory);
+    }
+    assert_eq!(descriptors(), before - 1, "every descriptor is closed, the given one as well");
+}
