@@ -69,6 +69,12 @@ impl Events {
         self.found.iter().copied()
     }
 
+    /// Forgets what the last wait found.
+    pub fn clear(&mut self) {
+        self.found.clear();
+        self.woken = false;
+    }
+
     /// True if the waker has woken: what it woke for is to be looked at before the next wait.
     pub fn woken(&self) -> bool {
         self.woken
@@ -151,8 +157,7 @@ impl Reactor {
     /// # Errors
     /// None in practice: a signal counts as being woken.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        events.found.clear();
-        events.woken = false;
+        events.clear();
         let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
         let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
         let whole = timeout - rest;

@@ -116,6 +116,11 @@ impl FrameReader {
         Some(whole)
     }
 
+    /// True if the next byte is the first of a piece.
+    pub fn is_between_pieces(&self) -> bool {
+        matches!(self.state, State::ExpectLength { count: 0, .. })
+    }
+
     /// Bytes reserved for the message under way.
     #[cfg(test)]
     pub(crate) fn reserved(&self) -> usize {

@@ -7,6 +7,7 @@ mod ready;
 mod service;
 mod subscription;
 mod unsent;
+mod way;
 
 pub(crate) use publication::{Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
@@ -15,3 +16,4 @@ pub(crate) use subscription::{
     Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,
 };
 pub(crate) use unsent::Unsent;
+pub(crate) use way::Way;

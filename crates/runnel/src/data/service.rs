@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::time::Duration;
 
+use litemap::LiteMap;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response;
 
 use super::ready::{Runnable, When, mark};
 use super::unsent::Unsent;
+use super::way::Way;
+use crate::ipc::Sender;
 use crate::sync::lock;
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
@@ -223,8 +226,8 @@ pub(crate) struct ClientLink {
     state: Mutex<Answers>,
 }
 
-#[derive(Default)]
 struct Answers {
+    way: Way,
     unsent: Unsent,
     /// Requests that have no answer yet, and their bytes.
     waiting: usize,
@@ -245,7 +248,9 @@ impl ClientLink {
         unsent: Unsent,
     ) -> Self {
         let watched = !unsent.is_empty();
-        let state = Mutex::new(Answers { unsent, watched, ..Answers::default() });
+        let way = Way::new(Arc::clone(&stream), token, unsent.len());
+        let answers = Answers { way, unsent, waiting: 0, bytes: 0, watched, over: false };
+        let state = Mutex::new(answers);
         Self { reactor, token, stream, persistent, state }
     }
 
@@ -276,6 +281,23 @@ impl ClientLink {
         self.flush(&mut state);
     }
 
+    /// The client is of this host: answers go over to a session, where the client knows the link by `token`. False if that
+    /// cannot be now.
+    pub(crate) fn go_over(&self, sender: &Arc<Sender>, token: u128) -> bool {
+        let mut state = lock(&self.state);
+        state.unsent.is_empty() && state.way.go_over(&self.reactor, sender, token)
+    }
+
+    /// The session is over: answers go by the connection again, with what the client has not read.
+    pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+        let mut state = lock(&self.state);
+        if let Some(channel) = state.way.channel_of(sender) {
+            state.way.fall_back();
+            state.unsent.push_first(&unread.remove(&channel).unwrap_or_default());
+            self.flush(&mut state);
+        }
+    }
+
     /// The socket takes more.
     pub(crate) fn writable(&self) {
         self.flush(&mut lock(&self.state));
@@ -284,10 +306,13 @@ impl ClientLink {
     /// Sends what the socket takes. When a client that wanted one answer has it, the connection ends. An error shows
     /// as the connection's end, too.
     fn flush(&self, state: &mut Answers) {
-        let failed = state.unsent.flush(&self.stream).is_err();
+        let Answers { unsent, way, .. } = &mut *state;
+        let failed = unsent.flush(|bytes| way.send(bytes)).is_err();
         let rests = !state.unsent.is_empty();
         if failed || state.over && !rests {
             self.end();
+        } else if state.way.is_channel() {
+            let _ = state.way.watch(&self.reactor, rests);
         } else if state.watched != rests {
             state.watched = rests;
             if rests {

@@ -3,8 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 
-use runnel_io::Stream;
-
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
@@ -29,10 +27,15 @@ impl Unsent {
         self.bytes.into()
     }
 
-    /// Sends what the socket takes.
-    pub(crate) fn flush(&mut self, stream: &Stream) -> io::Result<()> {
+    /// Puts bytes before all others.
+    pub(crate) fn push_first(&mut self, bytes: &[u8]) {
+        bytes.iter().rev().for_each(|byte| self.bytes.push_front(*byte));
+    }
+
+    /// Sends what `send` takes, which tells how many bytes of those that it is given.
+    pub(crate) fn flush(&mut self, mut send: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.bytes.is_empty() {
-            let sent = stream.send(self.bytes.as_slices().0)?;
+            let sent = send(self.bytes.as_slices().0)?;
             if sent == 0 {
                 return Ok(());
             }

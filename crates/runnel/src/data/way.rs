@@ -39,6 +39,11 @@ impl Way {
         Self { stream, token, header, sent: 0, channel: None, watched: false }
     }
 
+    /// The same, of which the reactor tells already when it takes more.
+    pub(crate) fn watched(stream: Arc<Stream>, token: Token, header: usize, watched: bool) -> Self {
+        Self { watched, ..Self::new(stream, token, header) }
+    }
+
     /// The connection.
     pub(crate) fn stream(&self) -> &Stream {
         &self.stream
@@ -68,6 +73,11 @@ impl Way {
             Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent)),
             None => self.send_slices(&[IoSlice::new(frame.as_ref().get(sent..).unwrap_or(&[]))]),
         }
+    }
+
+    /// Sends what is taken of bytes of the link's stream; how many.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send_slices(&[IoSlice::new(bytes)])
     }
 
     fn count(&mut self, sent: usize) {

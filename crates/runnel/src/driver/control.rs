@@ -119,7 +119,7 @@ impl Driver {
 
     fn flush(&mut self, key: Key) {
         let Some(Socket::Control(control)) = self.sockets.get_mut(key) else { return };
-        if let Err(error) = control.unsent.flush(&control.stream) {
+        if let Err(error) = control.unsent.flush(|bytes| control.stream.send(bytes)) {
             return self.ended(key, Some(&error.to_string()));
         }
         if control.unsent.is_empty() && control.closing {

@@ -34,6 +34,7 @@ impl Driver {
             ..LinkInfo::default()
         };
         let from = Arc::new(from);
+        let meeting = link.same_host;
         if let Some(number) = link.datagrams {
             return self.join_datagrams(key, number, topic, from);
         }
@@ -47,9 +48,12 @@ impl Driver {
             reader: FrameReader::new(MAX_MESSAGE),
             topic,
             from,
+            received: 0,
+            meeting,
         };
         *place = Socket::Input(input);
         self.messages(key, &link.rest);
+        self.meet(key, meeting);
     }
 
     /// A link to a subscriber stands: the publication sends on it.
@@ -62,19 +66,21 @@ impl Driver {
         let Some(publication) = publication else { return };
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
-        let stream = Arc::clone(&control.stream);
+        let (stream, meeting) = (Arc::clone(&control.stream), link.same_host);
         let unsent = std::mem::take(&mut control.unsent);
         let output = Output {
             engine,
             conn: link.conn,
             stream: Arc::clone(&stream),
             publication: Arc::clone(&publication),
+            meeting,
         };
         *place = Socket::Output(output);
         let token = Token(key.to_bits());
         // What our own header left unsent goes before the messages.
         let _ = self.reactor.modify(&*stream, token, Interest::Read);
         publication.join(link, token, stream, unsent.into_bytes());
+        self.meet(key, meeting);
     }
 
     /// Reads once from a publisher: long messages into their own memory, all else through the common buffer.
@@ -92,6 +98,7 @@ impl Driver {
     /// Messages that came behind the header.
     fn messages(&mut self, key: Key, bytes: &[u8]) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        input.received += bytes.len() as u64;
         if let Err(error) = cut(input, bytes) {
             self.input_ended(key, &End::Misbehaved(error));
         }
@@ -140,6 +147,7 @@ impl From<LengthBeyondLimit> for End {
 fn read_direct(input: &mut Input) -> Result<(), End> {
     let Some(room) = input.reader.room() else { return Ok(()) };
     let count = received(input.stream.recv(room))?;
+    input.received += count as u64;
     if let Some(message) = input.reader.arrived(count) {
         input.topic.push(message, &input.from);
     }
@@ -148,6 +156,7 @@ fn read_direct(input: &mut Input) -> Result<(), End> {
 
 fn read_through(input: &mut Input, scratch: &mut [u8]) -> Result<(), End> {
     let count = received(input.stream.recv(scratch))?;
+    input.received += count as u64;
     cut(input, scratch.get(..count).unwrap_or(&[]))?;
     Ok(())
 }
@@ -163,7 +172,7 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
 }
 
 /// Cuts bytes into messages and hands those on that are complete.
-fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LengthBeyondLimit> {
+pub(super) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LengthBeyondLimit> {
     let Input { reader, topic, from, .. } = input;
     while !bytes.is_empty() {
         if let Some(message) = reader.take(&mut bytes, || topic.spare())? {

@@ -15,6 +15,7 @@ mod links;
 mod lookups;
 mod node;
 mod services;
+mod sessions;
 mod socket;
 mod table;
 mod throttle;
@@ -39,6 +40,8 @@ use lookups::Lookups;
 pub(crate) use node::NodeSlot;
 pub use services::ServiceInfo;
 pub(crate) use services::{CallAnswer, Tell};
+pub(crate) use sessions::IpcSettings;
+use sessions::Sessions;
 use socket::{Called, Served, Socket};
 pub(crate) use table::Key;
 use table::Table;
@@ -73,6 +76,7 @@ pub(crate) struct Driver {
     simulation: Arc<Simulation>,
     /// The node that hears `/clock` for all, while time is simulated, and what it hears with.
     clock: Option<(Key, Arc<SubscriptionCore>)>,
+    sessions: Sessions,
 }
 
 /// An engine and what the driver keeps for it.
@@ -100,6 +104,7 @@ impl Driver {
         stop: Arc<AtomicBool>,
         simulation: Arc<Simulation>,
         family: Family,
+        ipc: Option<IpcSettings>,
     ) -> Self {
         Self {
             lookups: Lookups::new(reactor.waker().clone(), family),
@@ -115,6 +120,7 @@ impl Driver {
             stop,
             simulation,
             clock: None,
+            sessions: Sessions::new(ipc),
         }
     }
 
@@ -151,7 +157,7 @@ impl Driver {
             .flat_map(|slot| slot.node.outputs.values())
             .for_each(|output| output.end());
         for socket in self.sockets.keys() {
-            if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == key) {
+            if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == Some(key)) {
                 self.remove_socket(socket);
             }
         }
@@ -208,8 +214,8 @@ impl Driver {
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
         let wait = self.next_deadline(until).map(|at| at.since(clock::monotonic()));
         let mut events = std::mem::take(&mut self.events);
-        let waited = self.reactor.wait(&mut events, wait);
-        let mut turned = Turned { served: false, woken: events.woken() };
+        let waited = self.wait(&mut events, wait);
+        let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         for ready in events.iter() {
             turned.served = true;
             let key = Key::from_bits(ready.token.0);
@@ -223,18 +229,40 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
-        waited.map(|()| turned)
+        waited.map(|_| turned)
+    }
+
+    /// Waits for the reactor, and looks at the rings of sessions; true if these had something.
+    fn wait(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
+        if self.sessions.is_empty() {
+            return self.reactor.wait(events, wait).map(|()| false);
+        }
+        let mut heard = self.look_at_sessions();
+        if heard || wait == Some(Duration::ZERO) {
+            if self.sessions.passes_over_reactor() {
+                events.clear();
+                return Ok(heard);
+            }
+            return self.reactor.wait(events, Some(Duration::ZERO)).map(|()| heard);
+        }
+        self.sessions.fall_asleep();
+        heard = self.look_at_sessions();
+        let waited = self.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait });
+        self.sessions.wake_up();
+        waited.map(|()| heard)
     }
 
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
-        [until, engines, paused].into_iter().flatten().min()
+        let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
+        [until, engines, paused, sessions].into_iter().flatten().min()
     }
 
     fn serve_deadlines(&mut self) {
         let due = |slot: &Slot, now| slot.deadline.is_some_and(|at| at <= now);
-        if self.engines.iter().all(|slot| slot.deadline.is_none()) && self.paused.is_none() {
+        let sessions = self.sessions.deadline().is_some() || self.greeting_deadline().is_some();
+        if self.engines.iter().all(|slot| slot.deadline.is_none()) && self.paused.is_none() && !sessions {
             return;
         }
         let now = clock::monotonic();
@@ -246,6 +274,10 @@ impl Driver {
             }
         }
         self.resume_accepting(now);
+        if sessions {
+            self.meet_again(now);
+            self.end_late_greetings(now);
+        }
     }
 
     fn readable(&mut self, key: Key) {
@@ -258,7 +290,11 @@ impl Driver {
             Some(Socket::DatagramOutput(_)) => self.datagram_output_readable(key),
             Some(Socket::Served(_)) => self.served_readable(key),
             Some(Socket::Called(_)) => self.called_readable(key),
-            Some(Socket::Opened(_)) | None => {}
+            Some(Socket::PacketListener(_)) => self.packets_accepted(key),
+            Some(Socket::Greeting(_)) => self.greeting_readable(key),
+            Some(Socket::Session(session)) => self.session_readable(*session),
+            Some(Socket::Bell(session)) => self.bell_rang(*session),
+            Some(Socket::Opened(_) | Socket::Nothing) | None => {}
         }
     }
 
@@ -354,10 +390,12 @@ impl Driver {
             Some(Socket::Control(control)) => self.forget_conn(control.engine, control.conn),
             Some(Socket::Input(input)) => {
                 input.topic.leave(&input.from);
+                self.part(input.meeting);
                 self.forget_conn(input.engine, input.conn);
             }
             Some(Socket::Output(output)) => {
                 output.publication.leave(output.conn);
+                self.part(output.meeting);
                 self.forget_conn(output.engine, output.conn);
             }
             Some(Socket::Opened(opened)) => self.forget_conn(opened.engine, opened.conn),
@@ -369,13 +407,17 @@ impl Driver {
                 output.publication.leave(output.conn);
                 self.forget_conn(output.engine, output.conn);
             }
-            Some(Socket::Served(Served { engine, conn, stream, .. })) => {
+            Some(Socket::Served(Served { engine, conn, stream, meeting, .. })) => {
                 // Requests that wait hold the socket open, whose end would be told again and again.
                 let _ = self.reactor.remove(&*stream);
+                self.part(meeting);
                 self.forget_conn(engine, conn);
             }
-            Some(Socket::Called(Called { engine, conn, .. })) => self.forget_conn(engine, conn),
-            Some(Socket::Listener { .. }) | None => {}
+            Some(Socket::Called(Called { engine, conn, meeting, .. })) => {
+                self.part(meeting);
+                self.forget_conn(engine, conn);
+            }
+            Some(_) | None => {}
         }
     }
 
@@ -387,6 +429,8 @@ impl Driver {
 
     /// A connection has ended by itself: its engine is told.
     fn ended(&mut self, key: Key, why: Option<&str>) {
+        // What came by another way before the connection ended counts.
+        self.hear_the_rest(key);
         let (engine, conn) = match self.sockets.get(key) {
             Some(Socket::Control(control)) if control.closing => return self.remove_socket(key),
             Some(Socket::Control(control)) => (control.engine, control.conn),
@@ -410,8 +454,8 @@ impl Driver {
     }
 }
 
-fn engine_of(socket: &Socket) -> Key {
-    match socket {
+fn engine_of(socket: &Socket) -> Option<Key> {
+    Some(match socket {
         Socket::Listener { engine, .. } => *engine,
         Socket::Control(control) => control.engine,
         Socket::Input(input) => input.engine,
@@ -421,5 +465,10 @@ fn engine_of(socket: &Socket) -> Key {
         Socket::DatagramOutput(output) => output.engine,
         Socket::Served(served) => served.engine,
         Socket::Called(called) => called.engine,
-    }
+        Socket::PacketListener(_)
+        | Socket::Greeting(_)
+        | Socket::Session(_)
+        | Socket::Bell(_)
+        | Socket::Nothing => return None,
+    })
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use runnel_core::time::Instant;
-use runnel_io::{Interest, Stream, Token, clock};
+use runnel_io::{Stream, Token, clock};
 use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceLinked, WantedService};
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
 
 use super::socket::{Called, Served, Socket};
 use super::table::Key;
 use super::{Driver, Engine};
-use crate::data::{ClientLink, ReadyQueue, Runnable, ServiceCore};
+use crate::data::{ClientLink, ReadyQueue, Runnable, ServiceCore, Way};
 
 /// A link to a service and the call that is under way on it.
 pub(crate) struct Call {
@@ -76,9 +76,10 @@ impl Driver {
         let token = Token(key.to_bits());
         let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent);
         let (client, reader) = (Arc::new(client), FrameReader::new(MAX_MESSAGE));
-        let (conn, name) = (link.conn, link.client);
-        *place = Socket::Served(Served { engine, conn, stream, reader, service, client, name });
+        let (conn, name, meeting, received) = (link.conn, link.client, link.same_host, link.rest.len() as u64);
+        *place = Socket::Served(Served { engine, conn, stream, reader, service, client, name, received, meeting });
         self.requests(key, &link.rest);
+        self.meet(key, meeting);
     }
 
     pub(super) fn served_readable(&mut self, key: Key) {
@@ -92,15 +93,26 @@ impl Driver {
         let mut scratch = self.take_scratch();
         match stream.recv(&mut scratch) {
             Ok(Some(0)) => self.ended(key, None),
-            Ok(Some(count)) => take(self, key, &scratch[..count]),
+            Ok(Some(count)) => {
+                self.count_received(key, count);
+                take(self, key, &scratch[..count]);
+            }
             Ok(None) => {}
             Err(error) => self.ended(key, Some(&error.to_string())),
         }
         self.scratch = scratch;
     }
 
+    fn count_received(&mut self, key: Key, bytes: usize) {
+        match self.sockets.get_mut(key) {
+            Some(Socket::Served(served)) => served.received += bytes as u64,
+            Some(Socket::Called(called)) => called.received += bytes as u64,
+            _ => {}
+        }
+    }
+
     /// Cuts requests from what came from a client.
-    fn requests(&mut self, key: Key, mut bytes: &[u8]) {
+    pub(super) fn requests(&mut self, key: Key, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Some(Socket::Served(served)) = self.sockets.get_mut(key) else { return };
             match served.reader.take(&mut bytes, Vec::new) {
@@ -215,20 +227,26 @@ impl Driver {
         let request = call.request.take();
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
+        let unsent = std::mem::take(&mut control.unsent);
+        let stream = Arc::clone(&control.stream);
+        let way = Way::watched(Arc::clone(&stream), Token(key.to_bits()), unsent.len(), control.watched);
         *place = Socket::Called(Called {
             engine,
             conn: linked.conn,
-            stream: Arc::clone(&control.stream),
+            stream,
             link: linked.link,
             reader: ResponseReader::new(MAX_MESSAGE),
-            watched: control.watched,
-            unsent: std::mem::take(&mut control.unsent),
+            way,
+            unsent,
+            received: linked.rest.len() as u64,
+            meeting: linked.same_host,
         });
         match request {
             Some(request) => self.send_request(key, &request),
             None => self.call_ended(engine, linked.link, Ok(Ok(Vec::new()))),
         }
         self.responses(key, &linked.rest);
+        self.meet(key, linked.same_host);
     }
 
     fn send_request(&mut self, key: Key, request: &[u8]) {
@@ -240,15 +258,11 @@ impl Driver {
 
     pub(super) fn flush_request(&mut self, key: Key) {
         let Some(Socket::Called(called)) = self.sockets.get_mut(key) else { return };
-        if let Err(error) = called.unsent.flush(&called.stream) {
+        let Called { unsent, way, .. } = called;
+        if let Err(error) = unsent.flush(|bytes| way.send(bytes)) {
             return self.ended(key, Some(&error.to_string()));
         }
-        let watch = !called.unsent.is_empty();
-        if called.watched != watch {
-            called.watched = watch;
-            let interest = if watch { Interest::Both } else { Interest::Read };
-            let _ = self.reactor.modify(&*called.stream, Token(key.to_bits()), interest);
-        }
+        let _ = way.watch(&self.reactor, !unsent.is_empty());
     }
 
     pub(super) fn called_readable(&mut self, key: Key) {
@@ -258,7 +272,7 @@ impl Driver {
     }
 
     /// Cuts the response from what came from a service.
-    fn responses(&mut self, key: Key, mut bytes: &[u8]) {
+    pub(super) fn responses(&mut self, key: Key, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Some(Socket::Called(called)) = self.sockets.get_mut(key) else { return };
             let (engine, link) = (called.engine, called.link);

@@ -3,14 +3,17 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use runnel_io::{Datagrams, Listener, Stream};
+use litemap::LiteMap;
+use runnel_io::{Datagrams, Listener, PacketListener, Reactor, Stream};
 use runnel_ros1::net::ConnId;
-use runnel_ros1::node::{Port, ServiceLinkId};
+use runnel_ros1::node::{Meeting, Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
+use super::sessions::Greeting;
 use super::table::Key;
-use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent};
+use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
+use crate::ipc::Sender;
 
 /// One socket in the reactor.
 pub(super) enum Socket {
@@ -32,6 +35,16 @@ pub(super) enum Socket {
     Served(Served),
     /// Carries our requests to a service, and its responses.
     Called(Called),
+    /// Accepts other processes of this host.
+    PacketListener(PacketListener),
+    /// Another process of this host is about to greet on it.
+    Greeting(Greeting),
+    /// Stands for the other end of a session: carries descriptors, and tells of its end.
+    Session(Key),
+    /// The doorbell of a session.
+    Bell(Key),
+    /// Is about to be another.
+    Nothing,
 }
 
 /// A connection of an engine.
@@ -56,6 +69,10 @@ pub(super) struct Input {
     pub(super) reader: FrameReader,
     pub(super) topic: Arc<TopicInput>,
     pub(super) from: Arc<LinkInfo>,
+    /// Bytes of its stream that came by the connection.
+    pub(super) received: u64,
+    /// The publisher may be of this host.
+    pub(super) meeting: Option<Meeting>,
 }
 
 /// A link to a subscriber.
@@ -64,6 +81,8 @@ pub(super) struct Output {
     pub(super) conn: ConnId,
     pub(super) stream: Arc<Stream>,
     pub(super) publication: Arc<Publication>,
+    /// The subscriber may be of this host.
+    pub(super) meeting: Option<Meeting>,
 }
 
 /// A datagram socket of which no link has been made. The reactor does not know it: what comes waits in the kernel.
@@ -101,6 +120,10 @@ pub(super) struct Served {
     pub(super) client: Arc<ClientLink>,
     /// The client's node.
     pub(super) name: String,
+    /// Bytes of requests that came by the connection.
+    pub(super) received: u64,
+    /// The client may be of this host.
+    pub(super) meeting: Option<Meeting>,
 }
 
 /// A link to a service.
@@ -110,7 +133,26 @@ pub(super) struct Called {
     pub(super) stream: Arc<Stream>,
     pub(super) link: ServiceLinkId,
     pub(super) reader: ResponseReader,
+    pub(super) way: Way,
     pub(super) unsent: Unsent,
-    /// The reactor tells when the socket takes more.
-    pub(super) watched: bool,
+    /// Bytes of responses that came by the connection.
+    pub(super) received: u64,
+    /// The service may be of this host.
+    pub(super) meeting: Option<Meeting>,
+}
+
+impl Called {
+    /// Goes over to a session, on which the service knows the link by `token`. If that cannot be now, requests go on as
+    /// they did.
+    pub(super) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) {
+        let _ = self.unsent.is_empty() && self.way.go_over(reactor, sender, token);
+    }
+
+    /// The session is over: requests go by the connection again, with what the service has not read.
+    pub(super) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+        if let Some(channel) = self.way.channel_of(sender) {
+            self.way.fall_back();
+            self.unsent.push_first(&unread.remove(&channel).unwrap_or_default());
+        }
+    }
 }

@@ -1,0 +1,279 @@
+//! Sessions with other processes of this host: how they come about, how links go over to them and back.
+//!
+//! ```text
+//!  subscriber or client                              publisher or service
+//!     header: my process, a token        ─► TCP ─►   a link of that token
+//!                                        ◄─ TCP ◄─   header: my process
+//!     (whose number is less connects: one session for each pair of processes)
+//!     ASK token                        ─► ring ─►    the link goes over, wherever its stream is:
+//!     reads that many bytes of TCP     ◄─ ring ◄─    OPEN channel, token, bytes that went by TCP
+//!     messages                         ◄─ ring ◄─    MESSAGE, BYTES, SLOT channel
+//! ```
+//! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
+//! what the other end has not read.
+
+mod greeting;
+mod hearing;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::memory::Shared;
+use runnel_io::unix::Packets;
+use runnel_io::{Bell, Token, clock};
+use runnel_ros1::node::{Meeting, SameHost};
+
+use super::Driver;
+use super::socket::Socket;
+use super::table::{Key, Table};
+use crate::ipc::{Receiver, Sender, awake};
+use crate::logging::console;
+pub(super) use greeting::Greeting;
+
+/// Processes that may have a session with this one at a time, those that are being greeted included.
+const MOST_SESSIONS: usize = 256;
+
+/// Looks at the rings for each look at the reactor, which takes a system call, while messages come or nobody sleeps.
+const LOOKS: u32 = 64;
+
+/// The pause before a session that ended is made again, doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// What a process that has its own links on one host is told about that.
+#[derive(Clone, Debug)]
+pub(crate) struct IpcSettings {
+    /// Whom others meet, and what tokens are made of.
+    pub(crate) identity: SameHost,
+    /// The folder in which processes that do not share a network find each other.
+    pub(crate) directory: Option<PathBuf>,
+    /// Bytes that may be lent to one process.
+    pub(crate) quota: usize,
+}
+
+/// All sessions of a driver.
+pub(super) struct Sessions {
+    /// `None` if links stay on the network.
+    settings: Option<IpcSettings>,
+    /// Whether this process sleeps; made with the first session.
+    page: Option<Shared>,
+    /// It listens, or has tried to.
+    listens: bool,
+    open: Table<Session>,
+    /// Those, to be looked at one after the other.
+    standing: Vec<Key>,
+    /// Connections on which nobody has greeted yet.
+    greetings: Vec<Key>,
+    /// Sockets of sessions that stand or are being made, by the process at the other end.
+    peers: HashMap<u128, Key>,
+    /// Sockets of links whose other end may be of this host, by token.
+    links: HashMap<u128, Key>,
+    /// Processes to be met again.
+    again: HashMap<u128, Again>,
+    looks: u32,
+}
+
+/// When a process is to be met again.
+struct Again {
+    at: Instant,
+    pause: Duration,
+}
+
+/// A session that stands.
+pub(super) struct Session {
+    process: u128,
+    /// Its socket in the driver, and that of its doorbell.
+    sockets: [Key; 2],
+    packets: Arc<Packets>,
+    _bell: Bell,
+    receiver: Receiver,
+    sender: Arc<Sender>,
+    /// Sockets of the links that come by each channel.
+    channels: Vec<Option<Key>>,
+    /// Tokens that were not asked for or not answered yet, for want of room.
+    unasked: Vec<u128>,
+    unopened: Vec<u128>,
+    /// Since when a link waits for what its connection still has.
+    behind: Option<Instant>,
+    /// Its records are being worked on.
+    hearing: bool,
+}
+
+impl Sessions {
+    pub(super) fn new(settings: Option<IpcSettings>) -> Self {
+        Self {
+            settings,
+            page: None,
+            listens: false,
+            open: Table::default(),
+            standing: Vec::new(),
+            greetings: Vec::new(),
+            peers: HashMap::new(),
+            links: HashMap::new(),
+            again: HashMap::new(),
+            looks: 0,
+        }
+    }
+
+    /// True if there is none that stands.
+    pub(super) fn is_empty(&self) -> bool {
+        self.standing.is_empty()
+    }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.again.values().map(|again| again.at).min()
+    }
+
+    /// Whether the reactor may be passed over once more.
+    pub(super) fn passes_over_reactor(&mut self) -> bool {
+        self.looks = (self.looks + 1) % LOOKS;
+        self.looks != 0
+    }
+
+    /// From now on peers ring. Their rings are to be looked at before this process sleeps.
+    pub(super) fn fall_asleep(&self) {
+        self.page.iter().for_each(|page| {
+            awake::fall_asleep(page.words());
+        });
+    }
+
+    /// Peers need not ring.
+    pub(super) fn wake_up(&self) {
+        self.page.iter().for_each(|page| {
+            awake::wake_up(page.words());
+        });
+    }
+}
+
+impl Driver {
+    /// Who this process is for others of its host.
+    pub(crate) fn same_host(&mut self) -> Option<SameHost> {
+        self.listen_for_processes();
+        self.sessions.settings.as_ref().map(|settings| settings.identity.clone())
+    }
+
+    /// A link stands whose other end may be of this host.
+    pub(super) fn meet(&mut self, key: Key, meeting: Option<Meeting>) {
+        let Some(Meeting { process, token }) = meeting else { return };
+        self.sessions.links.insert(token, key);
+        match self.sessions.peers.get(&process).and_then(|key| self.sockets.get(*key)) {
+            Some(Socket::Session(session)) => self.ask(*session, key, token),
+            Some(_) => {}
+            None => self.connect_process(process),
+        }
+    }
+
+    /// A link is gone.
+    pub(super) fn part(&mut self, meeting: Option<Meeting>) {
+        if let Some(meeting) = meeting {
+            self.sessions.links.remove(&meeting.token);
+        }
+    }
+
+    /// A session stands: links with the other process go over to it.
+    fn stands(&mut self, session: Key, process: u128) {
+        self.sessions.again.remove(&process);
+        let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
+        for (token, key) in links {
+            if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {
+                self.ask(session, key, token);
+            }
+        }
+    }
+
+    fn meeting_of(&self, key: Key) -> Option<Meeting> {
+        match self.sockets.get(key)? {
+            Socket::Input(input) => input.meeting,
+            Socket::Output(output) => output.meeting,
+            Socket::Served(served) => served.meeting,
+            Socket::Called(called) => called.meeting,
+            _ => None,
+        }
+    }
+
+    /// Whoever has asked for a link asks to have it by a session as well.
+    fn ask(&mut self, session: Key, key: Key, token: u128) {
+        if !matches!(self.sockets.get(key), Some(Socket::Input(_) | Socket::Called(_))) {
+            return;
+        }
+        if let Some(session) = self.sessions.open.get_mut(session)
+            && !session.sender.ask(token)
+        {
+            session.unasked.push(token);
+        }
+    }
+
+    /// The doorbell of a session has rung: there are records, or there is room.
+    pub(super) fn bell_rang(&mut self, session: Key) {
+        self.hear(session);
+        let Some(open) = self.sessions.open.get_mut(session) else { return };
+        let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
+        let waiting = open.sender.with_room();
+        for token in unasked {
+            if let Some(key) = self.sessions.links.get(&token).copied() {
+                self.ask(session, key, token);
+            }
+        }
+        unopened.into_iter().for_each(|token| self.asked(session, token));
+        for Token(bits) in waiting {
+            self.writable(Key::from_bits(bits));
+        }
+    }
+
+    /// Meets processes again whose time has come.
+    pub(super) fn meet_again(&mut self, now: Instant) {
+        let due = |(process, again): (&u128, &Again)| (again.at <= now).then_some(*process);
+        let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
+        for process in due {
+            if let Some(again) = self.sessions.again.get_mut(&process) {
+                again.pause = (again.pause * 2).min(LONGEST_PAUSE);
+                again.at = now + again.pause;
+            }
+            self.connect_process(process);
+        }
+    }
+
+    /// A session is over, and its links go back to their connections. `why` is what the peer did, if it ended so.
+    pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
+        if why.is_none() {
+            // What the peer sent before its end counts.
+            self.hear_all(session);
+        }
+        let Some(mut over) = self.sessions.open.remove(session) else { return };
+        over.receiver.tell();
+        let (fault, mut unread) = over.sender.finish();
+        self.sessions.peers.remove(&over.process);
+        self.sessions.standing.retain(|other| *other != session);
+        // Closed after the position was told: the peer then takes it for the last.
+        over.sockets.into_iter().for_each(|key| self.remove_socket(key));
+        drop(over.packets);
+        if let Some(why) = why.as_deref().or(fault) {
+            console::warning!("another process of this host: {why}; its links go on over the network");
+        }
+        let mut links = false;
+        for key in self.sockets.keys() {
+            links |= self.meeting_of(key).is_some_and(|meeting| meeting.process == over.process);
+            match self.sockets.get_mut(key) {
+                Some(Socket::Output(output)) => {
+                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
+                }
+                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
+                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
+                _ => {}
+            }
+            if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
+                self.flush_request(key);
+            }
+        }
+        if links {
+            let at = clock::monotonic() + FIRST_PAUSE;
+            self.sessions.again.insert(over.process, Again { at, pause: FIRST_PAUSE });
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The first packets between two processes: each gives the other what it writes for it.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::memory::{Foreign, Shared};
+use runnel_io::unix::{Packets, Place, Received};
+use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
+
+use super::{MOST_SESSIONS, Session};
+use crate::driver::Driver;
+use crate::driver::socket::Socket;
+use crate::driver::table::Key;
+use crate::ipc::{Hello, Inbox, Outbox, Receiver, Sender};
+use crate::logging::console;
+
+/// How long the other end may take to greet.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// The longest page that is mapped, in bytes: pages of other sizes are known.
+const LONGEST_PAGE: usize = 64 << 10;
+
+/// A connection on which the other end has not greeted yet.
+pub(in crate::driver) struct Greeting {
+    packets: Arc<Packets>,
+    until: Instant,
+    /// Whom this process has connected to and greeted, and with what.
+    greeted: Option<(u128, Mine)>,
+}
+
+/// What this process gives the other.
+struct Mine {
+    outbox: Arc<Outbox>,
+    bell: Bell,
+}
+
+/// What the other process gives.
+struct Theirs {
+    process: u128,
+    page: Foreign,
+    inbox: Arc<Inbox>,
+    bell: Bell,
+}
+
+impl Driver {
+    /// Listens for other processes of the host, the first time that it is asked to.
+    pub(super) fn listen_for_processes(&mut self) {
+        if std::mem::replace(&mut self.sessions.listens, true) {
+            return;
+        }
+        let Some(settings) = self.sessions.settings.clone() else { return };
+        let name = name(settings.identity.process);
+        let by_name = PacketListener::bind(Place::Abstract(name.as_bytes()));
+        self.add_packet_listener(by_name, "by its name");
+        if let Some(directory) = settings.directory {
+            let path = directory.join(&name);
+            self.add_packet_listener(PacketListener::bind(Place::Path(&path)), "in RUNNEL_IPC_DIR");
+        }
+    }
+
+    fn add_packet_listener(&mut self, listener: io::Result<PacketListener>, how: &str) {
+        let watched = listener.and_then(|listener| {
+            let key = self.sockets.insert_with(|_| Socket::Nothing);
+            let watched = self.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
+            if let Some(place) = self.sockets.get_mut(key) {
+                *place = Socket::PacketListener(listener);
+            }
+            watched.inspect_err(|_| self.remove_socket(key))
+        });
+        if let Err(error) = watched {
+            console::warning!("other processes of this host cannot find this one {how}: {error}");
+        }
+    }
+
+    pub(in crate::driver) fn packets_accepted(&mut self, key: Key) {
+        loop {
+            let Some(Socket::PacketListener(listener)) = self.sockets.get(key) else { return };
+            match listener.accept() {
+                Ok(Some(packets)) => self.greeted_by(packets),
+                Ok(None) => return,
+                // Nobody needs a session: whoever waits for one goes on over the network.
+                Err(error) => {
+                    console::warning!("no session with another process of this host: {error}");
+                    return self.remove_socket(key);
+                }
+            }
+        }
+    }
+
+    fn greeted_by(&mut self, packets: Packets) {
+        let mine = packets.peer().is_ok_and(|peer| peer.uid == host::uid());
+        if mine && self.count_greetings() < MOST_SESSIONS {
+            self.add_greeting(packets, None);
+        }
+    }
+
+    fn count_greetings(&self) -> usize {
+        self.sockets.iter().filter(|socket| matches!(socket, Socket::Greeting(_) | Socket::Session(_))).count()
+    }
+
+    /// Connects to a process of this host, unless it is the one that connects, or cannot be found.
+    pub(super) fn connect_process(&mut self, process: u128) {
+        let Some(settings) = &self.sessions.settings else { return };
+        if settings.identity.process >= process || self.sessions.peers.contains_key(&process) {
+            return;
+        }
+        let name = name(process);
+        let by_name = Packets::connect(Place::Abstract(name.as_bytes()));
+        let by_file = |error| match &settings.directory {
+            Some(directory) => Packets::connect(Place::Path(&directory.join(&name))),
+            None => Err(error),
+        };
+        let Ok(packets) = by_name.or_else(by_file) else { return };
+        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid()) || self.count_greetings() >= MOST_SESSIONS {
+            return;
+        }
+        match self.greet(&packets, process) {
+            Ok(mine) => self.add_greeting(packets, Some((process, mine))),
+            Err(error) => console::warning!("no session with another process of this host: {error}"),
+        }
+    }
+
+    fn add_greeting(&mut self, packets: Packets, greeted: Option<(u128, Mine)>) {
+        let (packets, until) = (Arc::new(packets), clock::monotonic() + DEADLINE);
+        let process = greeted.as_ref().map(|(process, _)| *process);
+        let greeting = Greeting { packets: Arc::clone(&packets), until, greeted };
+        let key = self.sockets.insert_with(|_| Socket::Greeting(greeting));
+        if self.reactor.add(&*packets, Token(key.to_bits()), Interest::Read).is_err() {
+            return self.remove_socket(key);
+        }
+        self.sessions.greetings.push(key);
+        process.into_iter().for_each(|process| {
+            self.sessions.peers.insert(process, key);
+        });
+    }
+
+    /// Greets a process with what is to be given to it.
+    fn greet(&mut self, packets: &Packets, to: u128) -> io::Result<Mine> {
+        let Some(settings) = &self.sessions.settings else { return Err(io::ErrorKind::Unsupported.into()) };
+        let from = settings.identity.process;
+        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Bell::new()? };
+        let page = match self.sessions.page.take() {
+            Some(page) => page,
+            None => Shared::new("runnel-page", size_of::<u64>())?,
+        };
+        let page = self.sessions.page.insert(page);
+        let fds = [page.fd(), mine.outbox.memory().fd(), mine.bell.as_fd()];
+        match packets.send(&Hello { from, to }.to_bytes(), &fds)? {
+            true => Ok(mine),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// A packet has come where a greeting is expected, or the end.
+    pub(in crate::driver) fn greeting_readable(&mut self, key: Key) {
+        let Some(Socket::Greeting(greeting)) = self.sockets.get(key) else { return };
+        let mut buffer = [0; Hello::LEN];
+        let theirs = match greeting.packets.recv(&mut buffer) {
+            Ok(Received::Nothing) => return,
+            Ok(Received::Packet { len, fds, truncated: false }) => self.understand(key, &buffer[..len], fds),
+            Ok(Received::Packet { truncated: true, .. }) => Err("its descriptors did not arrive".into()),
+            Ok(Received::End) => Err("it closed the connection".into()),
+            Err(error) => Err(error.to_string()),
+        };
+        let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
+        if let Err(why) = stands {
+            console::warning!("no session with another process of this host: {why}");
+            self.end_greeting(key);
+        }
+    }
+
+    fn understand(&self, key: Key, packet: &[u8], fds: Vec<OwnedFd>) -> Result<Theirs, String> {
+        let hello = Hello::from_bytes(packet).ok_or("it does not greet as this version does")?;
+        let me = self.sessions.settings.as_ref().map(|settings| settings.identity.process);
+        let Some(Socket::Greeting(Greeting { greeted, .. })) = self.sockets.get(key) else {
+            return Err("nobody expects it".into());
+        };
+        let expected = match greeted {
+            Some((process, _)) => hello.from == *process,
+            None => !self.sessions.peers.contains_key(&hello.from),
+        };
+        if Some(hello.to) != me || !expected {
+            return Err("it is not the process that was expected".into());
+        }
+        let Ok([page, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
+            return Err("its greeting lacks descriptors".into());
+        };
+        let text = |error: io::Error| error.to_string();
+        let page = Foreign::map(page, size_of::<u64>(), LONGEST_PAGE).map_err(text)?;
+        let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE).map_err(text)?;
+        let (inbox, bell) = (Arc::new(Inbox::new(memory)), Bell::from_fd(bell).map_err(text)?);
+        Ok(Theirs { process: hello.from, page, inbox, bell })
+    }
+
+    /// Both have greeted once this process has.
+    fn begin_session(&mut self, key: Key, theirs: Theirs) -> Result<(), String> {
+        let Some(Socket::Greeting(Greeting { packets, greeted, .. })) = self.sockets.get_mut(key) else {
+            return Ok(());
+        };
+        let (packets, greeted) = (Arc::clone(packets), greeted.take());
+        let mine = match greeted {
+            Some((_, mine)) => mine,
+            None => self.greet(&packets, theirs.process).map_err(|error| error.to_string())?,
+        };
+        let Theirs { process, page, inbox, bell } = theirs;
+        let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
+        let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
+        let sender = Arc::new(Sender::new(memory, page, bell, Arc::clone(&packets), quota));
+        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets));
+        let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
+        if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
+            self.remove_socket(bell_key);
+            return Err(error.to_string());
+        }
+        let session = Session {
+            process,
+            sockets: [key, bell_key],
+            packets,
+            _bell: mine.bell,
+            receiver,
+            sender,
+            channels: Vec::new(),
+            unasked: Vec::new(),
+            unopened: Vec::new(),
+            behind: None,
+            hearing: false,
+        };
+        let session = self.sessions.open.insert_with(|_| session);
+        for (key, socket) in [(key, Socket::Session(session)), (bell_key, Socket::Bell(session))] {
+            if let Some(place) = self.sockets.get_mut(key) {
+                *place = socket;
+            }
+        }
+        self.sessions.greetings.retain(|greeting| *greeting != key);
+        self.sessions.peers.insert(process, key);
+        self.sessions.standing.push(session);
+        self.stands(session, process);
+        // The bell may have rung before the reactor knew it.
+        self.bell_rang(session);
+        Ok(())
+    }
+
+    fn end_greeting(&mut self, key: Key) {
+        self.sessions.greetings.retain(|greeting| *greeting != key);
+        self.sessions.peers.retain(|_, peer| *peer != key);
+        self.remove_socket(key);
+    }
+
+    /// Ends connections on which nobody has greeted in time.
+    pub(in crate::driver) fn end_late_greetings(&mut self, now: Instant) {
+        for key in self.sessions.greetings.clone() {
+            if matches!(self.sockets.get(key), Some(Socket::Greeting(greeting)) if greeting.until <= now) {
+                self.end_greeting(key);
+            }
+        }
+    }
+
+    /// When the first of them is late.
+    pub(in crate::driver) fn greeting_deadline(&self) -> Option<Instant> {
+        let until = |key: &Key| match self.sockets.get(*key) {
+            Some(Socket::Greeting(greeting)) => Some(greeting.until),
+            _ => None,
+        };
+        self.sessions.greetings.iter().filter_map(until).min()
+    }
+}
+
+/// What a process is found by.
+fn name(process: u128) -> String {
+    format!("runnel-{process:032x}")
+}
