@@ -1,7 +1,7 @@
 //! What one process rings to wake another: an eventfd, which who sleeps makes and gives away.
 //!
-//! Registered by [`Reactor::add_edge`](crate::Reactor::add_edge) each ring ends a wait, and nobody need read it. A bell is
-//! for one peer: who has it may fill its counter, so that it rings no more, or make those who ring it wait.
+//! Registered by [`Reactor::add_edge`](crate::Reactor::add_edge) each ring ends a wait, and nobody need read it. A bell
+//! is for one peer: who has it may fill its counter, so that it rings no more, or make those who ring it wait.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{OFlags, fcntl_getfl, readlink};

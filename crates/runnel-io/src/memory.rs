@@ -31,8 +31,8 @@ impl Shared {
     /// Memory of so many bytes, rounded up to whole pages, all zero. `name` shows in `/proc/PID/maps`.
     ///
     /// # Errors
-    /// When it is no byte, there is less memory than that, descriptors run out, `ulimit -f` is lower, or the kernel is older than 5.1
-    /// and knows no such seal.
+    /// When it is no byte, there is less memory than that, descriptors run out, `ulimit -f` is lower, or the kernel is
+    /// older than 5.1 and knows no such seal.
     pub fn new(name: &str, bytes: usize) -> io::Result<Self> {
         let bytes = bytes
             .checked_next_multiple_of(rustix::param::page_size())
@@ -221,9 +221,9 @@ impl Mapping {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as `self`.
-        // Any bits are a value, and others write them by atomics too. Processors that this runs on load 64 bits without
-        // writing, so that memory mapped for reading alone will do.
+        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as
+        // `self`. Any bits are a value, and others write them by atomics too. Processors that this runs on load 64 bits
+        // without writing, so that memory mapped for reading alone will do.
         unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), self.bytes / size_of::<AtomicU64>()) }
     }
 }
