@@ -1,7 +1,7 @@
 //! What one process rings to wake another: an eventfd, which who sleeps makes and gives away.
 //!
-//! Registered by [`Reactor::add_edge`](crate::Reactor::add_edge) each ring ends a wait, and nobody need read it. A bell is
-//! for one peer: who has it may fill its counter, so that it rings no more, or make those who ring it wait.
+//! Registered by [`Reactor::add_edge`](crate::Reactor::add_edge) each ring ends a wait, and nobody need read it. A bell
+//! is for one peer: who has it may fill its counter, so that it rings no more, or make those who ring it wait.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{OFlags, fcntl_getfl, readlink};
@@ -65,6 +65,7 @@ fn invalid(what: String) -> io::Error {
 mod tests {
     use super::*;
     use crate::reactor::{Events, Reactor, Token};
+    use rustix::fs::fcntl_setfl;
     use std::fs::File;
     use std::time::Duration;
 
@@ -83,6 +84,7 @@ mod tests {
     #[test]
     fn each_ring_of_a_peer_ends_one_wait_and_nothing_is_read() {
         let (bell, reactor) = (Bell::new().unwrap(), Reactor::new().unwrap());
+        assert!(rustix::io::fcntl_getfd(&bell).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
         reactor.add_edge(&bell, Token(3)).unwrap();
         let peer = Bell::from_fd(given(&bell)).unwrap();
         for _ in 0..3 {
@@ -105,12 +107,21 @@ mod tests {
 
     #[test]
     fn what_is_no_doorbell_is_refused() {
-        let waiting = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let (reader, writer) = io::pipe().unwrap();
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
         let null = File::options().write(true).open("/dev/null").unwrap();
-        for other in [waiting, reader.into(), writer.into(), epoll, null.into()] {
-            assert_eq!(Bell::from_fd(other).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        for other in [reader.into(), writer.into(), epoll, null.into()] {
+            fcntl_setfl(&other, OFlags::NONBLOCK).unwrap();
+            let error = Bell::from_fd(other).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains("no eventfd"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_doorbell_that_waits_is_refused() {
+        let error = Bell::from_fd(eventfd(0, EventfdFlags::CLOEXEC).unwrap()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("waits"), "{error}");
     }
 }

@@ -31,12 +31,11 @@ impl Shared {
     /// Memory of so many bytes, rounded up to whole pages, all zero. `name` shows in `/proc/PID/maps`.
     ///
     /// # Errors
-    /// When there is less memory than that, descriptors run out, `ulimit -f` is lower, or the kernel is older than 5.1
-    /// and knows no such seal.
+    /// When it is no byte, there is less memory than that, descriptors run out, `ulimit -f` is lower, or the kernel is
+    /// older than 5.1 and knows no such seal.
     pub fn new(name: &str, bytes: usize) -> io::Result<Self> {
         let bytes = bytes
             .checked_next_multiple_of(rustix::param::page_size())
-            .filter(|bytes| *bytes > 0)
             .ok_or_else(|| invalid_input(format!("no memory can have {bytes} bytes")))?;
         check_limits(bytes as u64)?;
         let fd = memfd(name)?;
@@ -72,12 +71,12 @@ impl Shared {
 /// Refuses what the kernel would answer with a signal: SIGXFSZ beyond `ulimit -f`, and SIGKILL to whomever it finds
 /// when it has given all memory away, since it promises more pages of a memfd than there are.
 fn check_limits(bytes: u64) -> io::Result<()> {
-    if getrlimit(Resource::Fsize).current.is_some_and(|limit| bytes > limit) {
-        return Err(Errno::FBIG.into());
-    }
     let available = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
     if available.is_some_and(|available| bytes > available) {
         return Err(Errno::NOMEM.into());
+    }
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| bytes > limit) {
+        return Err(Errno::FBIG.into());
     }
     Ok(())
 }
@@ -222,9 +221,9 @@ impl Mapping {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as `self`.
-        // Any bits are a value, others write them by atomics too, and loads of 64 bits do not write where the
-        // memory is mapped for reading alone, on all processors that have them.
+        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as
+        // `self`. Any bits are a value, and others write them by atomics too. Processors that this runs on load 64 bits
+        // without writing, so that memory mapped for reading alone will do.
         unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), self.bytes / size_of::<AtomicU64>()) }
     }
 }

@@ -180,8 +180,8 @@ impl Deref for SlotMut {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the slot has so many bytes, in memory that lives as long as the segment that is held; this is its only
-        // holder in this process, and others cannot write it.
+        // SAFETY: the slot has so many bytes, in memory that lives as long as the segment that is held; this is its
+        // only holder in this process, and others cannot write it.
         unsafe { slice::from_raw_parts(self.held.start().as_ptr(), self.held.segment.slot_bytes) }
     }
 }

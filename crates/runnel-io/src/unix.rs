@@ -64,8 +64,8 @@ pub struct PacketListener {
 }
 
 impl PacketListener {
-    /// Listens at `place`. A file is made for this user alone and goes with the listener; one that a process left behind
-    /// that ended otherwise is replaced.
+    /// Listens at `place`. A file is made for this user alone and goes with the listener; one that a process left
+    /// behind that ended otherwise is replaced.
     ///
     /// # Errors
     /// When the name has no byte or too many, is taken by a living socket or something else, its folder cannot be
@@ -223,7 +223,8 @@ impl Packets {
         let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;
         let (fd, place) = (self.fd.as_raw_fd(), (&raw mut found).cast());
-        // SAFETY: the kernel writes at most `length` bytes, the size of `found`, and the new length; both outlive the call.
+        // SAFETY: the kernel writes at most `length` bytes, the size of `found`, and the new length; both outlive the
+        // call.
         let status =
             unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &raw mut length) };
         if status == 0 {

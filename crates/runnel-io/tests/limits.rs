@@ -151,6 +151,19 @@ fn memory_beyond_the_limit_of_files_is_an_error_and_no_signal() {
 }
 
 #[test]
+fn memory_that_the_host_does_not_have_is_an_error_and_none_of_it_is_taken() {
+    let _alone = alone();
+    // If it were taken after all, this would end it early.
+    let changed = Changed::to(Resource::Fsize, 64 * MIB);
+    let mut outcomes = vec![Segment::new(1 << 30, 1 << 20).map(drop)];
+    outcomes.extend([1 << 46, 1 << 62].map(|bytes| Shared::new("too much", bytes).map(drop)));
+    drop(changed);
+    for outcome in outcomes {
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::OutOfMemory);
+    }
+}
+
+#[test]
 fn memory_that_cannot_be_mapped_is_an_error_at_either_end() {
     let _alone = alone();
     let shared = Shared::new("large", 64 * MIB).unwrap();

@@ -36,6 +36,7 @@ fn reopened(fd: impl AsFd, how: &mut std::fs::OpenOptions) -> io::Result<OwnedFd
 fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
     let shared = Shared::new("test", 1).unwrap();
     assert_eq!(shared.len(), page());
+    assert!(rustix::io::fcntl_getfd(shared.fd()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
     let foreign = Foreign::map(received(&shared), page(), page()).unwrap();
     assert_eq!((foreign.len(), foreign.words().len()), (page(), page() / 8));
     shared.words()[3].store(0x0102, Ordering::Release);
@@ -76,9 +77,6 @@ fn bytes_after_the_last_word_count_as_bytes_only() {
 fn memory_that_does_not_exist_is_an_error() {
     for bytes in [0, usize::MAX, usize::MAX - 1] {
         assert_eq!(Shared::new("none", bytes).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{bytes}");
-    }
-    for bytes in [1 << 46, 1 << 62] {
-        assert_eq!(Shared::new("too much", bytes).unwrap_err().raw_os_error(), Some(libc::ENOMEM), "{bytes}");
     }
     assert_eq!(Shared::new("a\0b", 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }
