@@ -16,6 +16,7 @@ use crate::data::ReadyQueue;
 use crate::driver::{Driver, Key};
 use crate::environment::Settings;
 use crate::error::Error;
+use crate::ipc::Pool;
 use crate::executor::Executor;
 use crate::logging::console;
 use crate::node::Node;
@@ -28,6 +29,9 @@ use crate::turning::Turning;
 /// How long a wait goes on at most before it looks whether the context has ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
+/// Bytes of shared memory that messages of this process may take at most.
+const POOL: usize = 256 << 20;
+
 /// How a context is made: begin with the default and say what is to differ.
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
@@ -37,6 +41,7 @@ pub struct ContextOptions {
     polling: PollingPolicy,
     rosout: bool,
     sim_time: bool,
+    ipc: bool,
 }
 
 impl Default for ContextOptions {
@@ -45,7 +50,7 @@ impl Default for ContextOptions {
         // No name of ROS has what is not UTF-8, so that an argument which concerns ROS is refused by name.
         let arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
         let (polling, arguments) = (PollingPolicy::Block, arguments.collect());
-        Self { arguments, master: None, signals: true, polling, rosout: true, sim_time: true }
+        Self { arguments, master: None, signals: true, polling, rosout: true, sim_time: true, ipc: true }
     }
 }
 
@@ -84,6 +89,13 @@ impl ContextOptions {
         self
     }
 
+    /// Whether links to processes of the same host and user leave the network for shared memory by themselves.
+    #[must_use]
+    pub fn ipc(mut self, used: bool) -> Self {
+        self.ipc = used;
+        self
+    }
+
     /// Whether nodes follow `/clock` while the parameter `/use_sim_time` is true.
     #[must_use]
     pub fn sim_time(mut self, followed: bool) -> Self {
@@ -110,6 +122,7 @@ pub(crate) struct Shared {
     pub(crate) turning: Arc<Turning>,
     pub(crate) ready: Arc<ReadyQueue>,
     pub(crate) reactor: Arc<Reactor>,
+    pub(crate) pool: Arc<Pool>,
     pub(crate) timers: Arc<Timers>,
     pub(crate) clock: Arc<RosClock>,
     pub(crate) rosout: bool,
@@ -153,11 +166,13 @@ impl Context {
         let ready = Arc::new(ReadyQueue::new(waker.clone()));
         let simulation = Arc::new(Simulation::new(Arc::clone(&ready)));
         let (timers, clock) = (Arc::clone(&simulation.timers), Arc::clone(&simulation.clock));
-        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation, settings.family);
+        let ipc = settings.ipc.clone().filter(|_| options.ipc);
+        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation, settings.family, ipc);
         let shared = Shared {
             turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
             ready,
             reactor,
+            pool: Arc::new(Pool::new(POOL)),
             timers,
             clock,
             rosout: options.rosout,

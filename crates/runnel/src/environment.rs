@@ -1,13 +1,17 @@
 //! What the environment and the command line say about where a process stands in the ROS graph.
 
 use std::env;
+use std::path::PathBuf;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
 use runnel_core::names::Arguments;
+use runnel_io::host;
 use runnel_io::lookup::Family;
 use runnel_ros1::net::Endpoint;
+use runnel_ros1::node::SameHost;
 use runnel_ros1::rpc::Uri;
 
+use crate::driver::IpcSettings;
 use crate::error::Error;
 
 /// The master when nothing names one.
@@ -26,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) family: Family,
     /// The namespace of nodes that are given none.
     pub(crate) namespace: String,
+    /// How links within the host leave the network; `None` if they are not to.
+    pub(crate) ipc: Option<IpcSettings>,
 }
 
 impl Settings {
@@ -37,13 +43,33 @@ impl Settings {
             Some((variable, host)) => checked(variable, host)?,
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
             None => {
-                own_address(&master, family).map_or_else(runnel_io::host::name, |address| address.to_string())
+                own_address(&master, family).map_or_else(host::name, |address| address.to_string())
             }
         };
         let bind = address_to_bind(&host, family);
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
-        Ok(Self { master, host, bind, family, namespace })
+        Ok(Self { master, host, bind, family, namespace, ipc: ipc()? })
     }
+}
+
+/// Bytes of shared memory that may be lent to one process at a time.
+const QUOTA: usize = 64 << 20;
+
+/// How links within the host leave the network: `RUNNEL_IPC=off` has them stay there, and `RUNNEL_IPC_DIR` names a folder
+/// in which processes that do not share a network find each other.
+fn ipc() -> Result<Option<IpcSettings>, Error> {
+    let why = |value: String| format!("{value:?} is neither on nor off");
+    match variable("RUNNEL_IPC").as_deref() {
+        None | Some("on") => {}
+        Some("off") => return Ok(None),
+        Some(other) => {
+            return Err(Error::Environment { variable: "RUNNEL_IPC", why: why(other.to_owned()) });
+        }
+    }
+    let random = || Ok::<_, Error>(u128::from(host::random()?) << 64 | u128::from(host::random()?));
+    let identity = SameHost { process: random()?, secret: random()? };
+    let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty()).map(PathBuf::from);
+    Ok(Some(IpcSettings { identity, directory, quota: QUOTA }))
 }
 
 /// The master that arguments or the environment name.

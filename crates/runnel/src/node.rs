@@ -101,7 +101,7 @@ impl Node {
             master: shared.settings.master.clone(),
             pid: host::pid(),
             limits: limits(),
-            same_host: None,
+            same_host: shared.turning.driver().same_host(),
         };
         let key = {
             let mut driver = shared.turning.driver();
@@ -409,8 +409,8 @@ impl Announced<'_> {
             definition: self.definition.to_owned(),
             ..LinkInfo::default()
         };
-        let reactor = Arc::clone(&context.shared.reactor);
-        Arc::new(Publication::new(publication_options(self, qos), info, reactor))
+        let (reactor, pool) = (Arc::clone(&context.shared.reactor), Arc::clone(&context.shared.pool));
+        Arc::new(Publication::new(publication_options(self, qos), info, reactor, pool))
     }
 
     pub(crate) fn spec(&self, latching: bool) -> TopicSpec {

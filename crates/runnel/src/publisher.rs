@@ -10,6 +10,7 @@ use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::qos::{History, QoS};
 use runnel_core::schema::Schema;
+use runnel_core::wire::SliceSink;
 use runnel_io::clock;
 
 use crate::data::{Outgoing, Refused, Shared};
@@ -138,8 +139,17 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
     fn shared_type(&self) -> Option<TypeId> {
         Some(TypeId::of::<M>())
     }
+    fn wire_len(&self) -> usize {
+        self.message.message().wire_len()
+    }
     fn write(&self, out: &mut Vec<u8>) {
         self.message.message().write(out);
+    }
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        let room = out.len();
+        let mut sink = SliceSink::new(out);
+        self.message.message().write(&mut sink);
+        sink.len() == room
     }
     fn into_shared(self) -> Shared {
         self.message.into_shared()
@@ -153,8 +163,15 @@ impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
     fn shared_type(&self) -> Option<TypeId> {
         None
     }
+    /// It is not known before it is written: such messages are copied.
+    fn wire_len(&self) -> usize {
+        0
+    }
     fn write(&self, out: &mut Vec<u8>) {
         (self.0)(out);
+    }
+    fn write_slice(&self, _: &mut [u8]) -> bool {
+        false
     }
     fn into_shared(self) -> Shared {
         Arc::new(())

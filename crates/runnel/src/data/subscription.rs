@@ -10,6 +10,7 @@ use runnel_ros1::node::LinkStats;
 use runnel_ros1::tcpros::QueueBound;
 
 use super::ready::{Runnable, When};
+use crate::ipc::Lent;
 use crate::logging::console;
 use crate::sync::lock;
 
@@ -42,6 +43,8 @@ pub(crate) enum Delivery<'a> {
 
 enum Item {
     Bytes { bytes: Vec<u8>, from: Arc<LinkInfo> },
+    /// In memory of another process.
+    Lent { message: Lent, from: Arc<LinkInfo> },
     Shared(Shared),
 }
 
@@ -186,6 +189,12 @@ impl SubscriptionCore {
         self.push_bytes(copy, from);
     }
 
+    /// Takes a message that lies in memory of another process.
+    fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
+        let mut unheard = Vec::new();
+        self.push(Item::Lent { message, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
+    }
+
     fn push_bytes(&self, bytes: Vec<u8>, from: &Arc<LinkInfo>) {
         // Outlives the lock, see `end`.
         let mut unheard = Vec::new();
@@ -262,6 +271,7 @@ impl Item {
     fn bytes(&self) -> usize {
         match self {
             Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Lent { message, .. } => message.len(),
             Self::Shared(_) => 0,
         }
     }
@@ -284,6 +294,7 @@ impl Queue {
     fn drop_oldest(&mut self) -> Option<Shared> {
         match self.take()? {
             Item::Shared(message) => Some(message),
+            Item::Lent { .. } => None,
             bytes @ Item::Bytes { .. } => {
                 self.keep_spare(bytes);
                 None
@@ -310,12 +321,14 @@ impl Runnable for SubscriptionCore {
         };
         let mut running = Running { core: self, callback: Some(callback), item: self.next() };
         let Some(callback) = &mut running.callback else { return };
-        match &running.item {
-            Some(Item::Bytes { bytes, from }) => {
-                if let Err(error) = callback(Delivery::Bytes { bytes, from }) {
-                    self.note_malformed(from, &error);
-                }
+        let mut hand_over = |bytes: &[u8], from: &LinkInfo| {
+            if let Err(error) = callback(Delivery::Bytes { bytes, from }) {
+                self.note_malformed(from, &error);
             }
+        };
+        match &running.item {
+            Some(Item::Bytes { bytes, from }) => hand_over(bytes, from),
+            Some(Item::Lent { message, from }) => hand_over(message, from),
             // It was never bytes.
             Some(Item::Shared(message)) => drop(callback(Delivery::Shared(&**message))),
             None => {}
@@ -418,6 +431,19 @@ impl TopicInput {
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
         first.push_bytes(message, from);
+    }
+
+    /// Gives a message in another process's memory to every subscription; only the first takes it without a copy.
+    pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
+        from.stats.count(1, (message.len() + runnel_ros1::tcpros::LENGTH) as u64);
+        if from.latching {
+            self.keep(&message, from);
+        }
+        let subscriptions = lock(&self.subscriptions);
+        let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
+        let Some(first) = readers.next() else { return };
+        readers.for_each(|other| other.push_copy(&message, from));
+        first.push_lent(message, from);
     }
 
     /// Messages of a publisher did not arrive whole.

@@ -44,11 +44,6 @@ impl Way {
         Self { watched, ..Self::new(stream, token, header) }
     }
 
-    /// The connection.
-    pub(crate) fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
     /// Whether messages can be lent on it.
     pub(crate) fn is_channel(&self) -> bool {
         self.channel.is_some()

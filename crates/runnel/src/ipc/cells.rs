@@ -1,5 +1,6 @@
 //! Words of shared memory, wherever they lie.
 
+use runnel_io::memory::ForeignWords;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Words that this side reads, and perhaps does not write. An index beyond them is a mistake of the caller's: what is
@@ -34,6 +35,23 @@ impl Cells for [AtomicU64] {
     #[inline]
     fn load_acquire(&self, index: usize) -> u64 {
         self[index].load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl Cells for ForeignWords<'_> {
+    #[inline]
+    fn load(&self, index: usize) -> u64 {
+        ForeignWords::load(self, index, Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn load_acquire(&self, index: usize) -> u64 {
+        ForeignWords::load(self, index, Ordering::Acquire)
     }
 
     #[inline]

@@ -4,15 +4,39 @@
 //! can alter what another wrote, and a position that cannot be was falsified by its own writer. The algorithms are
 //! here, over words wherever they lie ([`cells`]); mapping the memory and waking the peer are done by others.
 
+//!
+//! ```text
+//!  Sender (any thread) ─► outbox: ring of records ─► Receiver (the driver) ─► links
+//!     │ long messages      segments of slots ─────────► Lent (a subscription's queue, a callback)
+//!     └ lent slots ◄────── outbox of the peer: returns ◄──┘
+//! ```
+
 pub(crate) mod awake;
 pub(crate) mod cells;
+mod frame;
+mod lent;
+mod loans;
+mod outbox;
+mod pool;
+mod receiver;
+mod record;
 pub(crate) mod returns;
 pub(crate) mod ring;
+mod sender;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+
+pub(crate) use frame::Frame;
+pub(crate) use lent::Lent;
+pub(crate) use outbox::{Inbox, Outbox, RING};
+pub(crate) use pool::{Pool, SHORTEST};
+pub(crate) use receiver::{Heard, Receiver};
+pub(crate) use record::Hello;
+pub(crate) use ring::Record;
+pub(crate) use sender::Sender;
 
 /// The peer told a position that cannot be: before one that it told earlier, or ahead of what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -60,7 +60,7 @@ impl Outbox {
     pub(crate) fn tell(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
         reader.tell(self.0.words(), POSITION);
         self.0.words().fence();
-        inbox.0.words().load(WANTS)
+        Cells::load(&inbox.0.words(), WANTS)
     }
 
     /// Asks to be told of room in this process's own ring.

@@ -4,6 +4,8 @@
 //! it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in a
 //! message that happens, and nothing when it goes back.
 
+use super::ring::Record;
+
 /// Kinds of records. A channel is a number that whoever sends on it has chosen.
 pub(crate) mod kind {
     /// A whole message without the length that goes before it in the stream.
@@ -20,6 +22,13 @@ pub(crate) mod kind {
     pub(crate) const CLOSE: u8 = 6;
     /// Nothing more comes by this segment, whose memory is given back: words (its number).
     pub(crate) const FORGET: u8 = 7;
+}
+
+impl Record {
+    /// True if it carries a part of a link's stream.
+    pub(crate) fn is_of_stream(&self) -> bool {
+        matches!(self.kind, kind::MESSAGE | kind::BYTES | kind::SLOT)
+    }
 }
 
 /// A slot that is lent.

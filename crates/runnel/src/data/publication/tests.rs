@@ -11,7 +11,7 @@ const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };
 fn publication() -> Arc<Publication> {
     let options = PublicationOptions { bound: BOUND, latching: false, has_header: false };
     let info = LinkInfo { publisher: "/talker".into(), md5: "1".into(), ..LinkInfo::default() };
-    Arc::new(Publication::new(options, info, Arc::new(Reactor::new().unwrap())))
+    Arc::new(Publication::new(options, info, Arc::new(Reactor::new().unwrap()), Arc::new(Pool::new(0))))
 }
 
 fn subscription(md5: &str) -> Arc<SubscriptionCore> {
@@ -40,7 +40,13 @@ impl Outgoing for Ending {
     fn shared_type(&self) -> Option<TypeId> {
         Some(TypeId::of::<Self>())
     }
+    fn wire_len(&self) -> usize {
+        0
+    }
     fn write(&self, _: &mut Vec<u8>) {}
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        out.is_empty()
+    }
     fn into_shared(self) -> Shared {
         Arc::new(self)
     }
