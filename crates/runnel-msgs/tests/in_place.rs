@@ -189,7 +189,8 @@ fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
     let names = library.names(Kind::Message).cloned().chain(library.names(Kind::Service).flat_map(parts));
     let ends_in_one = |name: &TypeName| tail_of(&library.message(name).unwrap()).is_some();
     let mut names: Vec<String> = names.filter(ends_in_one).map(|name| name.to_string()).collect();
-    (checked.sort_unstable(), names.sort_unstable());
+    checked.sort_unstable();
+    names.sort_unstable();
     assert_eq!(checked, names);
 }
 
