@@ -8,7 +8,6 @@ impl<T: Wire + Default> Wire for Vec<T> {
     type View<'a> = T::Slice<'a>;
     type Slice<'a> = Seq<'a, Vec<T>>;
 
-    #[inline]
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         (self.len() as u32).write(out);
         T::write_all(self, out);
@@ -43,7 +42,6 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     type View<'a> = T::Slice<'a>;
     type Slice<'a> = Seq<'a, [T; N]>;
 
-    #[inline]
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         T::write_all(self, out);
     }

@@ -86,10 +86,10 @@ impl Wire for u8 {
     }
 }
 
-/// Values read through another type of the same size, element by element in arrays. Those of one byte are written at
-/// once.
+/// Values read through another type of the same size, element by element in arrays; those of one byte are written
+/// at once.
 macro_rules! through {
-    ($type:ty, $wire:ty, $to:expr, $from:expr $(, $write_all:item)?) => {
+    ($type:ty, $wire:ty, $to:expr, $from:expr $(, at once as $bytes:ty)?) => {
         impl Wire for $type {
             const MIN_LEN: usize = <$wire as Wire>::MIN_LEN;
             type View<'a> = $type;
@@ -119,28 +119,17 @@ macro_rules! through {
             fn slice(values: &[Self]) -> Self::Slice<'_> {
                 Seq::from_values(values)
             }
-            $($write_all)?
+            $(
+                #[inline]
+                fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+                    out.put(bytemuck::cast_slice::<Self, $bytes>(values));
+                }
+            )?
         }
     };
 }
-through!(
-    i8,
-    u8,
-    |value| *value as u8,
-    |byte| byte as i8,
-    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
-        out.put(bytemuck::cast_slice(values));
-    }
-);
-through!(
-    bool,
-    u8,
-    |value| u8::from(*value),
-    |byte| byte != 0,
-    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
-        out.put(bytemuck::cast_slice(values));
-    }
-);
+through!(i8, u8, |value| *value as u8, |byte| byte as i8, at once as u8);
+through!(bool, u8, |value| u8::from(*value), |byte| byte != 0, at once as u8);
 through!(Time, u64, |time| u64::from(time.sec as u32) | u64::from(time.nanosec) << 32, |bits| Time {
     sec: bits as u32 as i32,
     nanosec: (bits >> 32) as u32

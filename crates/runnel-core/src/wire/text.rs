@@ -11,7 +11,6 @@ impl Wire for String {
     type View<'a> = &'a str;
     type Slice<'a> = Seq<'a, String>;
 
-    #[inline]
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
         (self.len() as u32).write(out);
         out.put(self.as_bytes());

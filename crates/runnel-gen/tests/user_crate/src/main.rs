@@ -3,6 +3,7 @@
 runnel::include_interfaces!();
 
 use my_msgs::{Ask, AskRequest, CountAction, CountActionGoal, Everything, EverythingView, Inner, Nothing};
+use runnel::core::message::{Tail, write_with_tail};
 use runnel::core::wire::{Wire, decode, decode_view, encode};
 use runnel::core::{Action, Message, Service};
 use runnel::msgs::geometry_msgs::Point;
@@ -47,6 +48,16 @@ fn sequences_of_nothing_are_bounded() {
     assert!(decode::<my_msgs::String>(&[0xff; 4]).is_err());
 }
 
+fn the_last_array_is_filled_in_place() {
+    let value = other_msgs::Back::default();
+    let mut memory = [7; 15];
+    let with = write_with_tail(&value, 3, &mut memory).unwrap();
+    assert_eq!((with.elements, with.len), (12..15, 15));
+    assert_eq!(decode::<other_msgs::Back>(&memory).unwrap().text.string.data, [7; 3]);
+    assert_eq!(my_msgs::CountResult::TAIL, Some(Tail { element: 4, behind: 0 }));
+    assert_eq!((Everything::TAIL, Nothing::TAIL, AskRequest::TAIL.is_some()), (None, None, true));
+}
+
 fn services_and_actions_have_their_parts() {
     assert_eq!((Ask::TYPE, AskRequest::TYPE), ("my_msgs/Ask", "my_msgs/AskRequest"));
     assert!(!<Ask as Service>::Response::default().success);
@@ -63,5 +74,6 @@ fn main() {
     constants_are_those_of_the_file();
     values_go_round();
     sequences_of_nothing_are_bounded();
+    the_last_array_is_filled_in_place();
     services_and_actions_have_their_parts();
 }
