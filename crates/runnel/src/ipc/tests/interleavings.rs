@@ -18,9 +18,6 @@ use super::super::ring::{self, RingReader, RingWriter};
 
 const CAPACITY: usize = 8;
 
-/// How many times one thread is stopped by the other in an interleaving.
-const PREEMPTIONS: usize = 8;
-
 /// Words of the model.
 struct Words(Vec<(AtomicU64, UnsafeCell<()>)>);
 
@@ -84,10 +81,13 @@ impl OwnCells for Page {
     }
 }
 
+/// Runs every interleaving of a model, whose loops must therefore be short.
 fn explore(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
-    builder.max_branches = 5000;
+    // Whatever the environment says.
+    builder.preemption_bound = None;
+    builder.max_permutations = None;
+    builder.max_duration = None;
     builder.check(model);
 }
 
@@ -130,7 +130,6 @@ fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
                 for _ in 0..3 {
                     taken.extend(take(&mut reader, &words));
                     reader.tell(&*told, 0);
-                    thread::yield_now();
                 }
                 (reader, taken)
             }
@@ -216,9 +215,8 @@ type Slots = Arc<[UnsafeCell<()>; 2]>;
 /// The borrower: reads each slot that it is lent, and gives it back.
 fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
     let (mut reader, mut returns) = (RingReader::new(CAPACITY), ReturnWriter::new(2));
-    for _ in 0..4 {
+    for _ in 0..3 {
         let Some(record) = reader.peek(words).unwrap() else {
-            thread::yield_now();
             continue;
         };
         let [slot] = reader.words(words, &record).unwrap();
@@ -256,7 +254,7 @@ fn slots_go_to_and_fro_with_one_side_at_a_time() {
                     lent.push(slot);
                     again += 1;
                 }
-                None => thread::yield_now(),
+                None => {}
             }
         }
         borrower.join().unwrap();
