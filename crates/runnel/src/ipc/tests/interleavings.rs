@@ -3,12 +3,11 @@
 //! Loom shows no load a store that comes later, so that words written again too early would look untouched. Hence payload
 //! words are also cells whose unordered use by both sides loom reports.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
-use loom::sync::{Condvar, Mutex};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 use super::super::awake::{Rung, fall_asleep, wake_up};
@@ -247,14 +246,11 @@ fn slots_go_to_and_fro_with_one_side_at_a_time() {
         assert!(lend(0) && lend(1));
         let (mut lent, mut again) = (vec![0, 1], 0);
         for _ in 0..3 {
-            match returns.next(&*back, lent.len()).unwrap() {
-                Some(slot) => {
-                    assert_eq!(lent.remove(0), slot);
-                    assert!(lend(slot));
-                    lent.push(slot);
-                    again += 1;
-                }
-                None => {}
+            if let Some(slot) = returns.next(&*back, lent.len()).unwrap() {
+                assert_eq!(lent.remove(0), slot);
+                assert!(lend(slot));
+                lent.push(slot);
+                again += 1;
             }
         }
         borrower.join().unwrap();
