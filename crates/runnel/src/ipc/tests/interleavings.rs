@@ -3,12 +3,11 @@
 //! Loom shows no load a store that comes later, so that words written again too early would look untouched. Hence payload
 //! words are also cells whose unordered use by both sides loom reports.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
-use loom::sync::{Condvar, Mutex};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 use super::super::awake::{Rung, fall_asleep, wake_up};
@@ -17,9 +16,6 @@ use super::super::returns::{self, ReturnReader, ReturnWriter};
 use super::super::ring::{self, RingReader, RingWriter};
 
 const CAPACITY: usize = 8;
-
-/// How many times one thread is stopped by the other in an interleaving.
-const PREEMPTIONS: usize = 8;
 
 /// Words of the model.
 struct Words(Vec<(AtomicU64, UnsafeCell<()>)>);
@@ -84,10 +80,13 @@ impl OwnCells for Page {
     }
 }
 
+/// Runs every interleaving of a model, whose loops must therefore be short.
 fn explore(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
-    builder.max_branches = 5000;
+    // Whatever the environment says.
+    builder.preemption_bound = None;
+    builder.max_permutations = None;
+    builder.max_duration = None;
     builder.check(model);
 }
 
@@ -130,7 +129,6 @@ fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
                 for _ in 0..3 {
                     taken.extend(take(&mut reader, &words));
                     reader.tell(&*told, 0);
-                    thread::yield_now();
                 }
                 (reader, taken)
             }
@@ -216,9 +214,8 @@ type Slots = Arc<[UnsafeCell<()>; 2]>;
 /// The borrower: reads each slot that it is lent, and gives it back.
 fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
     let (mut reader, mut returns) = (RingReader::new(CAPACITY), ReturnWriter::new(2));
-    for _ in 0..4 {
+    for _ in 0..3 {
         let Some(record) = reader.peek(words).unwrap() else {
-            thread::yield_now();
             continue;
         };
         let [slot] = reader.words(words, &record).unwrap();
@@ -249,14 +246,11 @@ fn slots_go_to_and_fro_with_one_side_at_a_time() {
         assert!(lend(0) && lend(1));
         let (mut lent, mut again) = (vec![0, 1], 0);
         for _ in 0..3 {
-            match returns.next(&*back, lent.len()).unwrap() {
-                Some(slot) => {
-                    assert_eq!(lent.remove(0), slot);
-                    assert!(lend(slot));
-                    lent.push(slot);
-                    again += 1;
-                }
-                None => thread::yield_now(),
+            if let Some(slot) = returns.next(&*back, lent.len()).unwrap() {
+                assert_eq!(lent.remove(0), slot);
+                assert!(lend(slot));
+                lent.push(slot);
+                again += 1;
             }
         }
         borrower.join().unwrap();
