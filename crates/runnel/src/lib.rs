@@ -31,7 +31,6 @@ mod environment;
 mod error;
 mod executor;
 mod graph;
-#[cfg_attr(not(test), expect(dead_code, reason = "nothing goes over to the same-host link yet"))]
 mod ipc;
 pub mod logging;
 mod node;

@@ -217,6 +217,11 @@ macro_rules! getters {
             self.handle.end.publication.subscriber_count()
         }
 
+        /// Subscribers of other processes of this host that get messages by shared memory.
+        pub fn shared_memory_count(&self) -> usize {
+            self.handle.end.publication.shared_memory_count()
+        }
+
         /// Messages published so far.
         pub fn published(&self) -> u64 {
             self.handle.end.publication.published()

@@ -38,6 +38,11 @@ impl Subscription {
         self.input.link_count() + self.node.count_publishers_of_this_process(&self.core)
     }
 
+    /// Publishers of other processes of this host whose messages come by shared memory.
+    pub fn shared_memory_count(&self) -> usize {
+        self.input.shared_memory_count()
+    }
+
     /// Whether a node of this name is among the publishers.
     pub(crate) fn hears(&self, node: &str) -> bool {
         let output = self.node.driver().output_of(node, &self.topic);

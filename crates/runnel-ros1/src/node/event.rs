@@ -1,7 +1,7 @@
 //! What a node tells whoever drives it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::same_host::Meeting;
 use super::service_links::{ServiceFailure, ServiceLinkId};
@@ -15,6 +15,7 @@ pub struct LinkStats {
     messages: AtomicU64,
     bytes: AtomicU64,
     dropped: AtomicU64,
+    by_memory: AtomicBool,
 }
 
 impl LinkStats {
@@ -28,6 +29,16 @@ impl LinkStats {
     /// Counts messages that were dropped.
     pub fn count_dropped(&self, messages: u64) {
         self.dropped.fetch_add(messages, Ordering::Relaxed);
+    }
+
+    /// Notes whether its messages pass by shared memory and no longer by its connection.
+    pub fn set_by_memory(&self, by_memory: bool) {
+        self.by_memory.store(by_memory, Ordering::Relaxed);
+    }
+
+    /// Whether its messages pass by shared memory.
+    pub fn is_by_memory(&self) -> bool {
+        self.by_memory.load(Ordering::Relaxed)
     }
 
     /// Messages that passed.

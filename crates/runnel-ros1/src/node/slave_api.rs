@@ -142,6 +142,7 @@ impl Node {
                 if direction == "i" { (&link.uri, 0) } else { (&link.node, self.config.tcpros_port) };
             let (transport, port) = match link.datagram_port {
                 Some(port) => ("UDPROS", port),
+                None if link.stats.is_by_memory() => ("SHM", port),
                 None => ("TCPROS", port),
             };
             let text = format!("{transport} connection on port {port} to [{} on socket {id}]", link.address);

@@ -135,6 +135,11 @@ impl Publication {
         state.links.len() + state.datagram_links.len() + state.locals.len()
     }
 
+    /// Subscribers that read messages in shared memory.
+    pub(crate) fn shared_memory_count(&self) -> usize {
+        lock(&self.state).links.iter().filter(|link| link.way.is_channel()).count()
+    }
+
     /// Whether a subscriber of another process is a node of this name.
     pub(crate) fn has_subscriber(&self, node: &str) -> bool {
         let state = lock(&self.state);
@@ -391,6 +396,7 @@ impl Publication {
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return true };
         self.flush(link);
         let gone_over = link.way.go_over(&self.reactor, sender, token);
+        link.stats.set_by_memory(link.way.is_channel());
         self.flush(link);
         gone_over
     }
@@ -402,6 +408,7 @@ impl Publication {
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
         let Some(channel) = link.way.channel_of(sender) else { return };
         link.way.fall_back();
+        link.stats.set_by_memory(false);
         let completed = link.queue.send_again(unread.remove(&channel).unwrap_or_default());
         link.stats.count(completed, 0);
         self.flush(link);

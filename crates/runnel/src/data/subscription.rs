@@ -405,6 +405,11 @@ impl TopicInput {
         lock(&self.links).len()
     }
 
+    /// Those of them whose messages come by shared memory.
+    pub(crate) fn shared_memory_count(&self) -> usize {
+        lock(&self.links).iter().filter(|link| link.from.stats.is_by_memory()).count()
+    }
+
     /// Whether a publisher of another process that is connected is a node of this name.
     pub(crate) fn has_publisher(&self, node: &str) -> bool {
         lock(&self.links).iter().any(|link| link.from.publisher == node)

@@ -37,6 +37,12 @@ impl Graph {
         context(&all)
     }
 
+    /// A context whose links stay on the network.
+    pub fn context_on_network(&self) -> Context {
+        let options = ContextOptions::default().signals(false).ipc(false);
+        Context::with_options(options.arguments([format!("__master:={}", self.uri)])).unwrap()
+    }
+
     /// A context whose nodes neither log to `/rosout` nor follow simulated time: a tool's.
     pub fn tool(&self) -> Context {
         let options = ContextOptions::default().signals(false).rosout(false).sim_time(false);

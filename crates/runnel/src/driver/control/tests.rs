@@ -108,7 +108,7 @@ fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
     let reactor = Arc::new(Reactor::new().unwrap());
     let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
-    (Driver::new(reactor, Arc::clone(&stop), Arc::new(Simulation::new(ready)), Family::V4), stop)
+    (Driver::new(reactor, Arc::clone(&stop), Arc::new(Simulation::new(ready)), Family::V4, None), stop)
 }
 
 /// A driver with a talker, and where that listens.

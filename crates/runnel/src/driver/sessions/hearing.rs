@@ -150,6 +150,9 @@ impl Driver {
         if let Some(open) = self.sessions.open.get_mut(session) {
             open.channels[channel] = link;
         }
+        if let Some(Socket::Input(input)) = link.and_then(|key| self.sockets.get(key)) {
+            input.from.stats.set_by_memory(true);
+        }
         if let Some(Socket::Called(called)) = link.and_then(|key| self.sockets.get_mut(key)) {
             // The service has gone over, and so do we. If there is no room, requests go on as they did.
             called.go_over(&self.reactor, &sender, token);
