@@ -238,7 +238,8 @@ pub(crate) struct RingReader {
 }
 
 impl RingReader {
-    /// Of a ring that nobody wrote yet, of `capacity` words: a power of two, at least [`MIN_CAPACITY`].
+    /// Of a ring that nobody read yet, of `capacity` words: a power of two, at least [`MIN_CAPACITY`]. What a peer says
+    /// of it is checked before, and the cells that are passed here are that many.
     pub(crate) fn new(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
