@@ -16,6 +16,7 @@ mod greeting;
 mod hearing;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +30,11 @@ use runnel_ros1::node::{Meeting, SameHost};
 use super::Driver;
 use super::socket::Socket;
 use super::table::{Key, Table};
+use super::throttle::Throttle;
 use crate::ipc::{Receiver, Sender, awake};
 use crate::logging::console;
 pub(super) use greeting::Greeting;
+use hearing::PATIENCE;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -39,7 +42,8 @@ const MOST_SESSIONS: usize = 256;
 /// Looks at the rings for each look at the reactor, which takes a system call, while messages come or nobody sleeps.
 const LOOKS: u32 = 64;
 
-/// The pause before a session that ended is made again, doubled each time.
+/// The pause before a session that ended is made again. It is doubled each time that this fails, or that the other end
+/// does not keep to the agreement.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
@@ -75,7 +79,10 @@ pub(super) struct Sessions {
     links: HashMap<u128, Key>,
     /// Processes to be met again.
     again: HashMap<u128, Again>,
+    /// Since when a link of some session waits for what its connection still has.
+    behind: Option<Instant>,
     looks: u32,
+    throttle: Throttle,
 }
 
 /// When a process is to be met again.
@@ -87,6 +94,8 @@ struct Again {
 /// A session that stands.
 pub(super) struct Session {
     process: u128,
+    /// The pause before it was made.
+    pause: Duration,
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
@@ -116,7 +125,9 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
+            behind: None,
             looks: 0,
+            throttle: Throttle::default(),
         }
     }
 
@@ -128,6 +139,17 @@ impl Sessions {
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.again.values().map(|again| again.at).min()
+    }
+
+    /// A wait, cut short where a link does not wait longer for what its connection still has.
+    pub(super) fn no_longer_than_patience(&self, wait: Option<Duration>) -> Option<Duration> {
+        let left = self.behind.map(|since| (since + PATIENCE).since(clock::monotonic()));
+        [wait, left].into_iter().flatten().min()
+    }
+
+    /// Logs what a peer did, unless there is too much of it.
+    fn warn(&mut self, line: fmt::Arguments<'_>) {
+        self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
     }
 
     /// Whether the reactor may be passed over once more.
@@ -178,7 +200,6 @@ impl Driver {
 
     /// A session stands: links with the other process go over to it.
     fn stands(&mut self, session: Key, process: u128) {
-        self.sessions.again.remove(&process);
         let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
         for (token, key) in links {
             if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {
@@ -231,12 +252,27 @@ impl Driver {
         let due = |(process, again): (&u128, &Again)| (again.at <= now).then_some(*process);
         let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
         for process in due {
+            if !self.has_link_with(process) {
+                self.sessions.again.remove(&process);
+                continue;
+            }
             if let Some(again) = self.sessions.again.get_mut(&process) {
                 again.pause = (again.pause * 2).min(LONGEST_PAUSE);
                 again.at = now + again.pause;
             }
             self.connect_process(process);
         }
+    }
+
+    /// A process is to be met, which did not succeed now.
+    fn meet_later(&mut self, process: u128) {
+        let again = || Again { at: clock::monotonic() + FIRST_PAUSE, pause: FIRST_PAUSE };
+        self.sessions.again.entry(process).or_insert_with(again);
+    }
+
+    fn has_link_with(&self, process: u128) -> bool {
+        let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == process);
+        self.sessions.links.values().any(theirs)
     }
 
     /// A session is over, and its links go back to their connections. `why` is what the peer did, if it ended so.
@@ -253,12 +289,13 @@ impl Driver {
         // Closed after the position was told: the peer then takes it for the last.
         over.sockets.into_iter().for_each(|key| self.remove_socket(key));
         drop(over.packets);
+        let mut pause = FIRST_PAUSE;
         if let Some(why) = why.as_deref().or(fault) {
-            console::warning!("another process of this host: {why}; its links go on over the network");
+            pause = over.pause;
+            let line = format_args!("another process of this host: {why}; its links go on over the network");
+            self.sessions.warn(line);
         }
-        let mut links = false;
         for key in self.sockets.keys() {
-            links |= self.meeting_of(key).is_some_and(|meeting| meeting.process == over.process);
             match self.sockets.get_mut(key) {
                 Some(Socket::Output(output)) => {
                     output.publication.fall_back(output.conn, &over.sender, &mut unread);
@@ -274,9 +311,8 @@ impl Driver {
                 self.flush_request(key);
             }
         }
-        if links {
-            let at = clock::monotonic() + FIRST_PAUSE;
-            self.sessions.again.insert(over.process, Again { at, pause: FIRST_PAUSE });
+        if self.has_link_with(over.process) {
+            self.sessions.again.insert(over.process, Again { at: clock::monotonic() + pause, pause });
         }
     }
 }

@@ -137,7 +137,8 @@ impl Receiver {
             return Err("it sent a packet that is none of a session's".into());
         };
         match self.segments.map(gift, fd) {
-            Ok(count) => self.outbox.tell_mapped(count),
+            Ok(Some(count)) => self.outbox.tell_mapped(count),
+            Ok(None) => {}
             Err(NotMapped::Full(why)) => self.map_no_more(&why),
             Err(NotMapped::Misbehaved(why)) => return Err(why.into()),
         }
@@ -146,7 +147,9 @@ impl Receiver {
 
     /// The peer goes on without lending what it gives from now on.
     fn map_no_more(&mut self, why: &str) {
-        crate::logging::console::warning!("memory of another process is not mapped, its messages are copied: {why}");
-        self.outbox.tell_full();
+        if self.segments.map_no_more() {
+            crate::logging::console::warning!("memory of another process is not mapped, its messages are copied: {why}");
+            self.outbox.tell_full();
+        }
     }
 }

@@ -26,6 +26,9 @@ const ONE_PIECE: usize = 16 * 1024;
 /// Segments that one peer is given at most.
 const MOST_SEGMENTS: usize = 1024;
 
+/// What a peer did that has read what was not written, or has not read what it had read.
+const BAD_POSITION: &str = "it told a position in shared memory that cannot be";
+
 /// See the module's documentation.
 pub(crate) struct Sender {
     outbox: Arc<Outbox>,
@@ -147,7 +150,7 @@ impl Sender {
             }
             Ok(false) => false,
             Err(_) => {
-                self.end(state, "it told a position in shared memory that cannot be");
+                self.end(state, BAD_POSITION);
                 false
             }
         }
@@ -206,8 +209,10 @@ impl Sender {
 
     /// Has the peer give back the memory of segments that are no more.
     fn forget_segments(&self, state: &mut State) {
+        // One that is still to be mapped would be mapped for good if it were forgotten before that.
+        let (mapped, _) = self.inbox.mapped();
         let gone = |(_, (number, segment)): (&usize, &(u32, Weak<Segment>))| {
-            (segment.strong_count() == 0).then_some(*number)
+            (segment.strong_count() == 0 && u64::from(*number) < mapped).then_some(*number)
         };
         let gone: Vec<u32> = state.given.segments.iter().filter_map(gone).collect();
         for number in gone {
@@ -293,16 +298,20 @@ impl Sender {
     pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
         let state = &mut *lock(&self.state);
         self.take_back(state);
+        let position = self.inbox.position();
+        if state.over.is_none() && state.ring.room(|| position).is_err() {
+            state.over = Some(BAD_POSITION);
+        }
         let why = state.over.replace("the session is over");
-        let unread = if why.is_none() { self.unread(state) } else { LiteMap::new() };
+        let unread = if why.is_none() { self.unread(state, position) } else { LiteMap::new() };
         state.loans.end();
         (why, unread)
     }
 
-    /// What the peer has not read of this process's ring.
-    fn unread(&self, state: &State) -> LiteMap<u32, Vec<u8>> {
+    /// What the peer has not read of this process's ring: from a position on that can be.
+    fn unread(&self, state: &mut State, position: u64) -> LiteMap<u32, Vec<u8>> {
         let mut streams = LiteMap::<u32, Vec<u8>>::new();
-        let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, self.inbox.position()));
+        let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, position));
         while reader.position() < state.ring.written()
             && let Ok(Some(record)) = reader.peek(ring)
         {
@@ -315,8 +324,9 @@ impl Sender {
                 kind::BYTES => reader.copy(ring, &record, stream),
                 kind::SLOT => {
                     let lending = reader.words(ring, &record).map(Lending::from_words);
-                    let slot = lending.and_then(|lending| state.loans.slot(lending.loan.into()));
-                    slot.into_iter().for_each(|slot| stream.extend_from_slice(slot));
+                    // Each once: a peer that tells a position within a record has anything taken for records.
+                    let slot = lending.and_then(|lending| state.loans.give_up(lending.loan.into()));
+                    slot.into_iter().for_each(|slot| stream.extend_from_slice(&slot));
                 }
                 // Bytes of a former link of that number.
                 kind::OPEN => stream.clear(),

@@ -10,8 +10,8 @@ use runnel_io::memory::{Foreign, Shared};
 use runnel_io::unix::{Packets, Place, Received};
 use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
 
-use super::{MOST_SESSIONS, Session};
-use crate::driver::Driver;
+use super::{FIRST_PAUSE, MOST_SESSIONS, Session};
+use crate::driver::{ACCEPT_BATCH, Driver};
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
 use crate::ipc::{Hello, Inbox, Outbox, Receiver, Sender};
@@ -76,16 +76,12 @@ impl Driver {
     }
 
     pub(in crate::driver) fn packets_accepted(&mut self, key: Key) {
-        loop {
+        for _ in 0..ACCEPT_BATCH {
             let Some(Socket::PacketListener(listener)) = self.sockets.get(key) else { return };
             match listener.accept() {
                 Ok(Some(packets)) => self.greeted_by(packets),
                 Ok(None) => return,
-                // Nobody needs a session: whoever waits for one goes on over the network.
-                Err(error) => {
-                    console::warning!("no session with another process of this host: {error}");
-                    return self.remove_socket(key);
-                }
+                Err(error) => return self.pause_accepting(key, &error),
             }
         }
     }
@@ -113,13 +109,24 @@ impl Driver {
             Some(directory) => Packets::connect(Place::Path(&directory.join(&name))),
             None => Err(error),
         };
-        let Ok(packets) = by_name.or_else(by_file) else { return };
-        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid()) || self.count_greetings() >= MOST_SESSIONS {
+        let packets = match by_name.or_else(by_file) {
+            Ok(packets) => packets,
+            // More wait there than the kernel keeps.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.meet_later(process),
+            Err(_) => return,
+        };
+        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid()) {
             return;
+        }
+        if self.count_greetings() >= MOST_SESSIONS {
+            return self.meet_later(process);
         }
         match self.greet(&packets, process) {
             Ok(mine) => self.add_greeting(packets, Some((process, mine))),
-            Err(error) => console::warning!("no session with another process of this host: {error}"),
+            Err(error) => {
+                self.meet_later(process);
+                self.sessions.warn(format_args!("no session with another process of this host: {error}"));
+            }
         }
     }
 
@@ -167,7 +174,7 @@ impl Driver {
         };
         let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
         if let Err(why) = stands {
-            console::warning!("no session with another process of this host: {why}");
+            self.sessions.warn(format_args!("no session with another process of this host: {why}"));
             self.end_greeting(key);
         }
     }
@@ -215,8 +222,10 @@ impl Driver {
             self.remove_socket(bell_key);
             return Err(error.to_string());
         }
+        let pause = self.sessions.again.remove(&process).map_or(FIRST_PAUSE, |again| again.pause);
         let session = Session {
             process,
+            pause,
             sockets: [key, bell_key],
             packets,
             _bell: mine.bell,
@@ -245,7 +254,11 @@ impl Driver {
 
     fn end_greeting(&mut self, key: Key) {
         self.sessions.greetings.retain(|greeting| *greeting != key);
-        self.sessions.peers.retain(|_, peer| *peer != key);
+        let connected = self.sessions.peers.iter().find(|(_, peer)| **peer == key).map(|(process, _)| *process);
+        connected.into_iter().for_each(|process| {
+            self.sessions.peers.remove(&process);
+            self.meet_later(process);
+        });
         self.remove_socket(key);
     }
 

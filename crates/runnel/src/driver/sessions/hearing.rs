@@ -19,12 +19,13 @@ const BATCH: usize = 256;
 const MOST_CHANNELS: usize = 1 << 16;
 
 /// How long a link may wait for what its connection still has: what was sent on one host has arrived.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Driver {
     /// Looks at the rings of all sessions; true if there was anything.
     pub(in crate::driver) fn look_at_sessions(&mut self) -> bool {
         let mut heard = false;
+        self.sessions.behind = None;
         for index in 0..self.sessions.standing.len() {
             let Some(session) = self.sessions.standing.get(index).copied() else { break };
             let waits = |session: &super::Session| session.receiver.has_record();
@@ -174,7 +175,8 @@ impl Driver {
             if self.received(key) == Some(received) {
                 let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
                 let since = *open.behind.get_or_insert_with(clock::monotonic);
-                let late = clock::monotonic().since(since) > PATIENCE;
+                self.sessions.behind = Some(self.sessions.behind.map_or(since, |other| other.min(since)));
+                let late = clock::monotonic().since(since) >= PATIENCE;
                 return if late { Err("it says that more went over the network than did".into()) } else { Ok(false) };
             }
         }
