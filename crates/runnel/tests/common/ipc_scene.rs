@@ -34,21 +34,30 @@ pub struct Scene {
     pub published: Cell<u32>,
     far: Context,
     spinning: Option<JoinHandle<()>>,
-    heard: Arc<Mutex<Vec<u32>>>,
-    subscription: Subscription,
+    pub heard: Arc<Mutex<Vec<u32>>>,
+    pub subscription: Subscription,
     pub ports: Ports,
 }
 
 impl Scene {
     pub fn new() -> Self {
+        Self::with_queue(MANY)
+    }
+
+    /// The talker keeps no more messages than this for a reader that is slow.
+    pub fn with_queue(depth: usize) -> Self {
         let graph = Graph::new();
         let (talking, far) = (graph.context(), graph.context());
-        let publisher = talking.create_node("talker").unwrap().create_publisher("data", MANY).unwrap();
+        let publisher = talking.create_node("talker").unwrap().create_publisher("data", depth).unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&heard);
         let listener = far.create_node("listener").unwrap();
         let subscription = listener.create_subscription("data", MANY, move |message: &UInt8MultiArray| {
-            into.lock().unwrap().push(number_in(&message.data));
+            let number = number_in(&message.data);
+            // Others may talk, too.
+            if number < 1 << 31 {
+                into.lock().unwrap().push(number);
+            }
         });
         let subscription = subscription.unwrap();
         spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
@@ -85,7 +94,7 @@ impl Scene {
         wait_until("all heard", || self.heard.lock().unwrap().len() >= published as usize);
         assert!(self.heard.lock().unwrap().iter().copied().eq(0..published));
         assert_eq!((self.subscription.dropped(), self.subscription.malformed()), (0, 0));
-        assert_eq!(self.subscription.shared_memory_count(), 1);
+        assert!(self.subscription.shared_memory_count() >= 1);
     }
 }
 
