@@ -1,4 +1,5 @@
 //! A publisher whose slave API is sound and whose messages are what the test sends.
+#![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -115,7 +115,7 @@ pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
 pub fn number_in(data: &[u8]) -> u32 {
     let (number, rest) = data.split_first_chunk().unwrap();
     let number = u32::from_le_bytes(*number);
-    assert!(rest.iter().all(|byte| *byte == number as u8), "message {number} is torn");
+    assert!(rest == vec![number as u8; rest.len()], "message {number} is torn");
     number
 }
 
