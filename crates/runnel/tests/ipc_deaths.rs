@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::wait_until;
+use common::{LONG, wait_until};
 use ipc_scene::{Reader, Scene, alone, number_in};
 use played::{THEIRS, context, play_if_asked, say, start, talk};
 use runnel::io::host;
@@ -80,7 +80,7 @@ fn below(bound: u64) -> u64 {
 /// What this process and others may have left behind. Segments are this process's own, which keeps them.
 #[derive(Debug)]
 struct Held {
-    descriptors: usize,
+    descriptors: Vec<String>,
     mappings: usize,
     files: BTreeSet<String>,
 }
@@ -95,7 +95,10 @@ impl Held {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(|name| name.contains("runnel"));
         Self {
-            descriptors: links.filter(|link| !link.to_string_lossy().contains("runnel-segment")).count(),
+            descriptors: links
+                .map(|link| link.to_string_lossy().into_owned())
+                .filter(|link| !link.contains("runnel-segment"))
+                .collect(),
             mappings: maps.lines().filter(|line| line.contains("runnel-session") || line.contains("runnel-page")).count(),
             files: files.collect(),
         }
@@ -103,10 +106,17 @@ impl Held {
 
     /// Nothing is there that was not there before.
     fn wait_for_no_more(&self) {
-        wait_until("descriptors and mappings given back, and no file left", || {
+        let deadline = Instant::now() + LONG;
+        loop {
             let now = Self::now();
-            now.descriptors <= self.descriptors && now.mappings <= self.mappings && now.files.is_subset(&self.files)
-        });
+            let given_back =
+                now.descriptors.len() <= self.descriptors.len() && now.mappings <= self.mappings;
+            if given_back && now.files.is_subset(&self.files) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "there is {now:#?}\nwhere there was {self:#?}");
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -116,26 +126,50 @@ fn talk_to_listener(scene: &Scene, sizes: &[usize]) {
         let size = sizes[scene.published.get() as usize % sizes.len()];
         scene.talk(1, size);
     }
+    let dropped = || (scene.publisher.dropped(), scene.subscription.dropped());
     wait_until("the listener keeps up", || {
+        assert_eq!(scene.subscription.dropped(), 0, "of {:?}", dropped());
         scene.heard.lock().unwrap().len() + 2000 > scene.published.get() as usize
     });
 }
 
-/// Kills a reader or a talker at some instant between its start and long after it was linked.
-fn kill_one(scene: &Scene, part: &str) {
-    let mut peer = start(scene, ENTRY, part, "");
-    let linked = below(4) > 0;
-    let mut until = Instant::now() + Duration::from_micros(below(100_000));
-    let mut waiting = linked;
-    let deadline = within(20);
-    while waiting || Instant::now() < until {
-        talk_to_listener(scene, &[10, 100, 5000, 20_000, 100_000]);
-        if waiting && peer.wait_for_line(|line| line == "linked", Instant::now()).is_ok() {
-            waiting = false;
-            until = Instant::now() + Duration::from_micros(below(50_000));
-        }
-        assert!(Instant::now() < deadline, "it is linked");
+/// Processes that live for a while. The part of each is one of these.
+struct Crowd {
+    peers: Vec<Peer>,
+    killed: u64,
+    /// Of those, how many were linked.
+    linked: u64,
+}
+
+impl Crowd {
+    const PARTS: [&str; 2] = ["reads", "talks"];
+
+    fn new(scene: &Scene, count: usize) -> Self {
+        let peers = (0..count).map(|index| start(scene, ENTRY, Self::PARTS[index % 2], "")).collect();
+        Self { peers, killed: 0, linked: 0 }
     }
+
+    /// Kills one of them at some instant, most often one that is linked, and starts another in its place.
+    fn kill_one(&mut self, scene: &Scene) {
+        loop {
+            let until = Instant::now() + Duration::from_micros(below(20_000));
+            while Instant::now() < until {
+                talk_to_listener(scene, &[10, 100, 5000, 20_000, 100_000]);
+            }
+            let index = below(self.peers.len() as u64) as usize;
+            let is_linked = self.peers[index].lines().iter().any(|line| line == "linked");
+            if is_linked || below(8) == 0 {
+                self.linked += u64::from(is_linked);
+                let name = self.peers[index].name().to_owned();
+                let killed = std::mem::replace(&mut self.peers[index], start(scene, ENTRY, &name, ""));
+                self.killed += 1;
+                return kill(killed);
+            }
+        }
+    }
+}
+
+fn kill(peer: Peer) {
     peer.signal(Signal::KILL).unwrap();
     let output = peer.output();
     assert!(!output.contains("panicked"), "{output}");
@@ -146,27 +180,25 @@ fn kill_one(scene: &Scene, part: &str) {
 fn processes_that_are_killed_at_any_instant_cost_nobody_anything() {
     let _alone = alone();
     let scene = Scene::new();
+    let alone = || wait_until("those killed are gone", || links(&scene) == (1, 1));
     talk_to_listener(&scene, &[10, 5000, 100_000]);
-    kill_one(&scene, "reads");
-    kill_one(&scene, "talks");
-    wait_until("both are gone", || links(&scene) == (1, 1));
+    let first = Crowd::new(&scene, 2);
+    wait_until("both are linked", || links(&scene) == (2, 2));
+    first.peers.into_iter().for_each(kill);
+    alone();
     let before = Held::now();
-    let kills: u64 = std::env::var("RUNNEL_KILLS").ok().map_or(u64::MAX, |kills| kills.parse().unwrap());
-    let until = Instant::now() + if kills == u64::MAX { KILLING } else { Duration::from_secs(3600) };
-    let mut killed = 0;
-    while killed < kills && Instant::now() < until {
-        kill_one(&scene, if killed % 2 == 0 { "reads" } else { "talks" });
-        killed += 1;
-        if killed % 20 == 0 {
-            wait_until("those killed are gone", || links(&scene) == (1, 1));
-            before.wait_for_no_more();
-        }
+    let kills = std::env::var("RUNNEL_KILLS").ok().map(|kills| kills.parse::<u64>().unwrap());
+    let until = Instant::now() + if kills.is_some() { Duration::from_secs(7200) } else { KILLING };
+    let mut crowd = Crowd::new(&scene, 6);
+    while kills.is_none_or(|kills| crowd.killed < kills) && Instant::now() < until {
+        crowd.kill_one(&scene);
     }
-    println!("{killed} killed");
-    wait_until("those killed are gone", || links(&scene) == (1, 1));
+    crowd.peers.into_iter().for_each(kill);
+    println!("{} killed, {} of them linked", crowd.killed, crowd.linked);
+    alone();
     before.wait_for_no_more();
     scene.is_undisturbed();
-    assert!(killed >= 50, "{killed}");
+    assert!(crowd.linked >= 20, "{}", crowd.linked);
 }
 
 /// Subscribers of the talker, and publishers of the listener.

@@ -23,7 +23,7 @@ pub const THEIRS: u32 = 1 << 31;
 pub fn start(scene: &Scene, entry: &str, part: &str, argument: &str) -> Peer {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", entry, "--nocapture", "--test-threads=1"]);
-    command.env(PART, format!("{part} {argument}")).env("ROS_MASTER_URI", &scene.graph.uri);
+    command.env(PART, format!("{part}\t{argument}")).env("ROS_MASTER_URI", &scene.graph.uri);
     Peer::spawn(part, command).unwrap()
 }
 
@@ -32,7 +32,7 @@ pub fn play_if_asked(play: impl FnOnce(&str, &str)) {
     let Ok(asked) = env::var(PART) else { return };
     // Whatever becomes of the test, this goes with it.
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
-    let (part, argument) = asked.split_once(' ').unwrap();
+    let (part, argument) = asked.split_once('\t').unwrap();
     play(part, argument);
     std::process::exit(0);
 }
