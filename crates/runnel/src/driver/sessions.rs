@@ -99,7 +99,7 @@ pub(super) struct Session {
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
-    _bell: Bell,
+    _bell: Arc<Bell>,
     receiver: Receiver,
     sender: Arc<Sender>,
     /// Sockets of the links that come by each channel.

@@ -56,6 +56,12 @@ impl Receiver {
         self.ring.peek(&self.inbox.ring()).map_err(|bad| format!("it {bad}"))
     }
 
+    /// Words of the peer's ring that are done with.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        self.ring.position()
+    }
+
     /// True if there is a record.
     #[inline]
     pub(crate) fn has_record(&self) -> bool {

@@ -36,6 +36,8 @@ pub(crate) struct Sender {
     /// Whether the peer sleeps.
     page: Foreign,
     bell: Bell,
+    /// Wakes this process's own driver.
+    own_bell: Arc<Bell>,
     packets: Arc<Packets>,
     state: Mutex<State>,
 }
@@ -77,7 +79,7 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: Foreign,
-        bell: Bell,
+        (bell, own_bell): (Bell, Arc<Bell>),
         packets: Arc<Packets>,
         quota: usize,
     ) -> Self {
@@ -93,7 +95,7 @@ impl Sender {
             copied: 0,
             over: None,
         };
-        Self { outbox, inbox, page, bell, packets, state: Mutex::new(state) }
+        Self { outbox, inbox, page, bell, own_bell, packets, state: Mutex::new(state) }
     }
 
     /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
@@ -267,9 +269,14 @@ impl Sender {
 
     /// Has the driver told of this link when there is room.
     pub(crate) fn wait_for_room(&self, link: Token) {
-        let mut state = lock(&self.state);
-        if !state.waiting.contains(&link) {
-            state.waiting.push(link);
+        let state = &mut *lock(&self.state);
+        if state.waiting.contains(&link) {
+            return;
+        }
+        state.waiting.push(link);
+        // The peer may have told of room before anybody waited for it.
+        if self.has_room(state) {
+            self.own_bell.ring();
         }
     }
 
@@ -277,9 +284,19 @@ impl Sender {
     pub(crate) fn with_room(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
+        let goes_on = !state.waiting.is_empty() && self.has_room(state);
+        if goes_on { std::mem::take(&mut state.waiting) } else { Vec::new() }
+    }
+
+    /// Whether there is room worth going on for. If not, the peer will tell once it has read more.
+    fn has_room(&self, state: &mut State) -> bool {
+        self.outbox.ask_for_room();
         match state.ring.room(|| self.inbox.position()) {
-            Ok(room) if room >= ONE_PIECE => std::mem::take(&mut state.waiting),
-            _ => Vec::new(),
+            Ok(room) => room >= ONE_PIECE,
+            Err(_) => {
+                self.end(state, BAD_POSITION);
+                false
+            }
         }
     }
 

@@ -49,7 +49,7 @@ pub fn context() -> Context {
     Context::with_options(ContextOptions::default().arguments([""; 0])).unwrap()
 }
 
-/// Publishes as fast as it is heard, until it is ended.
+/// Publishes at a pace that others can hear, until it is ended.
 pub fn talk(sizes: &[usize]) {
     let context = context();
     let node = context.create_node(&format!("talker{}", std::process::id())).unwrap();
@@ -61,7 +61,8 @@ pub fn talk(sizes: &[usize]) {
             say("linked");
         }
         if number % 16 == 0 {
-            context.spin_once(Duration::from_millis(1)).unwrap();
+            context.spin_once(Duration::ZERO).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }

@@ -34,7 +34,7 @@ pub(in crate::driver) struct Greeting {
 /// What this process gives the other.
 struct Mine {
     outbox: Arc<Outbox>,
-    bell: Bell,
+    bell: Arc<Bell>,
 }
 
 /// What the other process gives.
@@ -148,7 +148,7 @@ impl Driver {
     fn greet(&mut self, packets: &Packets, to: u128) -> io::Result<Mine> {
         let Some(settings) = &self.sessions.settings else { return Err(io::ErrorKind::Unsupported.into()) };
         let from = settings.identity.process;
-        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Bell::new()? };
+        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Arc::new(Bell::new()?) };
         let page = match self.sessions.page.take() {
             Some(page) => page,
             None => Shared::new("runnel-page", size_of::<u64>())?,
@@ -215,10 +215,11 @@ impl Driver {
         let Theirs { process, page, inbox, bell } = theirs;
         let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
-        let sender = Arc::new(Sender::new(memory, page, bell, Arc::clone(&packets), quota));
+        let bells = (bell, Arc::clone(&mine.bell));
+        let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), quota));
         let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets));
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
-        if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
+        if let Err(error) = self.reactor.add_edge(&*mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
             return Err(error.to_string());
         }

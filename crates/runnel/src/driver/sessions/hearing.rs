@@ -6,7 +6,7 @@ use std::time::Duration;
 use runnel_io::clock;
 use runnel_ros1::tcpros::LENGTH;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, SCRATCH};
 use crate::driver::links::cut;
 use crate::driver::socket::{Input, Socket};
 use crate::driver::table::Key;
@@ -14,6 +14,9 @@ use crate::ipc::{Heard, RING, Record};
 
 /// Records taken from one session before others get their turn.
 const BATCH: usize = 256;
+
+/// Words of records after which others get their turn, too: no more than one read of a connection.
+const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
 
 /// Links that may come by one session.
 const MOST_CHANNELS: usize = 1 << 16;
@@ -52,6 +55,7 @@ impl Driver {
             return false;
         }
         let mut heard = false;
+        let begun = open.receiver.position();
         for _ in 0..BATCH {
             match self.hear_one(session) {
                 Ok(true) => heard = true,
@@ -60,6 +64,10 @@ impl Driver {
                     self.end_session(session, Some(why));
                     return true;
                 }
+            }
+            let words = self.sessions.open.get(session).map(|open| open.receiver.position() - begun);
+            if words.is_none_or(|words| words >= BATCH_WORDS) {
+                break;
             }
         }
         if let Some(open) = self.sessions.open.get_mut(session) {
