@@ -91,7 +91,8 @@ impl Held {
             let entries = fs::read_dir(folder).unwrap().flatten();
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
         };
-        let links = names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
+        let links =
+            names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(|name| name.contains("runnel"));
         Self {
@@ -99,7 +100,10 @@ impl Held {
                 .map(|link| link.to_string_lossy().into_owned())
                 .filter(|link| !link.contains("runnel-segment"))
                 .collect(),
-            mappings: maps.lines().filter(|line| line.contains("runnel-session") || line.contains("runnel-page")).count(),
+            mappings: maps
+                .lines()
+                .filter(|line| line.contains("runnel-session") || line.contains("runnel-page"))
+                .count(),
             files: files.collect(),
         }
     }
@@ -109,8 +113,7 @@ impl Held {
         let deadline = Instant::now() + LONG;
         loop {
             let now = Self::now();
-            let given_back =
-                now.descriptors.len() <= self.descriptors.len() && now.mappings <= self.mappings;
+            let given_back = now.descriptors.len() <= self.descriptors.len() && now.mappings <= self.mappings;
             if given_back && now.files.is_subset(&self.files) {
                 return;
             }
@@ -327,7 +330,7 @@ fn readers_that_take_a_message_and_leave_leave_nothing_behind() {
     let scene = Scene::new();
     let visit = |round: u32| {
         let mut reader = Reader::new(&scene);
-        if round % 4 == 0 {
+        if round.is_multiple_of(4) {
             // Leaves with slots that it has not given back.
             reader.borrow(&scene, 1);
         } else {

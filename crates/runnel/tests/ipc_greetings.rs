@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use common::{LONG, spin_until, wait_until};
 use fake_process::{
-    ASK, FakeSession, Mine, OPEN, OUTBOX_BYTES, accept, connect, great_number, hello, is_ended, listen, opening, packet,
-    send, small_number, token_bytes,
+    ASK, FakeSession, Mine, OPEN, OUTBOX_BYTES, accept, connect, great_number, hello, is_ended, listen,
+    opening, packet, send, small_number, token_bytes,
 };
 use ipc_scene::{Reader, Scene, alone, number_in, subscribe};
 use logged::count_logged;

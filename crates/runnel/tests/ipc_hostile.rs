@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering;
 
 use common::wait_until;
 use fake_process::{
-    ASK, BYTES, CLOSE, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record, SLOT, WANTS, gift,
-    is_ended, lending, opening, send, token_bytes, words,
+    ASK, BYTES, CLOSE, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record, SLOT,
+    WANTS, gift, is_ended, lending, opening, send, token_bytes, words,
 };
 use ipc_scene::{Reader, Scene, alone, numbered};
 use logged::count_logged;
@@ -313,4 +313,28 @@ fn memory_that_is_no_segment_is_not_mapped() {
     }
     // It is said once for each session.
     assert_eq!(count_logged(&says) - before, 4);
+}
+
+#[test]
+fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    scene.talk(20_000, 10);
+    let session = &mut reader.session;
+    wait_until("it asks for room", || session.told(WANTS) > 0);
+    // Less than is worth going on for. Nothing more is published, and still it is told when there is enough.
+    let mut answered = session.told(WANTS);
+    (0..100).for_each(|_| drop(session.peek().expect("a record")));
+    session.set(POSITION, session.read);
+    wait_until("it asks again", || session.told(WANTS) != answered);
+    let last = numbered(scene.published.get() - 1, 10).data;
+    wait_until("the last message", || {
+        let record = session.next();
+        if std::mem::replace(&mut answered, session.told(WANTS)) != answered {
+            session.ring();
+        }
+        record.is_some_and(|record| record.payload.ends_with(&last))
+    });
+    scene.is_undisturbed();
 }

@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex};
 
 use common::{Graph, LONG, spin_until, wait_until};
 use fake_process::{
-    ASK, BYTES, FakeSession, LOANS, MAPPED, MESSAGE, OPEN, RETURNED, SLOT, gift, hex, is_ended, lending, opening, send,
-    small_number, token_bytes, unhex,
+    ASK, BYTES, FakeSession, LOANS, MAPPED, MESSAGE, OPEN, RETURNED, SLOT, gift, hex, is_ended, lending,
+    opening, send, small_number, token_bytes, unhex,
 };
 use fake_publisher::FakePublisher;
 use ipc_scene::alone;
@@ -163,17 +163,27 @@ fn a_fake_talker_that_keeps_to_the_agreement_is_heard() {
 fn positions_in_the_stream_that_cannot_be_end_the_session() {
     let _alone = alone();
     let less = "it says that less went over the network than did";
-    ends("less", less, |scene, writer| {
-        writer.stream.write_all(&framed_text("first")).unwrap();
-        scene.hears("first");
-        writer.open(3);
-    }, &[]);
+    ends(
+        "less",
+        less,
+        |scene, writer| {
+            writer.stream.write_all(&framed_text("first")).unwrap();
+            scene.hears("first");
+            writer.open(3);
+        },
+        &[],
+    );
     let more = "it says that more went over the network than did";
     for before in [1, 1000, 1 << 40, u64::MAX] {
-        ends(&format!("more by {before}"), more, |_, writer| {
-            writer.open(before);
-            writer.session.push(MESSAGE, 1, &framed_text("too early")[4..]);
-        }, &[]);
+        ends(
+            &format!("more by {before}"),
+            more,
+            |_, writer| {
+                writer.open(before);
+                writer.session.push(MESSAGE, 1, &framed_text("too early")[4..]);
+            },
+            &[],
+        );
     }
 }
 
@@ -193,19 +203,29 @@ fn pieces_in_the_wrong_order_end_the_session() {
     let frame = framed_text("torn");
     let middle = "it put a message into the middle of another";
     for cut in [1, 4, 5, frame.len() - 1] {
-        ends("a message in another", middle, |_, writer| {
-            writer.open(0);
-            writer.session.push(BYTES, 1, &frame[..cut]);
-            writer.session.push(MESSAGE, 1, &framed_text("whole")[4..]);
-        }, &frame[cut..]);
+        ends(
+            "a message in another",
+            middle,
+            |_, writer| {
+                writer.open(0);
+                writer.session.push(BYTES, 1, &frame[..cut]);
+                writer.session.push(MESSAGE, 1, &framed_text("whole")[4..]);
+            },
+            &frame[cut..],
+        );
     }
     let segment = Segment::new(4096, 4).unwrap();
-    ends("a slot in another", middle, |_, writer| {
-        writer.give(&segment);
-        writer.open(0);
-        writer.session.push(BYTES, 1, &frame[..6]);
-        writer.lend(0, &in_slot(&segment, "whole"));
-    }, &frame[6..]);
+    ends(
+        "a slot in another",
+        middle,
+        |_, writer| {
+            writer.give(&segment);
+            writer.open(0);
+            writer.session.push(BYTES, 1, &frame[..6]);
+            writer.lend(0, &in_slot(&segment, "whole"));
+        },
+        &frame[6..],
+    );
 }
 
 #[test]
@@ -213,11 +233,16 @@ fn slots_that_are_none_end_the_session() {
     let _alone = alone();
     let segment = Segment::new(4096, 4).unwrap();
     let lent = |segment_number: u32, slot: u32, len: u32, says: &str| {
-        ends(&format!("{segment_number} {slot} {len}"), says, |_, writer| {
-            writer.give(&segment);
-            writer.open(0);
-            writer.session.push(SLOT, 1, &lending(segment_number, 0, slot, len));
-        }, &[]);
+        ends(
+            &format!("{segment_number} {slot} {len}"),
+            says,
+            |_, writer| {
+                writer.give(&segment);
+                writer.open(0);
+                writer.session.push(SLOT, 1, &lending(segment_number, 0, slot, len));
+            },
+            &[],
+        );
     };
     let none = "it lent a slot that its segment does not have";
     lent(0, 4, 10, none);
@@ -233,13 +258,18 @@ fn slots_that_are_none_end_the_session() {
 fn more_slots_than_can_be_given_back_end_the_session() {
     let _alone = alone();
     let segment = Segment::new(64, 4).unwrap();
-    ends("more than a thousand", "it lent more slots than it may", |_, writer| {
-        writer.give(&segment);
-        writer.open(0);
-        let slot = in_slot(&segment, "again");
-        // Nobody spins, so that none is given back.
-        (0..=LOANS as u32).for_each(|loan| writer.lend(loan, &slot));
-    }, &[]);
+    ends(
+        "more than a thousand",
+        "it lent more slots than it may",
+        |_, writer| {
+            writer.give(&segment);
+            writer.open(0);
+            let slot = in_slot(&segment, "again");
+            // Nobody spins, so that none is given back.
+            (0..=LOANS as u32).for_each(|loan| writer.lend(loan, &slot));
+        },
+        &[],
+    );
 }
 
 #[test]
@@ -260,7 +290,9 @@ fn messages_of_any_length_in_a_slot_are_none_or_malformed() {
 }
 
 /// A subscription whose callback waits, with a message in its hands, until it may look at it again.
-fn holding(context: &Context) -> (Subscription, Receiver<()>, std::sync::mpsc::Sender<()>, Receiver<Vec<u8>>) {
+fn holding(
+    context: &Context,
+) -> (Subscription, Receiver<()>, std::sync::mpsc::Sender<()>, Receiver<Vec<u8>>) {
     let (has, held) = channel();
     let (look, looks) = channel();
     let (saw, seen) = channel();

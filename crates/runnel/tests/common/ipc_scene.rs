@@ -67,17 +67,7 @@ impl Scene {
             move || far.spin().unwrap()
         });
         let (published, spinning) = (Cell::new(0), Some(spinning));
-        Self {
-            graph,
-            _talking: talking,
-            publisher,
-            published,
-            far,
-            spinning,
-            heard,
-            subscription,
-            ports,
-        }
+        Self { graph, _talking: talking, publisher, published, far, spinning, heard, subscription, ports }
     }
 
     /// Publishes so many messages of about so many bytes.
