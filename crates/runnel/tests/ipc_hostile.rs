@@ -338,3 +338,32 @@ fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
     });
     scene.is_undisturbed();
 }
+
+#[test]
+fn what_was_lent_when_a_session_ended_is_not_written_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    let mut slots = Vec::new();
+    wait_until("slots that are lent", || {
+        scene.talk(1, 5000);
+        reader.session.map_segments();
+        let lent = std::iter::from_fn(|| reader.session.next()).filter(|record| record.kind == SLOT);
+        slots.extend(lent.map(|record| record.word(1)));
+        slots.len() >= 5
+    });
+    // Whoever holds a message goes on reading it.
+    let read = |session: &fake_process::FakeSession| -> Vec<Vec<u8>> {
+        let lent = slots.iter().map(|word| ((word >> 32) as usize * 5120, *word as u32 as usize));
+        lent.map(|(start, len)| session.segments[0].bytes(start, len).unwrap().to_vec()).collect()
+    };
+    let before = read(&reader.session);
+    assert!(before.iter().all(|frame| frame.len() == 5016 && frame[1000] == frame[5015]));
+    reader.session.packets.shutdown().unwrap();
+    wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+    for _ in 0..20 {
+        scene.talk(100, 5000);
+        scene.is_undisturbed();
+    }
+    assert_eq!(read(&reader.session), before);
+}
