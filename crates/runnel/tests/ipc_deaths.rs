@@ -35,7 +35,7 @@ const KILLING: Duration = Duration::from_secs(60);
 #[test]
 fn a_part_is_played_where_another_test_asks_for_it() {
     play_if_asked(|part, argument| match part {
-        "talks" => talk(&[10, 100, 5000, 20_000, 60_000]),
+        "talks" => talk(&[10, 100, 5000, 20_000]),
         "reads" => read(argument),
         "forks" => fork_with_a_message(),
         other => panic!("no such part: {other}"),

@@ -60,7 +60,7 @@ pub fn talk(sizes: &[usize]) {
         if publisher.shared_memory_count() > 0 && number % 100 == 0 {
             say("linked");
         }
-        if number % 16 == 0 {
+        if number % 8 == 0 {
             context.spin_once(Duration::ZERO).unwrap();
             std::thread::sleep(Duration::from_millis(10));
         }
