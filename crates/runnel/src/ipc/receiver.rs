@@ -28,8 +28,6 @@ pub(crate) struct Receiver {
 
 /// What a record says.
 pub(crate) enum Heard {
-    /// A whole message of a channel.
-    Message(Vec<u8>),
     /// A whole message of a channel where it lies, with its length before it.
     Lent(Lent),
     /// Bytes of a channel's stream.
@@ -67,21 +65,21 @@ impl Receiver {
         !matches!(self.peek(), Ok(None))
     }
 
-    /// What a record says. Bytes are put into the buffer that `spare` gives.
-    pub(crate) fn hear(
-        &mut self,
-        record: &Record,
-        spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Heard, Misbehaved> {
-        let bytes = |receiver: &Self| {
-            let mut bytes = spare();
-            bytes.clear();
-            receiver.ring.copy(&receiver.inbox.ring(), record, &mut bytes);
-            bytes
-        };
+    /// Has a buffer hold what a record carries.
+    #[inline]
+    pub(crate) fn copy(&self, record: &Record, into: &mut Vec<u8>) {
+        into.clear();
+        self.ring.copy(&self.inbox.ring(), record, into);
+    }
+
+    /// What a record says.
+    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, Misbehaved> {
         Ok(match record.kind {
-            kind::MESSAGE => Heard::Message(bytes(self)),
-            kind::BYTES => Heard::Bytes(bytes(self)),
+            kind::MESSAGE | kind::BYTES => {
+                let mut bytes = Vec::new();
+                self.copy(record, &mut bytes);
+                Heard::Bytes(bytes)
+            }
             kind::SLOT => Heard::Lent(self.borrow(Lending::from_words(self.words(record)?))?),
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
