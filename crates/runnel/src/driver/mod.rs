@@ -240,17 +240,20 @@ impl Driver {
             return self.reactor.wait(events, wait).map(|()| false);
         }
         let mut heard = self.look_at_sessions();
-        if heard && self.sessions.passes_over_reactor() {
+        let sleeps = !heard && wait != Some(Duration::ZERO);
+        if sleeps {
+            self.sessions.fall_asleep();
+            heard = self.look_at_sessions();
+        }
+        let waited = if heard && self.sessions.passes_over_reactor() {
             events.clear();
-            return Ok(true);
+            Ok(())
+        } else {
+            self.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait })
+        };
+        if sleeps {
+            self.sessions.wake_up();
         }
-        if heard || wait == Some(Duration::ZERO) {
-            return self.reactor.wait(events, Some(Duration::ZERO)).map(|()| heard);
-        }
-        self.sessions.fall_asleep();
-        heard = self.look_at_sessions();
-        let waited = self.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait });
-        self.sessions.wake_up();
         waited.map(|()| heard)
     }
 
