@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use runnel_io::unix::{Packets, Received};
+use runnel_ros1::tcpros::LENGTH;
 
+use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
@@ -20,6 +22,8 @@ pub(crate) struct Receiver {
     ring: RingReader,
     segments: Segments,
     returner: Arc<Returner>,
+    /// What the peer lends is copied before anybody looks at it: the peer is of another user.
+    copies: bool,
     /// The position that the peer was told last.
     told: u64,
     /// How often the peer had asked to be told of room when it was told last.
@@ -30,6 +34,8 @@ pub(crate) struct Receiver {
 pub(crate) enum Heard {
     /// A whole message of a channel where it lies, with its length before it.
     Lent(Lent),
+    /// A whole message of a channel that was lent, and is given back.
+    Copied(Vec<u8>),
     /// Bytes of a channel's stream.
     Bytes(Vec<u8>),
     Ask {
@@ -47,10 +53,10 @@ pub(crate) enum Heard {
 pub(crate) type Misbehaved = String;
 
 impl Receiver {
-    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>) -> Self {
+    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>, copies: bool) -> Self {
         let returner = Returner::new(Arc::clone(&outbox));
         let (ring, segments) = (RingReader::new(RING), Segments::default());
-        Self { inbox, outbox, packets, ring, segments, returner, told: 0, answered: 0 }
+        Self { inbox, outbox, packets, ring, segments, returner, copies, told: 0, answered: 0 }
     }
 
     /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
@@ -80,7 +86,10 @@ impl Receiver {
                 self.copy(record, &mut bytes);
                 Heard::Bytes(bytes)
             }
-            kind::SLOT => Heard::Lent(self.borrow(Lending::from_words(self.words(record)?))?),
+            kind::SLOT => {
+                let lent = self.borrow(Lending::from_words(self.words(record)?))?;
+                if self.copies { Heard::Copied(lent.skip(LENGTH).to_vec()) } else { Heard::Lent(lent) }
+            }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
                 let [low, high, before] = self.words(record)?;
@@ -124,7 +133,7 @@ impl Receiver {
         std::mem::replace(&mut self.answered, asked) != asked
     }
 
-    /// Takes one packet of the peer's; false if there is none. An error is the end of the session: `None` in good order.
+    /// Takes one packet of the peer's; false if there is none, or it only wakes. An error is the end of the session: `None` in good order.
     pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
         let mut buffer = [0; Gift::LEN];
         match self.packets.recv(&mut buffer) {
@@ -133,6 +142,9 @@ impl Receiver {
             Ok(Received::Packet { truncated: true, .. }) => {
                 self.map_no_more("a descriptor did not arrive: there are too many open");
                 Ok(true)
+            }
+            Ok(Received::Packet { len, fds, .. }) if buffer[..len] == doorbell::RING && fds.is_empty() => {
+                Ok(false)
             }
             Ok(Received::Packet { len, fds, .. }) => {
                 self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)

@@ -53,7 +53,8 @@ impl Driver {
     pub(in crate::driver) fn session_readable(&mut self, session: Key) {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         match open.receiver.packet() {
-            Ok(_) => {}
+            // It wakes, or segments have come that records tell of.
+            Ok(_) => self.bell_rang(session),
             Err(why) => self.end_session(session, why),
         }
     }
@@ -252,6 +253,11 @@ impl Input {
             Heard::Lent(lent) => {
                 self.begins_message()?;
                 self.topic.push_lent(lent.skip(LENGTH), &self.from);
+                Ok(())
+            }
+            Heard::Copied(message) => {
+                self.begins_message()?;
+                self.topic.push(message, &self.from);
                 Ok(())
             }
             Heard::Bytes(bytes) => cut(self, &bytes).map_err(|error| error.to_string()),
