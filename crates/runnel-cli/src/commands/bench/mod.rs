@@ -17,6 +17,7 @@ mod masters;
 mod outcome;
 mod plan;
 mod process;
+mod published;
 mod results;
 mod room;
 mod statistics;
