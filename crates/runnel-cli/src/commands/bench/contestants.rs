@@ -24,7 +24,7 @@ pub const RUNNEL: &str = "runnel-tcpros";
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
 /// All contestants, in the order of their turns. Another one is a line here.
-const ENTRIES: [Entry; 11] = [
+const ENTRIES: [Entry; 13] = [
     Entry::new(FLOOR, Made::Own, messages),
     // One way, a pair of connections, as TCPROS has for two topics, would be no other than one.
     Entry::new("floor-tcp-pair", Made::Own, answers),
@@ -34,8 +34,9 @@ const ENTRIES: [Entry; 11] = [
     Entry { largest: 200_000, ..Entry::new("floor-unix-seqpacket", Made::Own, ipc) },
     Entry::new("floor-futex", Made::Own, ipc),
     Entry { spins: true, ..Entry::new("floor-spin", Made::Own, ipc) },
-    // Other modes of Runnel's links belong here: their names are those of parts of `bench-peer`.
     Entry::new(RUNNEL, Made::OwnNode, nodes),
+    Entry::new("runnel-ipc", Made::OwnNode, links),
+    Entry { spins: true, ..Entry::new("runnel-ipc-spin", Made::OwnNode, links) },
     Entry::new(ROSCPP, Made::Roscpp, nodes),
     Entry::new(ROSCPP_AT_RUNNEL, Made::Roscpp, Exchange::asks_master),
 ];
@@ -80,6 +81,11 @@ fn answers(exchange: Exchange) -> bool {
 
 fn ipc(exchange: Exchange) -> bool {
     exchange == Exchange::Ipc
+}
+
+/// Where links carry messages or calls for some time.
+fn links(exchange: Exchange) -> bool {
+    messages(exchange) || exchange == Exchange::CallPersistent
 }
 
 /// All but the operating system's own ways.

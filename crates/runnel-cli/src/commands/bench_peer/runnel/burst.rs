@@ -14,7 +14,7 @@ use crate::error::CliError;
 pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = node.create_publisher("burst", args.depth)?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
-    wait_for_others(&publisher, args.subscribers)?;
+    wait_for_others(args, context, &publisher, args.subscribers)?;
     say_ready()?;
     wait_for_go()?;
     let (sizes, mut pace) = (args.sizes(), args.pace());
