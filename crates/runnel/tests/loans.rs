@@ -343,6 +343,10 @@ fn past_the_quota_messages_are_copied_and_none_is_lost() {
     drop(kept);
     (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
     assert_eq!(keeping.publisher.copied(), 21, "what was given back is lent again");
+    let Keeping { publisher, far, subscription, .. } = keeping;
+    drop(subscription);
+    spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
+    assert_eq!(publisher.copied(), 21, "who is gone counts");
 }
 
 #[test]
