@@ -11,6 +11,11 @@ fn shared(master: &Master) -> Container {
     Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri())
 }
 
+/// The same for a user who is not that of the test; `None` if there is no other.
+fn of_other_user(master: &Master) -> Option<Container> {
+    Container::of_other_user().map(|container| container.with("ROS_MASTER_URI", master.graph().master_uri()))
+}
+
 /// Two containers with networks of their own, joined under these addresses, and a master in the first.
 fn apart(addresses: [&str; 2]) -> ([Container; 2], Peer) {
     let containers = addresses.map(|address| {
@@ -56,16 +61,19 @@ fn an_address_that_does_not_look_local_is_no_obstacle() {
 
 #[test]
 fn another_user_is_reached_over_the_network() {
-    let master = Master::start(Server::Runnel);
-    let Some(theirs) = Container::of_other_user() else {
-        eprintln!("passed over: the namespace of this test has one user only; ./test makes one with more as root");
-        return;
-    };
-    let (ours, theirs) = (shared(&master), theirs.with("ROS_MASTER_URI", master.graph().master_uri()));
-    for (near, far) in [(&ours, &theirs), (&theirs, &ours)] {
-        let mut talk = Talk::between(near, far);
-        talk.stays_on_network();
+    for (near, far) in [(false, true), (true, false), (true, true)] {
+        let master = Master::start(Server::Runnel);
+        let user = |other| if other { of_other_user(&master) } else { Some(shared(&master)) };
+        let (Some(near_container), Some(far_container)) = (user(near), user(far)) else {
+            eprintln!("passed over: the namespace of this test has one user only; as root, ./test makes one with more");
+            return;
+        };
+        let mut talk = Talk::between(&near_container, &far_container);
+        if near == far {
+            talk.goes_by_memory();
+        } else {
+            talk.stays_on_network();
+        }
         assert!(talk.warnings().is_empty(), "{:?}", talk.warnings());
     }
-    Talk::between(&theirs, &theirs).goes_by_memory();
 }
