@@ -1,8 +1,8 @@
 //! What the environment and the command line say about where a process stands in the ROS graph.
 
 use std::env;
-use std::path::PathBuf;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
+use std::path::PathBuf;
 
 use runnel_core::names::Arguments;
 use runnel_io::host;
@@ -42,9 +42,7 @@ impl Settings {
         let host = match stated_host(arguments) {
             Some((variable, host)) => checked(variable, host)?,
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
-            None => {
-                own_address(&master, family).map_or_else(host::name, |address| address.to_string())
-            }
+            None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
         let bind = address_to_bind(&host, family);
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
@@ -68,7 +66,8 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     }
     let random = || Ok::<_, Error>(u128::from(host::random()?) << 64 | u128::from(host::random()?));
     let identity = SameHost { process: random()?, secret: random()? };
-    let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty()).map(PathBuf::from);
+    let directory =
+        env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty()).map(PathBuf::from);
     Ok(Some(IpcSettings { identity, directory, quota: QUOTA }))
 }
 

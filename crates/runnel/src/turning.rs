@@ -147,7 +147,7 @@ impl Turning {
         let mut driver = self.driver();
         self.waiting.store(Waiting::Spinner as u8, Ordering::Release);
         let until = self.patience(self.while_running(due()));
-        let turned = policy.turn(&mut driver, until, ready);
+        let turned = policy.turn(&mut driver, until, ready, || self.wanting.load(Ordering::Relaxed) > 0);
         ready.awake();
         self.left.store(clock::monotonic().0, Ordering::Release);
         self.leave(driver);

@@ -42,9 +42,15 @@ pub(crate) enum Delivery<'a> {
 }
 
 enum Item {
-    Bytes { bytes: Vec<u8>, from: Arc<LinkInfo> },
+    Bytes {
+        bytes: Vec<u8>,
+        from: Arc<LinkInfo>,
+    },
     /// In memory of another process.
-    Lent { message: Lent, from: Arc<LinkInfo> },
+    Lent {
+        message: Lent,
+        from: Arc<LinkInfo>,
+    },
     Shared(Shared),
 }
 

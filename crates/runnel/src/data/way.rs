@@ -111,7 +111,10 @@ impl Way {
 
     /// The channel, if it is one of this session.
     pub(crate) fn channel_of(&self, sender: &Arc<Sender>) -> Option<u32> {
-        self.channel.as_ref().filter(|channel| Arc::ptr_eq(&channel.sender, sender)).map(|channel| channel.number)
+        self.channel
+            .as_ref()
+            .filter(|channel| Arc::ptr_eq(&channel.sender, sender))
+            .map(|channel| channel.number)
     }
 
     /// The session is over: what is sent from now on goes by the connection.

@@ -238,11 +238,11 @@ impl Driver {
             return self.reactor.wait(events, wait).map(|()| false);
         }
         let mut heard = self.look_at_sessions();
+        if heard && self.sessions.passes_over_reactor() {
+            events.clear();
+            return Ok(true);
+        }
         if heard || wait == Some(Duration::ZERO) {
-            if self.sessions.passes_over_reactor() {
-                events.clear();
-                return Ok(heard);
-            }
             return self.reactor.wait(events, Some(Duration::ZERO)).map(|()| heard);
         }
         self.sessions.fall_asleep();

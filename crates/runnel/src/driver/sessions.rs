@@ -36,8 +36,11 @@ pub(super) use greeting::Greeting;
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
 
-/// Looks at the rings for each look at the reactor, which takes a system call, while messages come or nobody sleeps.
-const LOOKS: u32 = 64;
+/// Turns with messages for each look at the reactor, which takes a system call, while messages come.
+const TURNS: u32 = 64;
+
+/// Looks at the rings for each look at the reactor, while nobody sleeps and none comes.
+const LOOKS: u32 = 1000;
 
 /// The pause before a session that ended is made again, doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -75,7 +78,8 @@ pub(super) struct Sessions {
     links: HashMap<u128, Key>,
     /// Processes to be met again.
     again: HashMap<u128, Again>,
-    looks: u32,
+    /// With messages, since the reactor was looked at.
+    turns: u32,
 }
 
 /// When a process is to be met again.
@@ -116,7 +120,7 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
-            looks: 0,
+            turns: 0,
         }
     }
 
@@ -132,8 +136,8 @@ impl Sessions {
 
     /// Whether the reactor may be passed over once more.
     pub(super) fn passes_over_reactor(&mut self) -> bool {
-        self.looks = (self.looks + 1) % LOOKS;
-        self.looks != 0
+        self.turns = (self.turns + 1) % TURNS;
+        self.turns != 0
     }
 
     /// From now on peers ring. Their rings are to be looked at before this process sleeps.

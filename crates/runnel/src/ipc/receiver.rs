@@ -34,8 +34,13 @@ pub(crate) enum Heard {
     Lent(Lent),
     /// Bytes of a channel's stream.
     Bytes(Vec<u8>),
-    Ask { token: u128 },
-    Open { token: u128, before: u64 },
+    Ask {
+        token: u128,
+    },
+    Open {
+        token: u128,
+        before: u64,
+    },
     Close,
     Nothing,
 }
@@ -63,7 +68,11 @@ impl Receiver {
     }
 
     /// What a record says. Bytes are put into the buffer that `spare` gives.
-    pub(crate) fn hear(&mut self, record: &Record, spare: impl FnOnce() -> Vec<u8>) -> Result<Heard, Misbehaved> {
+    pub(crate) fn hear(
+        &mut self,
+        record: &Record,
+        spare: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Heard, Misbehaved> {
         let bytes = |receiver: &Self| {
             let mut bytes = spare();
             bytes.clear();
@@ -127,7 +136,9 @@ impl Receiver {
                 self.map_no_more("a descriptor did not arrive: there are too many open");
                 Ok(true)
             }
-            Ok(Received::Packet { len, fds, .. }) => self.gift(&buffer[..len], fds).map(|()| true).map_err(Some),
+            Ok(Received::Packet { len, fds, .. }) => {
+                self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)
+            }
             Err(error) => Err(Some(error.to_string())),
         }
     }
@@ -146,7 +157,9 @@ impl Receiver {
 
     /// The peer goes on without lending what it gives from now on.
     fn map_no_more(&mut self, why: &str) {
-        crate::logging::console::warning!("memory of another process is not mapped, its messages are copied: {why}");
+        crate::logging::console::warning!(
+            "memory of another process is not mapped, its messages are copied: {why}"
+        );
         self.outbox.tell_full();
     }
 }

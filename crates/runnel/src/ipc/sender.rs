@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
 
 use litemap::LiteMap;
+use runnel_io::Token;
 use runnel_io::bell::Bell;
 use runnel_io::memory::Foreign;
 use runnel_io::segment::{Segment, Slot};
 use runnel_io::unix::Packets;
-use runnel_io::Token;
 use runnel_ros1::tcpros::LENGTH;
 
 use super::awake::Rung;
@@ -132,7 +132,8 @@ impl Sender {
         if state.over.is_some() {
             return false;
         }
-        let mut pushed = state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
+        let mut pushed =
+            state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
         if pushed == Ok(false) {
             self.outbox.ask_for_room();
             // There may be room since, of which nobody would tell.

@@ -98,7 +98,10 @@ impl Driver {
     }
 
     fn count_greetings(&self) -> usize {
-        self.sockets.iter().filter(|socket| matches!(socket, Socket::Greeting(_) | Socket::Session(_))).count()
+        self.sockets
+            .iter()
+            .filter(|socket| matches!(socket, Socket::Greeting(_) | Socket::Session(_)))
+            .count()
     }
 
     /// Connects to a process of this host, unless it is the one that connects, or cannot be found.
@@ -114,7 +117,9 @@ impl Driver {
             None => Err(error),
         };
         let Ok(packets) = by_name.or_else(by_file) else { return };
-        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid()) || self.count_greetings() >= MOST_SESSIONS {
+        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid())
+            || self.count_greetings() >= MOST_SESSIONS
+        {
             return;
         }
         match self.greet(&packets, process) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use runnel_io::clock;
 use runnel_ros1::tcpros::LENGTH;
 
+use super::LOOKS;
 use crate::driver::Driver;
 use crate::driver::links::cut;
 use crate::driver::socket::{Input, Socket};
@@ -22,6 +23,19 @@ const MOST_CHANNELS: usize = 1 << 16;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Driver {
+    /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
+    /// as well.
+    pub(crate) fn look_out(&self, enough: impl Fn() -> bool) {
+        let has_record =
+            |session: &Key| self.sessions.open.get(*session).is_some_and(|open| open.receiver.has_record());
+        for _ in 0..LOOKS {
+            if self.sessions.standing.is_empty() || self.sessions.standing.iter().any(has_record) || enough()
+            {
+                break;
+            }
+        }
+    }
+
     /// Looks at the rings of all sessions; true if there was anything.
     pub(in crate::driver) fn look_at_sessions(&mut self) -> bool {
         let mut heard = false;
@@ -175,7 +189,11 @@ impl Driver {
                 let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
                 let since = *open.behind.get_or_insert_with(clock::monotonic);
                 let late = clock::monotonic().since(since) > PATIENCE;
-                return if late { Err("it says that more went over the network than did".into()) } else { Ok(false) };
+                return if late {
+                    Err("it says that more went over the network than did".into())
+                } else {
+                    Ok(false)
+                };
             }
         }
         Ok(true)
