@@ -10,9 +10,9 @@ use runnel_testkit::process::within;
 fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
     let master = Master::start(Server::Runnel);
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
-    let mut talk = Talk::at_rate(&host, &host, 5000);
+    let mut talk = Talk::at_rate(&host, &host, 2000);
     talk.goes_by_memory();
-    for end in 0..6 {
+    for end in 0..5 {
         let process = [&talk.talker, &talk.listener][end % 2].id();
         let mut sockets = connected_packet_sockets(process).unwrap();
         let (lost, socket) = sockets.pop_first().expect("the socket of the session");

@@ -232,6 +232,8 @@ impl Driver {
             unopened: Vec::new(),
             behind: None,
             hearing: false,
+            since: clock::monotonic(),
+            ending: None,
         };
         let session = self.sessions.open.insert_with(|_| session);
         for (key, socket) in [(key, Socket::Session(session)), (bell_key, Socket::Bell(session))] {
