@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::fstat;
-use rustix::net::{Shutdown, SocketType, shutdown};
 use rustix::net::sockopt::{socket_acceptconn, socket_type};
+use rustix::net::{Shutdown, SocketType, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 /// Those that a process of this user has but to accept connections, by their numbers, which no two have at a time.

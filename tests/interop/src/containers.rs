@@ -46,8 +46,10 @@ pub struct Container {
     /// Holds the namespaces.
     keeper: Peer,
     variables: Vec<(&'static str, String)>,
-    /// Whom programs run as, if not as root.
-    user: Option<u32>,
+    /// Whether it has a namespace of users.
+    has_users: bool,
+    /// The command that starts its programs as another user.
+    user: Vec<&'static str>,
 }
 
 impl Container {
@@ -72,15 +74,21 @@ impl Container {
     /// # Panics
     /// When this system refuses.
     pub fn of_other_user() -> Option<Container> {
-        let users = std::fs::read_to_string("/proc/self/uid_map").expect("/proc shows the users of this namespace");
+        let users =
+            std::fs::read_to_string("/proc/self/uid_map").expect("/proc shows the users of this namespace");
         let is_there = |range: &str| {
-            let numbers: Vec<u64> = range.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-            numbers[0] <= u64::from(OTHER_USER) && u64::from(OTHER_USER) < numbers[0] + numbers[2]
+            let numbers: Vec<u64> =
+                range.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+            numbers[0] <= OTHER_USER && OTHER_USER < numbers[0] + numbers[2]
         };
         users.lines().any(is_there).then(|| {
             let mut command = Command::new("unshare");
             command.arg("--mount");
-            Container { user: Some(OTHER_USER), ..Container::kept_by(command, "true", &[]) }
+            Container {
+                has_users: false,
+                user: BECOME_OTHER.to_vec(),
+                ..Container::kept_by(command, "true", &[])
+            }
         })
     }
 
@@ -91,8 +99,9 @@ impl Container {
         }
         let mut keeper = Peer::spawn("container", command).unwrap_or_else(|error| panic!("{error}"));
         keeper.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
-        let variables = vec![("LANG", "C.UTF-8".to_owned()), ("HOME", "/tmp".into()), ("ROS_IP", "127.0.0.1".into())];
-        Container { keeper, variables, user: None }
+        let variables =
+            vec![("LANG", "C.UTF-8".to_owned()), ("HOME", "/tmp".into()), ("ROS_IP", "127.0.0.1".into())];
+        Container { keeper, variables, has_users: true, user: Vec::new() }
     }
 
     /// Has programs started from now on see a variable.
@@ -100,6 +109,13 @@ impl Container {
     pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Container {
         self.variables.retain(|(name, _)| *name != variable);
         self.variables.push((variable, value.into()));
+        self
+    }
+
+    /// Has programs started from now on run in a namespace that knows no users: to them, everyone is nobody.
+    #[must_use]
+    pub fn that_knows_no_users(mut self) -> Container {
+        self.user = vec!["unshare", "--user"];
         self
     }
 
@@ -124,11 +140,7 @@ impl Container {
     pub fn runnel(&self, program: &str, arguments: &[&str]) -> Peer {
         let path = format!("{PROGRAMS}/{program}");
         let mut command = self.entering();
-        if let Some(user) = self.user {
-            let (user, group) = (format!("--reuid={user}"), format!("--regid={user}"));
-            command.args(["setpriv", &user, &group, "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]);
-        }
-        command.arg(path).args(arguments);
+        command.args(&self.user).arg(path).args(arguments);
         Peer::spawn(program, command).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -170,7 +182,7 @@ impl Container {
     fn entering(&self) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.keeper.id().to_string(), "--mount", "--net"]);
-        if self.user.is_none() {
+        if self.has_users {
             command.args(["--user", "--preserve-credentials"]);
         }
         let path = std::env::var_os("PATH").map(|path| ("PATH", path));
@@ -187,8 +199,9 @@ fn finish(mut command: Command) -> String {
     said.into_owned()
 }
 
-/// A user that is not root.
-const OTHER_USER: u32 = 1000;
+/// A user that is not root, and what makes a program run as that.
+const OTHER_USER: u64 = 1000;
+const BECOME_OTHER: [&str; 4] = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
 
 /// A talker in one container and a listener in another, in a graph that both take part in.
 pub struct Talk<'a> {
@@ -222,7 +235,9 @@ impl<'a> Talk<'a> {
         let sent = told(&mut self.talker, "sent", count, within(PATIENCE));
         let heard = told(&mut self.listener, "got", count, within(PATIENCE));
         let other = heard.iter().zip(&sent).position(|(heard, sent)| heard != sent).map(|place| {
-            let row = |lines: &[String]| lines[place.saturating_sub(2)..].iter().take(6).cloned().collect::<Vec<_>>();
+            let row = |lines: &[String]| {
+                lines[place.saturating_sub(2)..].iter().take(6).cloned().collect::<Vec<_>>()
+            };
             (row(&sent), row(&heard))
         });
         assert_eq!(other, None, "what was sent, and what was heard: {:?}", self.warnings());

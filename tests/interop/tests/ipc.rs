@@ -65,7 +65,9 @@ fn another_user_is_reached_over_the_network() {
         let master = Master::start(Server::Runnel);
         let user = |other| if other { of_other_user(&master) } else { Some(shared(&master)) };
         let (Some(near_container), Some(far_container)) = (user(near), user(far)) else {
-            eprintln!("passed over: the namespace of this test has one user only; as root, ./test makes one with more");
+            eprintln!(
+                "passed over: the namespace of this test has one user only; as root, ./test makes one with more"
+            );
             return;
         };
         let mut talk = Talk::between(&near_container, &far_container);
@@ -76,4 +78,11 @@ fn another_user_is_reached_over_the_network() {
         }
         assert!(talk.warnings().is_empty(), "{:?}", talk.warnings());
     }
+}
+
+#[test]
+fn who_cannot_tell_users_apart_stays_on_the_network() {
+    let master = Master::start(Server::Runnel);
+    let (near, far) = (shared(&master), shared(&master).that_knows_no_users());
+    Talk::between(&near, &far).stays_on_network();
 }

@@ -37,7 +37,8 @@ impl Driver {
         let _ = self.reactor.remove(&*open.packets);
         let until = clock::monotonic() + PATIENCE;
         open.ending = Some(until);
-        let (process, socket, faulty) = (open.process, open.sockets[0], why.is_some() || open.sender.is_over());
+        let (process, socket, faulty) =
+            (open.process, open.sockets[0], why.is_some() || open.sender.is_over());
         self.sessions.standing.retain(|other| *other != session);
         self.sessions.ending.push(session);
         self.remove_socket(socket);
@@ -130,7 +131,8 @@ impl Driver {
                 self.go_on_without(session, None);
             }
         }
-        let due = |(process, again): (&u128, &Again)| again.at.is_some_and(|at| at <= now).then_some(*process);
+        let due =
+            |(process, again): (&u128, &Again)| again.at.is_some_and(|at| at <= now).then_some(*process);
         let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
         for process in due {
             self.connect_process(process);

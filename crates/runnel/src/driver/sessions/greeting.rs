@@ -2,12 +2,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::memory::{Foreign, Shared};
-use runnel_io::unix::{Packets, Place, Received};
+use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
 
 use super::{MOST_SESSIONS, Session};
@@ -19,6 +20,12 @@ use crate::logging::console;
 
 /// How long the other end may take to greet.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What the names begin with that processes are found by.
+const PREFIX: &str = "runnel-";
+
+/// What the kernel calls all users whom this namespace does not know.
+const ANYBODY: u32 = 65534;
 
 /// The longest page that is mapped, in bytes: pages of other sizes are known.
 const LONGEST_PAGE: usize = 64 << 10;
@@ -54,25 +61,27 @@ impl Driver {
         let Some(settings) = self.sessions.settings.clone() else { return };
         let name = name(settings.identity.process);
         let by_name = PacketListener::bind(Place::Abstract(name.as_bytes()));
-        self.add_packet_listener(by_name, "by its name");
-        if let Some(directory) = settings.directory {
-            let path = directory.join(&name);
-            self.add_packet_listener(PacketListener::bind(Place::Path(&path)), "in RUNNEL_IPC_DIR");
+        if let Err(error) = by_name.and_then(|listener| self.add_packet_listener(listener)) {
+            console::warning!("other processes of this host cannot find this one by its name: {error}");
+        }
+        let Some(directory) = settings.directory else { return };
+        let by_file = listen_in(&directory, &name).and_then(|listener| self.add_packet_listener(listener));
+        if let Err(error) = by_file {
+            let directory = directory.display();
+            console::warning!(
+                "RUNNEL_IPC_DIR={directory} is of no use: {error}; processes that share only that are reached over the network"
+            );
+            self.sessions.settings.iter_mut().for_each(|settings| settings.directory = None);
         }
     }
 
-    fn add_packet_listener(&mut self, listener: io::Result<PacketListener>, how: &str) {
-        let watched = listener.and_then(|listener| {
-            let key = self.sockets.insert_with(|_| Socket::Nothing);
-            let watched = self.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
-            if let Some(place) = self.sockets.get_mut(key) {
-                *place = Socket::PacketListener(listener);
-            }
-            watched.inspect_err(|_| self.remove_socket(key))
-        });
-        if let Err(error) = watched {
-            console::warning!("other processes of this host cannot find this one {how}: {error}");
+    fn add_packet_listener(&mut self, listener: PacketListener) -> io::Result<()> {
+        let key = self.sockets.insert_with(|_| Socket::Nothing);
+        let watched = self.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
+        if let Some(place) = self.sockets.get_mut(key) {
+            *place = Socket::PacketListener(listener);
         }
+        watched.inspect_err(|_| self.remove_socket(key))
     }
 
     pub(in crate::driver) fn packets_accepted(&mut self, key: Key) {
@@ -91,8 +100,7 @@ impl Driver {
     }
 
     fn greeted_by(&mut self, packets: Packets) {
-        let mine = packets.peer().is_ok_and(|peer| peer.uid == host::uid());
-        if mine && self.count_greetings() < MOST_SESSIONS {
+        if is_of_this_user(&packets) && self.count_greetings() < MOST_SESSIONS {
             self.add_greeting(packets, None);
         }
     }
@@ -113,13 +121,11 @@ impl Driver {
         let name = name(process);
         let by_name = Packets::connect(Place::Abstract(name.as_bytes()));
         let by_file = |error| match &settings.directory {
-            Some(directory) => Packets::connect(Place::Path(&directory.join(&name))),
+            Some(directory) => connect_in(directory, &name),
             None => Err(error),
         };
         let Ok(packets) = by_name.or_else(by_file) else { return };
-        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid())
-            || self.count_greetings() >= MOST_SESSIONS
-        {
+        if !is_of_this_user(&packets) || self.count_greetings() >= MOST_SESSIONS {
             return;
         }
         match self.greet(&packets, process) {
@@ -275,7 +281,28 @@ impl Driver {
     }
 }
 
+/// Whether the other end is known to be of the same user.
+fn is_of_this_user(packets: &Packets) -> bool {
+    packets.peer().is_ok_and(|peer| peer.uid == host::uid() && peer.uid != ANYBODY)
+}
+
+/// Listens in a folder, and removes what processes left there that were killed.
+fn listen_in(directory: &Path, name: &str) -> io::Result<PacketListener> {
+    folder::check(directory)?;
+    folder::remove_dead_sockets(directory, PREFIX)?;
+    PacketListener::bind(Place::Path(&directory.join(name)))
+}
+
+/// Connects in a folder. A process that is found dead there is not the only one.
+fn connect_in(directory: &Path, name: &str) -> io::Result<Packets> {
+    let connected = Packets::connect(Place::Path(&directory.join(name)));
+    if connected.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        let _ = folder::remove_dead_sockets(directory, PREFIX);
+    }
+    connected
+}
+
 /// What a process is found by.
 fn name(process: u128) -> String {
-    format!("runnel-{process:032x}")
+    format!("{PREFIX}{process:032x}")
 }
