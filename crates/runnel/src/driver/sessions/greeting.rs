@@ -84,6 +84,15 @@ impl Driver {
         watched.inspect_err(|_| self.remove_socket(key))
     }
 
+    /// Other processes of the host do not find this one any more.
+    pub(crate) fn leave_host(&mut self) {
+        for key in self.sockets.keys() {
+            if matches!(self.sockets.get(key), Some(Socket::PacketListener(_))) {
+                self.remove_socket(key);
+            }
+        }
+    }
+
     pub(in crate::driver) fn packets_accepted(&mut self, key: Key) {
         loop {
             let Some(Socket::PacketListener(listener)) = self.sockets.get(key) else { return };
@@ -124,13 +133,25 @@ impl Driver {
             Some(directory) => connect_in(directory, &name),
             None => Err(error),
         };
-        let Ok(packets) = by_name.or_else(by_file) else { return };
-        if !is_of_this_user(&packets) || self.count_greetings() >= MOST_SESSIONS {
-            return;
-        }
+        let packets = match by_name.or_else(by_file) {
+            Ok(packets) if is_of_this_user(&packets) && self.count_greetings() < MOST_SESSIONS => packets,
+            Ok(_) => return,
+            Err(error) => return self.try_later(process, &error),
+        };
         match self.greet(&packets, process) {
             Ok(mine) => self.add_greeting(packets, Some((process, mine))),
-            Err(error) => console::warning!("no session with another process of this host: {error}"),
+            Err(error) => {
+                console::warning!("no session with another process of this host: {error}");
+                self.try_later(process, &error);
+            }
+        }
+    }
+
+    /// Has a process that could not be greeted met later, unless it is not of this host, as most are.
+    fn try_later(&mut self, process: u128, error: &io::Error) {
+        let absent = matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound);
+        if !absent && !self.sessions.again.contains_key(&process) {
+            self.plan_to_meet_again(process, clock::monotonic());
         }
     }
 
@@ -178,7 +199,10 @@ impl Driver {
         };
         let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
         if let Err(why) = stands {
-            console::warning!("no session with another process of this host: {why}");
+            // Said once of each, however often it is tried.
+            if self.greeted_at(key).is_none_or(|process| !self.sessions.again.contains_key(&process)) {
+                console::warning!("no session with another process of this host: {why}");
+            }
             self.end_greeting(key);
         }
     }
@@ -256,10 +280,20 @@ impl Driver {
         Ok(())
     }
 
+    /// The process that this one has greeted by a socket.
+    fn greeted_at(&self, key: Key) -> Option<u128> {
+        self.sessions.peers.iter().find(|(_, peer)| **peer == key).map(|(process, _)| *process)
+    }
+
     fn end_greeting(&mut self, key: Key) {
         self.sessions.greetings.retain(|greeting| *greeting != key);
-        self.sessions.peers.retain(|_, peer| *peer != key);
+        let process = self.greeted_at(key);
         self.remove_socket(key);
+        if let Some(process) = process {
+            // It may have been too busy, or have had too many others.
+            self.sessions.peers.remove(&process);
+            self.plan_to_meet_again(process, clock::monotonic());
+        }
     }
 
     /// Ends connections on which nobody has greeted in time.
