@@ -54,7 +54,8 @@ impl Settings {
 const QUOTA: usize = 64 << 20;
 
 /// How links within the host leave the network: `RUNNEL_IPC=off` has them stay there, and `RUNNEL_IPC_DIR` names a folder
-/// in which processes that do not share a network find each other.
+/// in which processes that do not share a network find each other. `RUNNEL_IPC_USERS` lists users beside this one whose
+/// processes are met, by their numbers.
 fn ipc() -> Result<Option<IpcSettings>, Error> {
     let why = |value: String| format!("{value:?} is neither on nor off");
     match variable("RUNNEL_IPC").as_deref() {
@@ -70,7 +71,17 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     let absolute = |directory: PathBuf| std::path::absolute(&directory).unwrap_or(directory);
     let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty());
     let directory = directory.map(PathBuf::from).map(absolute);
-    Ok(Some(IpcSettings { identity, directory, quota: QUOTA }))
+    let users = variable("RUNNEL_IPC_USERS").map_or(Ok(Vec::new()), |list| user_ids(&list))?;
+    Ok(Some(IpcSettings { identity, directory, users, quota: QUOTA }))
+}
+
+/// Numbers of users, with commas between.
+fn user_ids(list: &str) -> Result<Vec<u32>, Error> {
+    let number = |text: &str| text.trim().parse().map_err(|_| text.to_owned());
+    list.split(',').map(number).collect::<Result<_, _>>().map_err(|text| Error::Environment {
+        variable: "RUNNEL_IPC_USERS",
+        why: format!("{text:?} is not the number of a user"),
+    })
 }
 
 /// The master that arguments or the environment name.

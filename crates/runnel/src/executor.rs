@@ -10,7 +10,7 @@ use runnel_io::{clock, cpu};
 use crate::context::{Context, Shared};
 use crate::error::Error;
 
-/// After callbacks that took this long, everything that arrived meanwhile is taken before the next one runs, so that
+/// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before the next one runs, so that
 /// a queue keeps the newest messages and not those that the kernel held longest.
 const LONG_CALLBACK: Duration = Duration::from_millis(1);
 

@@ -207,8 +207,26 @@ impl SubscriptionCore {
         self.push(Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
     }
 
-    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<Shared>) {
+    /// Takes a message that `fill` writes into a buffer, whatever that holds.
+    fn push_filled(&self, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+        let mut unheard = Vec::new();
         let mut queue = lock(&self.queue);
+        let mut bytes = queue.spare.pop().unwrap_or_default();
+        fill(&mut bytes);
+        self.push_into(queue, Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
+    }
+
+    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<Shared>) {
+        self.push_into(lock(&self.queue), item, stats, unheard);
+    }
+
+    fn push_into(
+        &self,
+        mut queue: MutexGuard<'_, Queue>,
+        item: Item,
+        stats: Option<&LinkStats>,
+        unheard: &mut Vec<Shared>,
+    ) {
         if queue.ended {
             return;
         }
@@ -442,6 +460,22 @@ impl TopicInput {
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
         first.push_bytes(message, from);
+    }
+
+    /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
+    pub(crate) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+        let subscriptions = lock(&self.subscriptions);
+        if let [only] = subscriptions.as_slice()
+            && !from.latching
+            && only.agrees_with(&from.md5)
+        {
+            from.stats.count(1, (len + runnel_ros1::tcpros::LENGTH) as u64);
+            return only.push_filled(from, fill);
+        }
+        drop(subscriptions);
+        let mut message = self.spare();
+        fill(&mut message);
+        self.push(message, from);
     }
 
     /// Gives a message in another process's memory to every subscription; only the first takes it without a copy.

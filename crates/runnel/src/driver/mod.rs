@@ -212,7 +212,9 @@ impl Driver {
 
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
-        let wait = self.next_deadline(until).map(|at| at.since(clock::monotonic()));
+        // Who only looks need not know the time.
+        let only_looks = until == Some(Instant::default());
+        let wait = if only_looks { Some(Duration::ZERO) } else { self.wait_until(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, wait);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
@@ -238,18 +240,26 @@ impl Driver {
             return self.reactor.wait(events, wait).map(|()| false);
         }
         let mut heard = self.look_at_sessions();
-        if heard && self.sessions.passes_over_reactor() {
+        let sleeps = !heard && wait != Some(Duration::ZERO);
+        if sleeps {
+            self.sessions.fall_asleep();
+            heard = self.look_at_sessions();
+        }
+        let waited = if heard && self.sessions.passes_over_reactor() {
             events.clear();
-            return Ok(true);
+            Ok(())
+        } else {
+            self.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait })
+        };
+        if sleeps {
+            self.sessions.wake_up();
         }
-        if heard || wait == Some(Duration::ZERO) {
-            return self.reactor.wait(events, Some(Duration::ZERO)).map(|()| heard);
-        }
-        self.sessions.fall_asleep();
-        heard = self.look_at_sessions();
-        let waited = self.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait });
-        self.sessions.wake_up();
         waited.map(|()| heard)
+    }
+
+    /// How long to wait, at most until that time.
+    fn wait_until(&self, until: Option<Instant>) -> Option<Duration> {
+        self.next_deadline(until).map(|at| at.since(clock::monotonic()))
     }
 
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {

@@ -55,6 +55,8 @@ pub(crate) struct IpcSettings {
     pub(crate) identity: SameHost,
     /// The folder in which processes that do not share a network find each other.
     pub(crate) directory: Option<PathBuf>,
+    /// Users beside this one whose processes may have sessions with this one.
+    pub(crate) users: Vec<u32>,
     /// Bytes that may be lent to one process.
     pub(crate) quota: usize,
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use runnel_io::unix::{Packets, Received};
+use runnel_ros1::tcpros::LENGTH;
 
+use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{End, Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
@@ -20,6 +22,8 @@ pub(crate) struct Receiver {
     ring: RingReader,
     segments: Segments,
     returner: Arc<Returner>,
+    /// What the peer lends is copied before anybody looks at it: the peer is of another user.
+    copies: bool,
     /// The position that the peer was told last.
     told: u64,
     /// How often the peer had asked to be told of room when it was told last.
@@ -28,10 +32,10 @@ pub(crate) struct Receiver {
 
 /// What a record says.
 pub(crate) enum Heard {
-    /// A whole message of a channel.
-    Message(Vec<u8>),
     /// A whole message of a channel where it lies, with its length before it.
     Lent(Lent),
+    /// A whole message of a channel that was lent, and is given back.
+    Copied(Vec<u8>),
     /// Bytes of a channel's stream.
     Bytes(Vec<u8>),
     Ask {
@@ -49,10 +53,10 @@ pub(crate) enum Heard {
 pub(crate) type Misbehaved = String;
 
 impl Receiver {
-    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>) -> Self {
+    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>, copies: bool) -> Self {
         let returner = Returner::new(Arc::clone(&outbox));
         let (ring, segments) = (RingReader::new(RING), Segments::default());
-        Self { inbox, outbox, packets, ring, segments, returner, told: 0, answered: 0 }
+        Self { inbox, outbox, packets, ring, segments, returner, copies, told: 0, answered: 0 }
     }
 
     /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
@@ -67,22 +71,25 @@ impl Receiver {
         !matches!(self.peek(), Ok(None))
     }
 
-    /// What a record says. Bytes are put into the buffer that `spare` gives.
-    pub(crate) fn hear(
-        &mut self,
-        record: &Record,
-        spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Heard, Misbehaved> {
-        let bytes = |receiver: &Self| {
-            let mut bytes = spare();
-            bytes.clear();
-            receiver.ring.copy(&receiver.inbox.ring(), record, &mut bytes);
-            bytes
-        };
+    /// Has a buffer hold what a record carries.
+    #[inline]
+    pub(crate) fn copy(&self, record: &Record, into: &mut Vec<u8>) {
+        into.clear();
+        self.ring.copy(&self.inbox.ring(), record, into);
+    }
+
+    /// What a record says.
+    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, Misbehaved> {
         Ok(match record.kind {
-            kind::MESSAGE => Heard::Message(bytes(self)),
-            kind::BYTES => Heard::Bytes(bytes(self)),
-            kind::SLOT => Heard::Lent(self.borrow(Lending::from_words(self.words(record)?))?),
+            kind::MESSAGE | kind::BYTES => {
+                let mut bytes = Vec::new();
+                self.copy(record, &mut bytes);
+                Heard::Bytes(bytes)
+            }
+            kind::SLOT => {
+                let lent = self.borrow(Lending::from_words(self.words(record)?))?;
+                if self.copies { Heard::Copied(lent.skip(LENGTH).to_vec()) } else { Heard::Lent(lent) }
+            }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
                 let [low, high, before] = self.words(record)?;
@@ -148,7 +155,7 @@ impl Receiver {
         self.inbox.has_come(End::GoneOn)
     }
 
-    /// Takes one packet of the peer's; false if there is none. An error is the end of the session: `None` in good order.
+    /// Takes one packet of the peer's; false if there is none, or it only wakes. An error is the end of the session: `None` in good order.
     pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
         let mut buffer = [0; Gift::LEN];
         match self.packets.recv(&mut buffer) {
@@ -157,6 +164,9 @@ impl Receiver {
             Ok(Received::Packet { truncated: true, .. }) => {
                 self.map_no_more("a descriptor did not arrive: there are too many open");
                 Ok(true)
+            }
+            Ok(Received::Packet { len, fds, .. }) if buffer[..len] == doorbell::RING && fds.is_empty() => {
+                Ok(false)
             }
             Ok(Received::Packet { len, fds, .. }) => {
                 self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)

@@ -25,6 +25,11 @@ pub(crate) mod kind {
 }
 
 impl Record {
+    /// True if it is a whole message.
+    pub(crate) fn is_message(&self) -> bool {
+        self.kind == kind::MESSAGE
+    }
+
     /// True if it carries a part of a link's stream.
     pub(crate) fn is_of_stream(&self) -> bool {
         matches!(self.kind, kind::MESSAGE | kind::BYTES | kind::SLOT)

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, Weak};
 
 use litemap::LiteMap;
 use runnel_io::Token;
-use runnel_io::bell::Bell;
 use runnel_io::memory::Foreign;
 use runnel_io::segment::{Segment, Slot};
 use runnel_io::unix::Packets;
 use runnel_ros1::tcpros::LENGTH;
 
 use super::awake::Rung;
+use super::doorbell::Doorbell;
 use super::frame::Frame;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
@@ -32,7 +32,7 @@ pub(crate) struct Sender {
     inbox: Arc<Inbox>,
     /// Whether the peer sleeps.
     page: Foreign,
-    bell: Bell,
+    bell: Doorbell,
     packets: Arc<Packets>,
     state: Mutex<State>,
 }
@@ -74,7 +74,7 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: Foreign,
-        bell: Bell,
+        bell: Doorbell,
         packets: Arc<Packets>,
         quota: usize,
     ) -> Self {

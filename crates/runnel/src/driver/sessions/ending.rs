@@ -32,8 +32,8 @@ impl Driver {
             return;
         };
         open.receiver.tell_last();
-        let _ = open.packets.shutdown();
         open.sender.tell_of_room();
+        let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
         let until = clock::monotonic() + PATIENCE;
         open.ending = Some(until);

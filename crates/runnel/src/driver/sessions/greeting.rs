@@ -15,7 +15,7 @@ use super::{MOST_SESSIONS, Session};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::ipc::{Hello, Inbox, Outbox, Receiver, Sender};
+use crate::ipc::{Doorbell, Hello, Inbox, Outbox, Receiver, Sender};
 use crate::logging::console;
 
 /// How long the other end may take to greet.
@@ -109,9 +109,16 @@ impl Driver {
     }
 
     fn greeted_by(&mut self, packets: Packets) {
-        if is_of_this_user(&packets) && self.count_greetings() < MOST_SESSIONS {
+        if self.trusts(&packets) && self.count_greetings() < MOST_SESSIONS {
             self.add_greeting(packets, None);
         }
+    }
+
+    /// Whether the process at the other end is of a user whose processes may have a session.
+    fn trusts(&self, packets: &Packets) -> bool {
+        let users = self.sessions.settings.as_ref().map_or(&[][..], |settings| &settings.users);
+        let is_ours = |user| user == host::uid() && user != ANYBODY;
+        packets.peer().is_ok_and(|peer| is_ours(peer.uid) || users.contains(&peer.uid))
     }
 
     fn count_greetings(&self) -> usize {
@@ -134,7 +141,7 @@ impl Driver {
             None => Err(error),
         };
         let packets = match by_name.or_else(by_file) {
-            Ok(packets) if is_of_this_user(&packets) && self.count_greetings() < MOST_SESSIONS => packets,
+            Ok(packets) if self.trusts(&packets) && self.count_greetings() < MOST_SESSIONS => packets,
             Ok(_) => return,
             Err(error) => return self.try_later(process, &error),
         };
@@ -243,8 +250,10 @@ impl Driver {
         let Theirs { process, page, inbox, bell } = theirs;
         let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
+        let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
+        let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
         let sender = Arc::new(Sender::new(memory, page, bell, Arc::clone(&packets), quota));
-        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets));
+        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
         if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
@@ -313,11 +322,6 @@ impl Driver {
         };
         self.sessions.greetings.iter().filter_map(until).min()
     }
-}
-
-/// Whether the other end is known to be of the same user.
-fn is_of_this_user(packets: &Packets) -> bool {
-    packets.peer().is_ok_and(|peer| peer.uid == host::uid() && peer.uid != ANYBODY)
 }
 
 /// Listens in a folder, and removes what processes left there that were killed.

@@ -53,7 +53,8 @@ impl Driver {
     pub(in crate::driver) fn session_readable(&mut self, session: Key) {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         match open.receiver.packet() {
-            Ok(_) => {}
+            // It wakes, or segments have come that records tell of.
+            Ok(_) => self.bell_rang(session),
             Err(why) => self.end_session(session, why),
         }
     }
@@ -95,11 +96,18 @@ impl Driver {
         if let Some(Socket::Input(input)) = link.and_then(|key| self.sockets.get_mut(key))
             && record.is_of_stream()
         {
-            let heard = open.receiver.hear(&record, || input.topic.spare())?;
+            if record.is_message() {
+                input.begins_message()?;
+                let copy = |into: &mut Vec<u8>| open.receiver.copy(&record, into);
+                input.topic.push_filled(record.len as usize, &input.from, copy);
+                open.receiver.pass(&record);
+                return Ok(true);
+            }
+            let heard = open.receiver.hear(&record)?;
             open.receiver.pass(&record);
             return input.hear(heard).map(|()| true);
         }
-        let heard = open.receiver.hear(&record, Vec::new)?;
+        let heard = open.receiver.hear(&record)?;
         if let Heard::Open { token, before } = heard {
             return self.opened(session, &record, token, before);
         }
@@ -234,18 +242,25 @@ impl Driver {
 }
 
 impl Input {
+    /// A whole message comes, which cannot be within another.
+    fn begins_message(&self) -> Result<(), String> {
+        match self.reader.is_between_pieces() {
+            true => Ok(()),
+            false => Err("it put a message into the middle of another".into()),
+        }
+    }
+
     /// Takes what comes by a session.
     fn hear(&mut self, heard: Heard) -> Result<(), String> {
         match heard {
-            Heard::Message(_) | Heard::Lent(_) if !self.reader.is_between_pieces() => {
-                Err("it put a message into the middle of another".into())
-            }
-            Heard::Message(message) => {
-                self.topic.push(message, &self.from);
+            Heard::Lent(lent) => {
+                self.begins_message()?;
+                self.topic.push_lent(lent.skip(LENGTH), &self.from);
                 Ok(())
             }
-            Heard::Lent(lent) => {
-                self.topic.push_lent(lent.skip(LENGTH), &self.from);
+            Heard::Copied(message) => {
+                self.begins_message()?;
+                self.topic.push(message, &self.from);
                 Ok(())
             }
             Heard::Bytes(bytes) => cut(self, &bytes).map_err(|error| error.to_string()),
