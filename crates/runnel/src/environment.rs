@@ -67,8 +67,10 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     }
     let random = || Ok::<_, Error>(u128::from(host::random()?) << 64 | u128::from(host::random()?));
     let identity = SameHost { process: random()?, secret: random()? };
-    let directory =
-        env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty()).map(PathBuf::from);
+    // The process may change its own folder later.
+    let absolute = |directory: PathBuf| std::path::absolute(&directory).unwrap_or(directory);
+    let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty());
+    let directory = directory.map(PathBuf::from).map(absolute);
     let users = variable("RUNNEL_IPC_USERS").map_or(Ok(Vec::new()), |list| user_ids(&list))?;
     Ok(Some(IpcSettings { identity, directory, users, quota: QUOTA }))
 }

@@ -274,8 +274,9 @@ impl Turning {
         }
     }
 
-    /// The context is over: the keeper ends.
+    /// The context is over: the keeper ends, though maybe not before the process does. What would outlast that goes now.
     pub(crate) fn end(&self) {
+        self.driver().leave_host();
         self.ended.store(true, Ordering::SeqCst);
         self.waker.wake();
     }

@@ -193,6 +193,36 @@ fn topics_both_ways_and_many_share_one_session() {
 }
 
 #[test]
+fn nodes_of_one_process_hear_what_is_for_them() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap();
+    let mut ends = Vec::new();
+    for n in 0..4 {
+        let name = format!("topic{n}");
+        let publisher = talker.create_publisher::<Int32>(&name, 10).unwrap();
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let subscription =
+            far.create_node(&format!("listener{n}")).unwrap().create_subscription(&name, 10, {
+                move |message: &Int32| into.lock().unwrap().push(message.data)
+            });
+        ends.push((publisher, subscription.unwrap(), heard));
+    }
+    spin_until(&far, "all links in shared memory", || {
+        ends.iter().all(|(publisher, subscription, _)| {
+            publisher.shared_memory_count() == 1 && subscription.shared_memory_count() == 1
+        })
+    });
+    for (n, (publisher, ..)) in ends.iter().enumerate() {
+        publisher.publish(number(n as i32)).unwrap();
+    }
+    let heard = || ends.iter().map(|(_, _, heard)| heard.lock().unwrap().clone()).collect::<Vec<_>>();
+    spin_until(&far, "a message for each", || heard().iter().map(Vec::len).sum::<usize>() == 4);
+    assert_eq!(heard(), [[0], [1], [2], [3]]);
+}
+
+#[test]
 fn a_kept_connection_to_a_service_goes_over_too() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());

@@ -16,12 +16,12 @@ use crate::header::ConnectionHeader;
 const PROCESS: &str = "runnel_process";
 const LINK: &str = "runnel_link";
 
-/// What a process tells others of itself, for those of the same host.
+/// What a node tells others of its process, for those of the same host.
 #[derive(Clone, Debug)]
 pub struct SameHost {
     /// Where others meet it: random.
     pub process: u128,
-    /// What its tokens are made of: random, and told to nobody.
+    /// What its tokens are made of: random, told to nobody, and not the same for two nodes.
     pub secret: u128,
 }
 

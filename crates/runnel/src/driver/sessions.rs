@@ -10,8 +10,9 @@
 //!     messages                         ◄─ ring ◄─    MESSAGE, BYTES, SLOT channel
 //! ```
 //! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
-//! what the other end has not read.
+//! what the other end has not read; then the processes meet again.
 
+mod ending;
 mod greeting;
 mod hearing;
 
@@ -23,14 +24,13 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::memory::Shared;
 use runnel_io::unix::Packets;
-use runnel_io::{Bell, Token, clock};
+use runnel_io::{Bell, Token};
 use runnel_ros1::node::{Meeting, SameHost};
 
 use super::Driver;
 use super::socket::Socket;
 use super::table::{Key, Table};
 use crate::ipc::{Receiver, Sender, awake};
-use crate::logging::console;
 pub(super) use greeting::Greeting;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
@@ -42,7 +42,7 @@ const TURNS: u32 = 64;
 /// Looks at the rings for each look at the reactor, while nobody sleeps and none comes.
 const LOOKS: u32 = 1000;
 
-/// The pause before a session that ended is made again, doubled each time.
+/// The pause before a session that ended is made again, doubled each time that it did not stand for [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
@@ -72,13 +72,15 @@ pub(super) struct Sessions {
     open: Table<Session>,
     /// Those, to be looked at one after the other.
     standing: Vec<Key>,
+    /// Those whose other end may still read.
+    ending: Vec<Key>,
     /// Connections on which nobody has greeted yet.
     greetings: Vec<Key>,
     /// Sockets of sessions that stand or are being made, by the process at the other end.
     peers: HashMap<u128, Key>,
     /// Sockets of links whose other end may be of this host, by token.
     links: HashMap<u128, Key>,
-    /// Processes to be met again.
+    /// Processes that were met, and are to be met again.
     again: HashMap<u128, Again>,
     /// With messages, since the reactor was looked at.
     turns: u32,
@@ -86,7 +88,8 @@ pub(super) struct Sessions {
 
 /// When a process is to be met again.
 struct Again {
-    at: Instant,
+    /// `None` while there is a session.
+    at: Option<Instant>,
     pause: Duration,
 }
 
@@ -108,6 +111,9 @@ pub(super) struct Session {
     behind: Option<Instant>,
     /// Its records are being worked on.
     hearing: bool,
+    since: Instant,
+    /// Until when the peer may read what it still finds, once the session ends.
+    ending: Option<Instant>,
 }
 
 impl Sessions {
@@ -118,6 +124,7 @@ impl Sessions {
             listens: false,
             open: Table::default(),
             standing: Vec::new(),
+            ending: Vec::new(),
             greetings: Vec::new(),
             peers: HashMap::new(),
             links: HashMap::new(),
@@ -133,7 +140,8 @@ impl Sessions {
 
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.again.values().map(|again| again.at).min()
+        let ending = self.ending.iter().filter_map(|session| self.open.get(*session)?.ending);
+        self.again.values().filter_map(|again| again.at).chain(ending).min()
     }
 
     /// Whether the reactor may be passed over once more.
@@ -158,10 +166,13 @@ impl Sessions {
 }
 
 impl Driver {
-    /// Who this process is for others of its host.
+    /// Who this process is for others of its host, for one more node: with a secret of its own, since each counts its
+    /// links.
     pub(crate) fn same_host(&mut self) -> Option<SameHost> {
         self.listen_for_processes();
-        self.sessions.settings.as_ref().map(|settings| settings.identity.clone())
+        let identity = &mut self.sessions.settings.as_mut()?.identity;
+        identity.secret = identity.secret.wrapping_add(1);
+        Some(identity.clone())
     }
 
     /// A link stands whose other end may be of this host.
@@ -179,12 +190,15 @@ impl Driver {
     pub(super) fn part(&mut self, meeting: Option<Meeting>) {
         if let Some(meeting) = meeting {
             self.sessions.links.remove(&meeting.token);
+            self.hurry_ending(meeting.process);
         }
     }
 
     /// A session stands: links with the other process go over to it.
     fn stands(&mut self, session: Key, process: u128) {
-        self.sessions.again.remove(&process);
+        if let Some(again) = self.sessions.again.get_mut(&process) {
+            again.at = None;
+        }
         let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
         for (token, key) in links {
             if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {
@@ -217,6 +231,9 @@ impl Driver {
 
     /// The doorbell of a session has rung: there are records, or there is room.
     pub(super) fn bell_rang(&mut self, session: Key) {
+        if self.sessions.ending.contains(&session) {
+            return self.end_if_read(session);
+        }
         self.hear(session);
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
@@ -229,60 +246,6 @@ impl Driver {
         unopened.into_iter().for_each(|token| self.asked(session, token));
         for Token(bits) in waiting {
             self.writable(Key::from_bits(bits));
-        }
-    }
-
-    /// Meets processes again whose time has come.
-    pub(super) fn meet_again(&mut self, now: Instant) {
-        let due = |(process, again): (&u128, &Again)| (again.at <= now).then_some(*process);
-        let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
-        for process in due {
-            if let Some(again) = self.sessions.again.get_mut(&process) {
-                again.pause = (again.pause * 2).min(LONGEST_PAUSE);
-                again.at = now + again.pause;
-            }
-            self.connect_process(process);
-        }
-    }
-
-    /// A session is over, and its links go back to their connections. `why` is what the peer did, if it ended so.
-    pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
-        if why.is_none() {
-            // What the peer sent before its end counts.
-            self.hear_all(session);
-        }
-        let Some(mut over) = self.sessions.open.remove(session) else { return };
-        over.receiver.tell();
-        let (fault, mut unread) = over.sender.finish();
-        self.sessions.peers.remove(&over.process);
-        self.sessions.standing.retain(|other| *other != session);
-        // Closed after the position was told: the peer then takes it for the last.
-        over.sockets.into_iter().for_each(|key| self.remove_socket(key));
-        drop(over.packets);
-        if let Some(why) = why.as_deref().or(fault) {
-            console::warning!("another process of this host: {why}; its links go on over the network");
-        }
-        let mut links = false;
-        for key in self.sockets.keys() {
-            links |= self.meeting_of(key).is_some_and(|meeting| meeting.process == over.process);
-            match self.sockets.get_mut(key) {
-                Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
-                }
-                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
-                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
-                Some(Socket::Input(input)) if over.channels.contains(&Some(key)) => {
-                    input.from.stats.set_by_memory(false);
-                }
-                _ => {}
-            }
-            if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
-                self.flush_request(key);
-            }
-        }
-        if links {
-            let at = clock::monotonic() + FIRST_PAUSE;
-            self.sessions.again.insert(over.process, Again { at, pause: FIRST_PAUSE });
         }
     }
 }

@@ -7,7 +7,7 @@ use runnel_ros1::tcpros::LENGTH;
 
 use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
-use super::outbox::{Inbox, Outbox, RING};
+use super::outbox::{End, Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
 use super::ring::{Record, RingReader};
 
@@ -131,6 +131,28 @@ impl Receiver {
         self.told = self.ring.position();
         let asked = self.outbox.tell(&self.ring, &self.inbox);
         std::mem::replace(&mut self.answered, asked) != asked
+    }
+
+    /// Tells the peer how far its ring is read, and that this stays so.
+    pub(crate) fn tell_last(&mut self) {
+        self.tell();
+        self.outbox.tell_end(End::Read);
+    }
+
+    /// Tells the peer that what it reads from now on comes by another way as well.
+    pub(crate) fn tell_gone_on(&self) {
+        self.outbox.tell_end(End::GoneOn);
+    }
+
+    /// True if the peer has read its last record.
+    pub(crate) fn peer_has_read(&self) -> bool {
+        self.inbox.has_come(End::Read)
+    }
+
+    /// True if what the peer has in its ring comes by another way as well.
+    #[inline]
+    pub(crate) fn peer_has_gone_on(&self) -> bool {
+        self.inbox.has_come(End::GoneOn)
     }
 
     /// Takes one packet of the peer's; false if there is none, or it only wakes. An error is the end of the session: `None` in good order.

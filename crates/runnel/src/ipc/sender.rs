@@ -302,6 +302,11 @@ impl Sender {
         self.bell.ring();
     }
 
+    /// True if the peer did what ends the session.
+    pub(crate) fn is_over(&self) -> bool {
+        lock(&self.state).over.is_some()
+    }
+
     /// Ends the session on this side: nothing more is sent, and what is lent is given up. Gives what the peer did, if that
     /// is why, and the bytes that each channel's stream had on the way when the peer stopped reading.
     pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {

@@ -62,7 +62,10 @@ impl Driver {
     /// Takes records of a session; true if there were any.
     pub(super) fn hear(&mut self, session: Key) -> bool {
         let Some(open) = self.sessions.open.get_mut(session) else { return false };
-        if std::mem::replace(&mut open.hearing, true) {
+        if open.ending.is_some()
+            || open.receiver.peer_has_gone_on()
+            || std::mem::replace(&mut open.hearing, true)
+        {
             return false;
         }
         let mut heard = false;
