@@ -1,12 +1,17 @@
 //! Loaned messages: written in a publisher's memory, and kept where they lie.
 
 mod common;
+#[allow(dead_code, reason = "each test program takes what it needs")]
+#[path = "common/raw.rs"]
+mod raw;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use common::{Graph, LONG, spin_until};
+use raw::{Ports, read_frame};
 use runnel::core::message::{len_with_tail, write_with_tail};
 use runnel::core::schema::{Schema, TypeName};
 use runnel::core::{Message, wire::encode};
@@ -280,11 +285,19 @@ impl Keeping {
 
     /// Loans a message full of `fill`, and waits until it is heard.
     fn send(&self, count: usize, fill: u8) {
+        self.send_all(1, count, fill);
+    }
+
+    /// Loans several in a row.
+    fn send_all(&self, messages: usize, count: usize, fill: u8) {
         let heard = self.count.load(Ordering::SeqCst);
-        let mut loan = self.publisher.loan(&UInt8MultiArray::default(), count).unwrap();
-        loan.fill(fill);
-        loan.publish().unwrap();
-        spin_until(&self.far, "the message heard", || self.count.load(Ordering::SeqCst) > heard);
+        for _ in 0..messages {
+            let mut loan = self.publisher.loan(&UInt8MultiArray::default(), count).unwrap();
+            loan.fill(fill);
+            loan.publish().unwrap();
+        }
+        let wanted = heard + messages;
+        spin_until(&self.far, "all heard", || self.count.load(Ordering::SeqCst) == wanted);
     }
 }
 
@@ -333,20 +346,28 @@ fn past_the_quota_messages_are_copied_and_none_is_lost() {
         assert!(keeping.kept.lock().unwrap().len() < 200, "the quota is 64 MiB");
     }
     let held = keeping.kept.lock().unwrap().len();
-    // Some lie in memory of our own: a segment is known to the other end only some time after its first message.
-    assert!(held >= 63, "{held} MiB were kept before one was copied for that reason");
-    (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
-    assert_eq!(keeping.publisher.copied(), 21);
+    // What is sent before the other end has mapped the segment that it lies in is copied for that reason.
+    assert!(held >= 63, "{held} MiB were kept before one was copied for this one");
+    (0..5).for_each(|_| keeping.send(MEGABYTE, 1));
+    // A row takes segments of its own, which are known after some rows at the latest.
+    let row = || {
+        let before = keeping.publisher.copied();
+        keeping.send_all(20, MEGABYTE, 2);
+        keeping.publisher.copied() - before
+    };
+    let rows: Vec<u64> = (0..8).map(|_| row()).collect();
+    assert!(rows.iter().all(|copied| *copied <= 20) && rows.contains(&20), "{rows:?} of 20 were copied");
+    let copied = keeping.publisher.copied();
     let kept = std::mem::take(&mut *keeping.kept.lock().unwrap());
-    assert_eq!((kept.len(), keeping.publisher.dropped()), (held + 20, 0));
+    assert_eq!((kept.len(), keeping.publisher.dropped()), (held + 5, 0));
     assert!(kept.iter().all(|message| message.view().unwrap().data == vec![1; MEGABYTE]));
     drop(kept);
     (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
-    assert_eq!(keeping.publisher.copied(), 21, "what was given back is lent again");
+    assert_eq!(keeping.publisher.copied(), copied, "what was given back is lent again");
     let Keeping { publisher, far, subscription, .. } = keeping;
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
-    assert_eq!(publisher.copied(), 21, "who is gone counts");
+    assert_eq!(publisher.copied(), copied, "who is gone counts");
 }
 
 #[test]
@@ -438,6 +459,30 @@ fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
         spin_until(&far, "all heard", || heard.load(Ordering::SeqCst) == messages);
         publishing.join().unwrap();
     }
+}
+
+#[test]
+fn a_loan_that_a_subscriber_has_no_room_for_is_refused() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("talker").unwrap();
+    let mut publisher = node.create_publisher::<UInt8MultiArray>("bytes", QoS::keep_all()).unwrap();
+    publisher.set_max_blocking_time(Duration::from_millis(50));
+    let ports = Ports::of(&context, "/talker", "/bytes");
+    let mut stopped = raw::subscribe(ports.tcpros, "/stopped", "/bytes");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let loan = |fill| {
+        let mut loan = publisher.loan(&UInt8MultiArray::default(), 50_000).unwrap();
+        loan.fill(fill);
+        loan.publish()
+    };
+    let refused = (0..=u8::MAX).cycle().take(10_000).find_map(|n| loan(n).err()).unwrap();
+    assert!(matches!(&refused, Error::Blocked { subscriber, .. } if subscriber == "/stopped"), "{refused}");
+    assert_eq!(publisher.dropped(), 0);
+    for n in 0..publisher.published() {
+        assert!(read_frame(&mut stopped).unwrap().ends_with(&[n as u8; 50_000]), "message {n}");
+    }
+    loan(1).unwrap();
 }
 
 #[test]
