@@ -24,7 +24,7 @@ pub const RUNNEL: &str = "runnel-tcpros";
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
 /// All contestants, in the order of their turns. Another one is a line here.
-const ENTRIES: [Entry; 13] = [
+const ENTRIES: [Entry; 14] = [
     Entry::new(FLOOR, Made::Own, messages),
     // One way, a pair of connections, as TCPROS has for two topics, would be no other than one.
     Entry::new("floor-tcp-pair", Made::Own, answers),
@@ -37,6 +37,7 @@ const ENTRIES: [Entry; 13] = [
     Entry::new(RUNNEL, Made::OwnNode, nodes),
     Entry::new("runnel-ipc", Made::OwnNode, links),
     Entry { spins: true, ..Entry::new("runnel-ipc-spin", Made::OwnNode, links) },
+    Entry::new("runnel-ipc-loan", Made::OwnNode, one_way),
     Entry::new(ROSCPP, Made::Roscpp, nodes),
     Entry::new(ROSCPP_AT_RUNNEL, Made::Roscpp, Exchange::asks_master),
 ];
@@ -81,6 +82,11 @@ fn answers(exchange: Exchange) -> bool {
 
 fn ipc(exchange: Exchange) -> bool {
     exchange == Exchange::Ipc
+}
+
+/// Where what is sent is not sent back.
+fn one_way(exchange: Exchange) -> bool {
+    matches!(exchange, Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers)
 }
 
 /// Where links carry messages or calls for some time.

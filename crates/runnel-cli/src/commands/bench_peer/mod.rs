@@ -48,6 +48,8 @@ enum Part {
     RunnelIpc(EndArgs),
     /// An end that is a Runnel node and never sleeps
     RunnelIpcSpin(EndArgs),
+    /// An end that is a Runnel node and writes and reads messages where they lie
+    RunnelIpcLoan(EndArgs),
 }
 
 /// How the links of a Runnel node carry messages, and how it waits for them.
@@ -57,6 +59,7 @@ enum Mode {
     Network,
     Memory,
     Spin,
+    Loan,
 }
 
 /// What an end does.
@@ -196,5 +199,6 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         Part::RunnelTcpros(args) => runnel::run(args),
         Part::RunnelIpc(args) => runnel::run(&args.with_mode(Mode::Memory)),
         Part::RunnelIpcSpin(args) => runnel::run(&args.with_mode(Mode::Spin)),
+        Part::RunnelIpcLoan(args) => runnel::run(&args.with_mode(Mode::Loan)),
     }
 }
