@@ -9,11 +9,12 @@ use runnel_core::wire::{DecodeError, Wire, decode_view};
 use crate::data::Kept;
 
 /// A message where it lies, for as long as it is wanted: in memory of a publisher of this host, or where it was received.
-/// What rclcpp calls a loaned message. Dropping it gives the memory back.
+/// What iceoryx calls a sample. Dropping it gives the memory back.
 ///
 /// A message in a publisher's memory stays as it was published while it is held. It counts against what that process
 /// lends to this one: 64 MiB and 1024 messages, all topics together. Beyond that messages are copied instead (see
-/// [`Publisher::copied`](crate::Publisher::copied)), and none is lost for it.
+/// [`Publisher::copied`](crate::Publisher::copied)), and none is lost for it. A message of
+/// this process is held likewise, and does not count.
 ///
 /// ```no_run
 /// # use runnel::msgs::sensor_msgs::Image;

@@ -12,11 +12,14 @@ use crate::error::Error;
 use crate::publisher::Handle;
 
 /// A message that is being written in its publisher's memory, where subscribers of other processes of this host read it:
-/// the bytes of its last array, or of the whole message if its type is known only while the program runs.
+/// the bytes of its last array, or of the whole message if its type is known only while the program runs. What rclcpp
+/// gives by `borrow_loaned_message`, for messages of any length.
 ///
-/// What it holds at first is whatever was in that memory, earlier messages of this process for the most part. Numbers are
-/// little-endian and lie at any alignment. While no subscriber reads shared memory, or none can be had, the loan is of
-/// ordinary memory, and publishing copies as it does for any message. Dropping a loan gives its memory back.
+/// What it holds at first is whatever was in that memory, earlier messages of this process for the most part, and what is
+/// not written is published so. Numbers are little-endian and lie at any alignment.
+///
+/// A message below 4 KiB has ordinary memory, and so has any while no subscriber reads shared memory or none can be had:
+/// publishing copies it then as it does without a loan. Dropping a loan gives its memory back.
 #[must_use = "a loan is heard of once it is published"]
 pub struct Loan {
     handle: Handle,
