@@ -201,7 +201,8 @@ impl Driver {
             Ok(Received::Nothing) => return,
             Ok(Received::Packet { len, fds, truncated: false }) => self.understand(key, &buffer[..len], fds),
             Ok(Received::Packet { truncated: true, .. }) => Err("its descriptors did not arrive".into()),
-            Ok(Received::End) => Err("it closed the connection".into()),
+            // It ends, or goes on without.
+            Ok(Received::End) => return self.end_greeting(key),
             Err(error) => Err(error.to_string()),
         };
         let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
@@ -245,7 +246,15 @@ impl Driver {
         let (packets, greeted) = (Arc::clone(packets), greeted.take());
         let mine = match greeted {
             Some((_, mine)) => mine,
-            None => self.greet(&packets, theirs.process).map_err(|error| error.to_string())?,
+            None => match self.greet(&packets, theirs.process) {
+                Ok(mine) => mine,
+                // It has ended since.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.end_greeting(key);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.to_string()),
+            },
         };
         let Theirs { process, page, inbox, bell } = theirs;
         let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
