@@ -4,7 +4,7 @@
 use super::failure::Failure;
 use super::masters::Kind;
 use super::room::Room;
-use super::{compile, plan::Exchange};
+use super::{compile, plan::Exchange, plan::Placement};
 
 /// What the figures of others are compared with.
 pub const FLOOR: &str = "floor-tcp";
@@ -22,13 +22,25 @@ pub const RUNNEL: &str = "runnel-tcpros";
 /// other's.
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
+/// iceoryx2 whose ends sleep until they are notified.
+pub const ICEORYX2_EVENT: &str = "iceoryx2-event";
+
+/// iceoryx2 whose ends never sleep.
+pub const ICEORYX2_POLL: &str = "iceoryx2-poll";
+
+/// Cyclone DDS over UDP.
+pub const CYCLONEDDS: &str = "cyclonedds";
+
 /// Everything that `--only` can name: contestants of exchanges and idle programs.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 12] = [
     FLOOR,
     FLOOR_PAIR,
     RUNNEL,
     ROSCPP,
     ROSCPP_AT_RUNNEL,
+    ICEORYX2_EVENT,
+    ICEORYX2_POLL,
+    CYCLONEDDS,
     "runnel",
     "runnel-static",
     "bare-static",
@@ -55,6 +67,15 @@ pub enum Introduction {
     Master,
     /// By a master of the run's own, on the CPU of the end that answers.
     OwnMaster(Kind),
+    /// By themselves.
+    Itself,
+}
+
+impl Contestant {
+    /// Whether it can be measured there: an end that never sleeps needs a CPU of its own.
+    pub fn fits(&self, placement: Placement) -> bool {
+        self.name != ICEORYX2_POLL || placement == Placement::TwoCores
+    }
 }
 
 /// The contestants of an exchange that are wanted and can be had; of the others the user is told.
@@ -80,8 +101,8 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
 /// Who takes part in an exchange. One way, a pair of connections would be no other than one.
 fn names(exchange: Exchange) -> &'static [&'static str] {
     match exchange {
-        Exchange::PingPong => &[FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP],
-        Exchange::Queue => &[FLOOR, RUNNEL, ROSCPP],
+        Exchange::PingPong => &[FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP, ICEORYX2_EVENT, ICEORYX2_POLL, CYCLONEDDS],
+        Exchange::Queue => &[FLOOR, RUNNEL, ROSCPP, ICEORYX2_EVENT, ICEORYX2_POLL, CYCLONEDDS],
         Exchange::CallPersistent => &[RUNNEL, ROSCPP],
         Exchange::CallOnce | Exchange::SetParam | Exchange::GetParam => &[RUNNEL, ROSCPP, ROSCPP_AT_RUNNEL],
     }
@@ -114,9 +135,24 @@ pub fn contestant(name: &'static str, room: &mut Room) -> Result<Contestant, Fai
     let (program, introduction) = match name {
         FLOOR | FLOOR_PAIR => (own(name), Introduction::Address),
         RUNNEL => (own(RUNNEL), Introduction::Master),
+        ICEORYX2_EVENT => (iceoryx2("event", room)?, Introduction::Itself),
+        ICEORYX2_POLL => (iceoryx2("poll", room)?, Introduction::Itself),
+        CYCLONEDDS => (cyclonedds(room)?, Introduction::Itself),
         _ => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
     };
     Ok(Contestant { name, program, introduction })
+}
+
+fn iceoryx2(wait: &str, room: &Room) -> Result<Vec<String>, Failure> {
+    Ok(vec![compile::iceoryx2(room.folder())?.display().to_string(), wait.into()])
+}
+
+/// Cyclone DDS in no other network than loopback.
+fn cyclonedds(room: &Room) -> Result<Vec<String>, Failure> {
+    let interface = r#"<NetworkInterface name="lo" multicast="true"/>"#;
+    let domain = format!("<Domain><General><Interfaces>{interface}</Interfaces></General></Domain>");
+    let program = compile::cyclonedds(room.folder())?.display().to_string();
+    Ok(vec!["env".into(), format!("CYCLONEDDS_URI={domain}"), program])
 }
 
 #[cfg(test)]
@@ -132,7 +168,7 @@ mod tests {
             assert_eq!(masters(exchange), [runnel, original, runnel]);
         }
         assert_eq!(masters(Exchange::CallPersistent), [None, None]);
-        assert_eq!(masters(Exchange::PingPong), [None; 4]);
+        assert_eq!(masters(Exchange::PingPong), [None; 7]);
     }
 
     #[test]

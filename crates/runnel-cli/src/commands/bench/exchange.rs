@@ -20,14 +20,19 @@ pub fn measure(exchange: Exchange, amount: Amount, room: &mut Room) -> Result<()
     let contestants = contestants::ready(exchange, room)?;
     let priority = priority(exchange, room);
     let cases = cases(exchange, amount, room);
-    let runs = amount.rounds as usize * cases.len() * contestants.len();
+    let turns: Vec<_> = cases
+        .iter()
+        .flat_map(|case| contestants.iter().map(move |who| (case, who)))
+        .filter(|(case, who)| who.fits(case.placement))
+        .collect();
+    let runs = amount.rounds as usize * turns.len();
     let mut done = 0;
     for round in 1..=amount.rounds {
-        for (case, contestant) in cases.iter().flat_map(|case| contestants.iter().map(move |who| (case, who)))
-        {
+        for &(case, contestant) in &turns {
             done += 1;
             let setting = Setting { case, trial: exchange.trial(case.size, amount), priority };
             let result = turn::run(&setting, contestant, room);
+            room.remove_leftovers();
             if let Err(Failure::Interrupted) = result {
                 return Err(Failure::Interrupted);
             }

@@ -66,7 +66,7 @@ pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> R
     let far_place = Place { cpu: Some(far_cpu), priority, namespace: room.namespace(), master: None };
     let master = match contestant.introduction {
         Introduction::OwnMaster(kind) => Some(kind.start(far_place, deadline, room)?),
-        Introduction::Address | Introduction::Master => None,
+        Introduction::Address | Introduction::Master | Introduction::Itself => None,
     };
     let far_place = Place { master: master.as_ref().map(|(_, uri)| uri.as_str()), ..far_place };
     let near_place = Place { cpu: Some(near_cpu), ..far_place };
