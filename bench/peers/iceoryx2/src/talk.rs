@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::topic;
+use crate::topic::{self, Outlet, Topics};
 
 /// Tells the bench that this end is joined to the other.
 ///
@@ -18,6 +18,18 @@ pub fn say_ready() -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     writeln!(out, "ready")?;
     Ok(out.flush()?)
+}
+
+/// Waits for the other ends, and tells the bench that this end is joined to them.
+///
+/// # Errors
+/// When they do not come, or the bench has gone.
+pub fn join(topics: &[&Topics], outlet: &Outlet) -> Result<(), Box<dyn Error>> {
+    for topic in topics {
+        topic.wait_for_ends()?;
+    }
+    outlet.connect()?;
+    say_ready()
 }
 
 /// Waits for the bench to give the start.
@@ -38,28 +50,37 @@ pub fn wait_for_end() {
 }
 
 /// Whether the bench has closed our standard input.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct End {
     asked: Arc<AtomicBool>,
 }
 
 impl End {
-    /// Begins to wait for it; then whoever waits for a message of `topic` is woken.
+    /// Begins to wait for it.
     ///
     /// # Errors
     /// When there is no thread to be had.
     pub fn notice(topic: &'static str) -> io::Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let noticed = Arc::clone(&asked);
+        let end = Self::default();
+        end.watch(topic)?;
+        Ok(end)
+    }
+
+    /// Begins to wait for it; then whoever waits for a message of `topic` is woken.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn watch(&self, topic: &'static str) -> io::Result<()> {
+        let asked = Arc::clone(&self.asked);
         thread::Builder::new().name("bench".into()).spawn(move || {
             wait_for_end();
-            noticed.store(true, Ordering::Release);
+            asked.store(true, Ordering::Release);
             if let Err(error) = topic::wake(topic) {
                 eprintln!("cannot end: {error}");
                 process::exit(1);
             }
         })?;
-        Ok(Self { asked })
+        Ok(())
     }
 
     /// Whether it is time to end.
