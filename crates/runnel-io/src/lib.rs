@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod cpu;
+pub mod futex;
 pub mod host;
 pub mod lookup;
 pub mod output;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::contestants::FLOOR;
 use super::first::FirstMessage;
 use super::footprint::Footprint;
-use super::plan::{Exchange, INT};
-use super::results::{Case, Report};
+use super::plan::{Case, Exchange, INT};
+use super::results::Report;
 use super::statistics::Summary;
 use super::summary::CaseSummary;
 
