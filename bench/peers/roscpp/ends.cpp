@@ -544,7 +544,8 @@ int main(int argc, char** argv) {
   const Options options(argc, argv);
   std::string name = options.role.empty() ? "end" : options.role;
   std::replace(name.begin(), name.end(), '-', '_');
-  ros::init(argc, argv, name);
+  // There may be several sinks, and a node's name is its own.
+  ros::init(argc, argv, name, name == "sink" ? ros::init_options::AnonymousName : 0);
   try {
     return run(options);
   } catch (const std::exception& error) {

@@ -18,6 +18,7 @@ mod masters;
 mod outcome;
 mod plan;
 mod process;
+mod published;
 mod results;
 mod room;
 mod statistics;

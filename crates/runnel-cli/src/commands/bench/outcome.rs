@@ -216,6 +216,7 @@ mod tests {
             sent: stamps(&[(5, 100), (6, 200)]),
             arrived: stamps(&[(5, 103), (6, 204)]),
             back: stamps(&[(5, 110), (6, 206)]),
+            ..Taken::default()
         };
         let outcome = Outcome::of(Exchange::PingPong, trial(2, 5), &taken).unwrap();
         assert_eq!(outcome.one_way, [3, 4, 7, 2]);

@@ -12,6 +12,7 @@ use super::footprint::Footprint;
 use super::machine::Machine;
 use super::outcome::Outcome;
 use super::plan::{Case, Figure};
+use super::published::PUBLISHED;
 use super::statistics::{Summary, jitter};
 use super::summary::{CaseSummary, summaries};
 
@@ -133,6 +134,7 @@ impl Report {
             "quick": self.quick,
             "machine": self.machine,
             "notes": self.notes,
+            "published": PUBLISHED,
             "summaries": self.summaries(),
             "footprints": self.footprints,
             "first_messages": self.first_messages,
@@ -187,6 +189,24 @@ pub mod tests {
             let outcome = Outcome { sent: 2 + lost, lost, round_trip: trips.to_vec(), ..Outcome::default() };
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
         }
+        for (contestant, size, delays, lost) in [
+            ("floor-tcp", 128, [50_000, 60_000], 0),
+            ("floor-tcp", 1536 << 10, [1_500_000, 1_700_000], 0),
+            ("roscpp", 128, [90_000, 95_000], 1),
+            ("roscpp", 1536 << 10, [3_000_000, 3_200_000], 0),
+        ] {
+            let mut case = Case::of(Exchange::Rates, size, Placement::TwoCores);
+            case.rate = Some(1000);
+            let late = vec![0, 10_000];
+            let outcome =
+                Outcome { sent: 2 + lost, lost, one_way: delays.to_vec(), late, ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+        }
+        let mut all = Case::of(Exchange::Sizes, 10, Placement::OneCore);
+        all.payload = Some("write");
+        (all.pairs, all.topics, all.subscribers) = (Some(2), Some(10), Some(4));
+        let outcome = Outcome { sent: 1, one_way: vec![5000], ..Outcome::default() };
+        report.add(Run { case: all, contestant: "floor-tcp", round: 1, result: Ok(outcome) });
         report.footprints.push(Footprint::example());
         report.first_messages.push(FirstMessage::example());
         report

@@ -1,9 +1,10 @@
 //! What two ends do with each other.
 
+use runnel_floor::Touch;
 use serde::Serialize;
 
 use super::{Amount, INT, Task};
-use runnel_floor::Touch;
+use crate::commands::bench::published::HELLO;
 
 const KIB: usize = 1024;
 
@@ -25,6 +26,9 @@ const PAIR_RATE: u32 = 400;
 
 /// Messages a second where they only come one after the other.
 const CALM: u32 = 100;
+
+/// The same where they are as large as 8 MiB.
+const CALMER: u32 = 50;
 
 /// What two ends, or more, do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -177,7 +181,7 @@ impl Exchange {
             Self::Queue => [50, 60_000].map(|size| Task::of(self, size, amount.burst, 0)).to_vec(),
             Self::CallOnce => vec![self.calls(1, amount)],
             Self::SetParam | Self::GetParam => [INT, 100].map(|size| self.calls(size, amount)).to_vec(),
-            Self::Hello => vec![self.paced("hello world 999".len(), amount)],
+            Self::Hello => vec![self.paced(HELLO, amount)],
             Self::Chain => vec![self.paced(8, amount)],
             Self::Subscribers => {
                 let task = self.paced(10, amount);
@@ -186,7 +190,7 @@ impl Exchange {
             }
             Self::Rates => self.at_rates(&SIZES, amount.of_size, amount.rates),
             Self::Sizes => {
-                let tasks = self.at_rates(&PART_SIZES, amount.of_size, &[CALM]);
+                let tasks = self.at_rates(&PART_SIZES, amount.of_size / 2, &[CALMER]);
                 let touched =
                     |touch| tasks.iter().map(move |task| Task { touch: Some(touch), ..task.clone() });
                 [Touch::None, Touch::Write, Touch::Read].into_iter().flat_map(touched).collect()

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(name(Exchange::Rates, 0), "B 128 B 200/s one-core");
         assert_eq!(name(Exchange::FlowPairs, 1), "D-pairs 128 B 400/s 2 pairs one-core");
         assert_eq!(name(Exchange::Topics, 0), "scale-topics 10 B 1 topic one-core");
-        assert_eq!(name(Exchange::Sizes, 0), "sizes 10 B 100/s hand-over one-core");
+        assert_eq!(name(Exchange::Sizes, 0), "sizes 10 B 50/s hand-over one-core");
     }
 
     #[test]
@@ -240,6 +240,6 @@ mod tests {
         assert_eq!(of(Exchange::Queue, Amount::FULL), 5000 * 60_000 * 3);
         assert_eq!(of(Exchange::Queue, Amount::QUICK), 500 * 60_000 * 3);
         assert_eq!(of(Exchange::Flow, Amount::FULL), 100 * 1_835_008 * 3);
-        assert_eq!(of(Exchange::Subscribers, Amount::FULL), 1000 * 10 * 3 * 64);
+        assert_eq!(of(Exchange::Subscribers, Amount::FULL), 100 * 10 * 3 * 64);
     }
 }

@@ -24,13 +24,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
     let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options)?;
-    let node = |name| context.create_node(name);
+    let node = |name: &str| context.create_node(name);
     match args.role {
         Role::Ping if args.rate.is_some() => ping::flow(args, &context, &node("ping")?),
         Role::Ping => ping::ping(args, &context, &node("ping")?),
         Role::Pong => ping::pong(args, &context, &node("pong")?),
         Role::Source => burst::source(args, &context, &node("source")?),
-        Role::Sink => burst::sink(args, &context, &node("sink")?),
+        // There may be several, and a node's name is its own.
+        Role::Sink => burst::sink(args, &context, &node(&format!("sink_{}", std::process::id()))?),
         Role::Talker => text::talker(args, &context, &node("talker")?),
         Role::Listener => text::listener(args, &context, &node("listener")?),
         Role::ParaIn => chain::para_in(args, &context, &node("para_in")?),
