@@ -66,22 +66,36 @@ fn runs(folder: &Path) -> Vec<Value> {
 fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
     let folder = tempfile::tempdir().unwrap();
     let contestants = ["iceoryx2-event", "iceoryx2-poll", "cyclonedds"];
-    let progress = bench(&[&["C", "A", "--quick", "--only"], &contestants[..]].concat(), folder.path());
+    let scenarios = ["C", "A", "hello", "chain", "--quick", "--only"];
+    let progress = bench(&[&scenarios, &contestants[..]].concat(), folder.path());
     let runs = runs(folder.path());
-    // Two rounds in two placements of one size, and of two; who polls needs two cores.
-    for (contestant, pings, bursts) in
-        [(contestants[0], 4, 8), (contestants[1], 2, 4), (contestants[2], 4, 8)]
-    {
+    // Two rounds in two placements of one size, in A of two; who polls needs two cores, and no third end on them.
+    let polling = [2, 4, 2, 0];
+    for (contestant, turns) in contestants.into_iter().zip([[4, 8, 4, 4], polling, [4, 8, 4, 4]]) {
         let of = |scenario: &'static str| {
-            runs.iter()
-                .filter(move |run| run["contestant"] == contestant && run["case"]["scenario"] == scenario)
+            let is =
+                move |run: &&Value| run["contestant"] == contestant && run["case"]["scenario"] == scenario;
+            runs.iter().filter(is)
         };
-        assert_eq!((of("C").count(), of("A").count()), (pings, bursts), "{progress}");
+        assert_eq!(["C", "A", "hello", "chain"].map(|scenario| of(scenario).count()), turns, "{progress}");
         of("C").for_each(|run| check_ping_pong(run, &progress));
-        of("A").for_each(|run| check_burst(run, &progress));
+        of("A").for_each(|run| check_one_way(run, 500, &progress));
+        of("hello").chain(of("chain")).for_each(|run| check_one_way(run, 100, &progress));
     }
     assert!(!progress.contains("without iceoryx2") && !progress.contains("without cyclonedds"), "{progress}");
     assert_eq!(left_behind(), Vec::<String>::new(), "{progress}");
+}
+
+#[test]
+fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let progress = bench(&["sizes", "--quick", "--only", "iceoryx2-event"], folder.path());
+    let runs = runs(folder.path());
+    // Handed over, written, and read: two rounds in two placements each. A sink that reads anything else fails.
+    let largest = runs.iter().filter(|run| run["case"]["size"] == 8 << 20);
+    assert_eq!(largest.clone().count(), 12, "{progress}");
+    let whole = |run: &Value| run["failure"].is_null() && run["sent"].as_u64() > Some(0) && run["lost"] == 0;
+    assert!(largest.into_iter().all(whole), "{progress}");
 }
 
 /// All that was sent came once, and no sooner than it could.
@@ -98,8 +112,8 @@ fn check_ping_pong(run: &Value, progress: &str) {
     assert!(of("round_trip_ns", "max") <= 2 * of("one_way_ns", "max"), "{run}");
 }
 
-fn check_burst(run: &Value, progress: &str) {
-    assert_eq!([&run["sent"], &run["lost"], &run["doubled"]], [500, 0, 0], "{run} {progress}");
+fn check_one_way(run: &Value, sent: u64, progress: &str) {
+    assert_eq!([&run["sent"], &run["lost"], &run["doubled"]], [sent, 0, 0], "{run} {progress}");
     let (span, longest) = (run["span_ns"].as_u64().unwrap(), run["one_way_ns"]["max"].as_u64().unwrap());
     assert!(longest > 100 && longest <= span && span < 20_000_000_000, "{run}");
 }
