@@ -130,6 +130,37 @@ fn left_behind() -> Vec<String> {
     files.filter_map(|file| file.file_name().into_string().ok()).filter(of_ended).collect()
 }
 
+/// How often roscpp has figures of one exchange, of which nothing was lost.
+fn whole(progress: &str, exchange: &str) -> usize {
+    let of_exchange = |line: &&str| line.contains(&format!("] {exchange} ")) && line.contains(" roscpp: ");
+    let runs: Vec<&str> = progress.lines().filter(of_exchange).collect();
+    let figures = |line: &&&str| line.contains(" us") || line.contains(" messages/s");
+    assert!(runs.iter().all(|line| !line.contains("lost") && !line.contains("arrived")), "{progress}");
+    runs.iter().filter(figures).count()
+}
+
+#[test]
+fn roscpp_plays_every_scenario_that_carries_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenarios = ["C", "A", "B", "D", "hello", "chain", "sizes", "scale"];
+    let progress = bench(&[&scenarios[..], &["--quick", "--only", "roscpp"]].concat(), folder.path());
+    // Rounds, placements, and what is varied in each.
+    for (exchange, runs) in [
+        ("C", 2 * 2),
+        ("A", 2 * 2 * 2),
+        ("B", 2 * 2 * 8),
+        ("D", 2 * 2 * 8),
+        ("D-pairs", 2 * 3 * 4),
+        ("hello", 2 * 2),
+        ("chain", 2 * 2),
+        ("sizes", 2 * 3 * 8),
+        ("scale-topics", 2 * 2 * 2),
+        ("scale-subscribers", 2 * 2 * 2),
+    ] {
+        assert_eq!(whole(&progress, exchange), runs, "{exchange}: {progress}");
+    }
+}
+
 #[test]
 fn a_master_that_fails_is_named_and_costs_only_those_who_ask_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -125,7 +125,8 @@ pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
     cargo.arg(Path::new(SOURCES).join("bench/peers/iceoryx2/Cargo.toml")).arg("--target-dir").arg(&target);
-    output(&mut cargo).map_err(Failure::missing("iceoryx2's ends cannot be built"))?;
+    let lacks = "iceoryx2's ends cannot be built (they take cargo, and from its registry what their Cargo.lock names)";
+    output(&mut cargo).map_err(Failure::missing(lacks))?;
     Ok(target.join("release/runnel-bench-iceoryx2"))
 }
 
@@ -216,7 +217,7 @@ fn write_source(source: &Path, text: &str) -> io::Result<()> {
     fs::write(source, text)
 }
 
-/// What a command says; an error, with its last line, if it fails.
+/// What a command says; an error, with the line that begins so or else its last one, if it fails.
 fn output(command: &mut Command) -> io::Result<String> {
     let name = command.get_program().display().to_string();
     let told = command.output().map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
@@ -224,6 +225,8 @@ fn output(command: &mut Command) -> io::Result<String> {
         return Ok(String::from_utf8_lossy(&told.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&told.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
-    Err(io::Error::other(format!("{name}: {}", last.trim())))
+    let first = said.lines().find(|line| line.starts_with("error"));
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let why = first.or(last).unwrap_or("it does not say why");
+    Err(io::Error::other(format!("{name}: {}", why.trim())))
 }

@@ -178,7 +178,7 @@ impl Amount {
         rates: &[200, 1000],
         of_size: 10,
         answered: 10,
-        paced: 100,
+        paced: 30,
         topics: &[1, 10],
         subscribers: &[1, 4],
         idle_seconds: 2,

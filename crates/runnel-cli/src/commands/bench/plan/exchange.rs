@@ -147,7 +147,8 @@ impl Exchange {
             Self::Queue => 5000,
             Self::Rates | Self::Hello | Self::Chain => 1000,
             Self::Flow | Self::FlowPairs | Self::Subscribers => 100,
-            Self::PingPong | Self::Ipc | Self::Topics | Self::Sizes => 10,
+            Self::Sizes => 20,
+            Self::PingPong | Self::Ipc | Self::Topics => 10,
             _ => 1,
         }
     }
@@ -163,7 +164,7 @@ impl Exchange {
     /// Turns of each contestant.
     pub fn rounds(self, amount: Amount) -> u32 {
         match self {
-            Self::Rates | Self::Flow | Self::FlowPairs => amount.long_rounds,
+            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes => amount.long_rounds,
             _ => amount.rounds,
         }
     }

@@ -11,6 +11,12 @@ use super::{Exchange, Placement};
 /// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
 
+/// How long two processes may take to be joined by one of many topics.
+const TOPIC: Duration = Duration::from_millis(100);
+
+/// How long one of many ends may take to be there.
+const END: Duration = Duration::from_millis(500);
+
 /// One kind of run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -90,10 +96,12 @@ impl Task {
         }
     }
 
-    /// How long its messages take if none is late.
+    /// How long it takes at least: its messages if none is late, and as long as the slowest contestant should need to
+    /// join all that are many.
     pub fn duration(&self) -> Duration {
-        let rate = self.rate.map(f64::from);
-        rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(self.whole_trial().total() as f64 / rate))
+        let messages = self.rate.map_or(0.0, |rate| self.whole_trial().total() as f64 / f64::from(rate));
+        let joining = TOPIC * self.topics.unwrap_or(0) as u32 + END * self.subscribers.unwrap_or(0) as u32;
+        Duration::from_secs_f64(messages) + joining
     }
 
     /// Bytes that its messages may take when queues are full.
@@ -232,6 +240,15 @@ mod tests {
         let cases: Vec<Exchange> = task.cases(Placement::OneCore).iter().map(|case| case.scenario).collect();
         assert_eq!(cases, [Exchange::SetParam, Exchange::GetParam]);
         assert_eq!((task.whole_trial().count, task.whole_trial().warm_up), (400, 40));
+    }
+
+    #[test]
+    fn slow_rates_and_crowds_are_given_their_time() {
+        let of = |exchange: Exchange, index: usize| exchange.tasks(Amount::FULL, &[10])[index].duration();
+        assert_eq!(of(Exchange::PingPong, 0), Duration::ZERO);
+        assert_eq!(of(Exchange::Rates, 0), Duration::from_secs(40));
+        assert_eq!(of(Exchange::Topics, 3), Duration::from_secs(100));
+        assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(10 + 32));
     }
 
     #[test]
