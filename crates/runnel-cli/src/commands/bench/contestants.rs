@@ -26,7 +26,7 @@ pub const RUNNEL: &str = "runnel-tcpros";
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
 /// All contestants, in the order of their turns. Another one is a line here.
-const ENTRIES: [Entry; 14] = [
+const ENTRIES: &[Entry] = &[
     Entry::new(FLOOR, Made::Own, messages),
     // One way, a pair of connections, as TCPROS has for two topics, would be no other than one.
     Entry::new("floor-tcp-pair", Made::Own, answers),
