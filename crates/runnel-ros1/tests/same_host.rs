@@ -1,8 +1,8 @@
 //! What the ends of a link tell each other for the case that both are of one host.
 
-use runnel_ros1::node::{Meeting, NodeEvent, Port, SameHost};
+use runnel_ros1::node::{Meeting, NodeEvent, Port, SameHost, WantedService};
 use runnel_testkit::net::{
-    App, FakePublisher, Net, Socket, publisher_header, secs, subscriber_header, text_topic,
+    App, FakePublisher, Net, Socket, publisher_header, secs, subscriber_header, text_service, text_topic,
 };
 
 const TOPIC: &str = "/chatter";
@@ -180,4 +180,36 @@ fn a_publisher_that_answers_nonsense_is_heard_over_the_network() {
         assert_eq!(met_as_subscriber(&net, listener), [None], "{value}");
         assert_eq!(net.publishers(listener, TOPIC), [publisher.name]);
     }
+}
+
+/// What a service and its client, of two processes, were told of each other for one call.
+fn called(persistent: bool) -> [Option<Meeting>; 2] {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (server, client) = (node(&mut net, "/server", Some(7)), node(&mut net, "/client", Some(8)));
+    net.provide(server, "/echo");
+    net.run_for(secs(1));
+    let spec = text_service("/echo");
+    let (service, type_name, md5) = (spec.service, spec.type_name, spec.md5);
+    let wanted = WantedService { service, type_name, md5, persistent, probe: false };
+    let link = net.call_service_as(client, wanted, "hello", secs(5));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), [Ok("hello".to_owned())]);
+    let at_server = net.events(server).iter().find_map(|event| match event {
+        NodeEvent::ServiceClientJoined(link) => Some(link.same_host),
+        _ => None,
+    });
+    let at_client = net.events(client).iter().find_map(|event| match event {
+        NodeEvent::ServiceLinked(link) => Some(link.same_host),
+        _ => None,
+    });
+    [at_server, at_client].map(|told| told.expect("a link"))
+}
+
+#[test]
+fn a_kept_connection_to_a_service_is_met_by_and_one_for_a_single_call_is_not() {
+    let [at_server, at_client] = called(true).map(|meeting| meeting.expect("a meeting"));
+    assert_eq!((at_server.process, at_client.process), (8, 7));
+    assert_eq!(at_server.token, at_client.token);
+    assert_eq!(called(false), [None, None]);
 }
