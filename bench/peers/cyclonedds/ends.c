@@ -302,8 +302,8 @@ static bool has_gone(void) {
   return triggered;
 }
 
-// Waits for at most so many nanoseconds, and hands the messages over that have come; false once `take` has broken off or
-// the bench has gone.
+// Waits for at most so many nanoseconds, and hands the messages over that have come; false once `take` has broken off
+// or the bench has gone.
 static bool wait_and_take(const Inlet *inlet, dds_duration_t most, Take *take, void *end) {
   const int32_t woken = checked(dds_waitset_wait(inlet->waitset, inlet->woken, inlet->count + 1, most), "wait");
   if (has_gone()) return false;

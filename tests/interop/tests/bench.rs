@@ -1,5 +1,6 @@
 //! `runnel bench` with every contestant that others have made, and with the original master.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -69,18 +70,20 @@ fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
     let scenarios = ["C", "A", "hello", "chain", "--quick", "--only"];
     let progress = bench(&[&scenarios, &contestants[..]].concat(), folder.path());
     let runs = runs(folder.path());
-    // Two rounds in two placements of one size, in A of two; who polls needs two cores, and no third end on them.
-    let polling = [2, 4, 2, 0];
-    for (contestant, turns) in contestants.into_iter().zip([[4, 8, 4, 4], polling, [4, 8, 4, 4]]) {
+    for contestant in contestants {
         let of = |scenario: &'static str| {
             let is =
                 move |run: &&Value| run["contestant"] == contestant && run["case"]["scenario"] == scenario;
             runs.iter().filter(is)
         };
-        assert_eq!(["C", "A", "hello", "chain"].map(|scenario| of(scenario).count()), turns, "{progress}");
+        let played = ["C", "A", "hello", "chain"].map(|scenario| placements(of(scenario)));
+        // Who polls needs two cores, and no third end on them.
+        let expected = if contestant == "iceoryx2-poll" { [1, 1, 1, 0] } else { [2; 4] };
+        assert_eq!(played, expected, "{contestant}: {progress}");
         of("C").for_each(|run| check_ping_pong(run, &progress));
-        of("A").for_each(|run| check_one_way(run, 500, &progress));
-        of("hello").chain(of("chain")).for_each(|run| check_one_way(run, 100, &progress));
+        for scenario in ["A", "hello", "chain"] {
+            of(scenario).for_each(|run| check_one_way(run, &progress));
+        }
     }
     assert!(!progress.contains("without iceoryx2") && !progress.contains("without cyclonedds"), "{progress}");
     assert_eq!(left_behind(), Vec::<String>::new(), "{progress}");
@@ -91,16 +94,29 @@ fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
     let folder = tempfile::tempdir().unwrap();
     let progress = bench(&["sizes", "--quick", "--only", "iceoryx2-event"], folder.path());
     let runs = runs(folder.path());
-    // Handed over, written, and read: two rounds in two placements each. A sink that reads anything else fails.
-    let largest = runs.iter().filter(|run| run["case"]["size"] == 8 << 20);
-    assert_eq!(largest.clone().count(), 12, "{progress}");
-    let whole = |run: &Value| run["failure"].is_null() && run["sent"].as_u64() > Some(0) && run["lost"] == 0;
-    assert!(largest.into_iter().all(whole), "{progress}");
+    // A sink that reads anything else fails.
+    for payload in ["hand-over", "write", "read"] {
+        let largest =
+            runs.iter().filter(|run| run["case"]["size"] == 8 << 20 && run["case"]["payload"] == payload);
+        assert_eq!(placements(largest), 2, "{payload}: {progress}");
+    }
+    runs.iter().for_each(|run| check_whole(run, &progress));
 }
 
-/// All that was sent came once, and no sooner than it could.
+/// In how many placements there were turns.
+fn placements<'a>(runs: impl Iterator<Item = &'a Value>) -> usize {
+    runs.map(|run| run["case"]["placement"].as_str().unwrap()).collect::<HashSet<_>>().len()
+}
+
+/// All that was sent came once.
+fn check_whole(run: &Value, progress: &str) {
+    assert!(run["sent"].as_u64() > Some(0), "{run} {progress}");
+    assert_eq!([&run["lost"], &run["doubled"]], [0, 0], "{run} {progress}");
+}
+
+/// The same, and no sooner than it could.
 fn check_ping_pong(run: &Value, progress: &str) {
-    assert_eq!([&run["sent"], &run["lost"], &run["doubled"]], [1000, 0, 0], "{run} {progress}");
+    check_whole(run, progress);
     let of = |what: &str, figure: &str| run[what][figure].as_u64().unwrap();
     // Both ways take between a hundred nanoseconds and a second.
     let plausible = 100..1_000_000_000;
@@ -112,8 +128,8 @@ fn check_ping_pong(run: &Value, progress: &str) {
     assert!(of("round_trip_ns", "max") <= 2 * of("one_way_ns", "max"), "{run}");
 }
 
-fn check_one_way(run: &Value, sent: u64, progress: &str) {
-    assert_eq!([&run["sent"], &run["lost"], &run["doubled"]], [sent, 0, 0], "{run} {progress}");
+fn check_one_way(run: &Value, progress: &str) {
+    check_whole(run, progress);
     let (span, longest) = (run["span_ns"].as_u64().unwrap(), run["one_way_ns"]["max"].as_u64().unwrap());
     assert!(longest > 100 && longest <= span && span < 20_000_000_000, "{run}");
 }
