@@ -48,8 +48,6 @@ struct State {
     waiting: Vec<Token>,
     /// Channels that could not be closed for want of room.
     closing: VecDeque<u32>,
-    /// Messages that were copied for a peer that had as much as it may.
-    copied: u64,
     /// Why nothing more is sent.
     over: Option<&'static str>,
 }
@@ -61,6 +59,18 @@ struct Given {
     count: u32,
     /// By where they lie, which no other does as long as this is remembered: the number of each.
     segments: LiteMap<usize, (u32, Weak<Segment>)>,
+}
+
+/// What became of an attempt to lend a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offered {
+    Lent,
+    /// The ring is full.
+    NoRoom,
+    /// The peer has as much as it may.
+    TooMuch,
+    /// The message has no slot, or the peer cannot read it there.
+    NotShared,
 }
 
 /// Numbers of channels.
@@ -87,24 +97,35 @@ impl Sender {
             channels: Channels::default(),
             waiting: Vec::new(),
             closing: VecDeque::new(),
-            copied: 0,
             over: None,
         };
         Self { outbox, inbox, page, bell, packets, state: Mutex::new(state) }
     }
 
-    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
-    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize) -> usize {
+    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was. `copied` counts the message
+    /// if its bytes went although it could have been lent, had the peer less.
+    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize, copied: &mut u64) -> usize {
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
         if sent > 0 {
             return self.send_pieces(state, channel, &bytes[sent..]);
         }
-        if let Frame::Slot(slot) = frame
-            && let Some(lent) = self.lend(state, channel, slot)
-        {
-            return if lent { bytes.len() } else { 0 };
+        let offered = match frame {
+            Frame::Slot(slot) => self.lend(state, channel, slot),
+            Frame::Own(_) => Offered::NotShared,
+        };
+        match offered {
+            Offered::Lent => return bytes.len(),
+            Offered::NoRoom => return 0,
+            Offered::TooMuch | Offered::NotShared => {}
         }
+        let sent = self.send_copy(state, channel, bytes);
+        *copied += u64::from(offered == Offered::TooMuch && sent > 0);
+        sent
+    }
+
+    /// Sends a message in the ring; how many bytes of it.
+    fn send_copy(&self, state: &mut State, channel: u32, bytes: &[u8]) -> usize {
         if bytes.len() > ONE_PIECE {
             return self.send_pieces(state, channel, bytes);
         }
@@ -154,21 +175,18 @@ impl Sender {
         }
     }
 
-    /// Lends a slot to the peer; `Some(false)` if the ring has no room, `None` if it cannot be lent.
-    fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Option<bool> {
+    /// Lends a slot to the peer, if that can be.
+    fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Offered {
         self.take_back(state);
-        let segment = self.given(state, slot.segment())?;
-        let Some(loan) = state.loans.lend(slot) else {
-            state.copied += 1;
-            return None;
-        };
+        let Some(segment) = self.given(state, slot.segment()) else { return Offered::NotShared };
+        let Some(loan) = state.loans.lend(slot) else { return Offered::TooMuch };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
         let [first, second] = lending.to_words().map(u64::to_le_bytes);
         let pushed = self.push(state, (kind::SLOT, channel), &[&first, &second]);
         if !pushed {
             let _ = state.loans.give_back(loan.into());
         }
-        Some(pushed)
+        if pushed { Offered::Lent } else { Offered::NoRoom }
     }
 
     /// Takes back the slots that the peer has given back.
@@ -282,11 +300,6 @@ impl Sender {
     /// Wakes the peer, which waits for room.
     pub(crate) fn tell_of_room(&self) {
         self.bell.ring();
-    }
-
-    /// Messages that were copied because the peer had as much as it may.
-    pub(crate) fn copied(&self) -> u64 {
-        lock(&self.state).copied
     }
 
     /// True if the peer did what ends the session.

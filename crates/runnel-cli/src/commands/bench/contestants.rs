@@ -1,6 +1,8 @@
 //! Who takes part in exchanges: each a program whose ends speak as `bench/README.md` tells, so that another joins with
 //! one entry here.
 
+use std::path::PathBuf;
+
 use super::failure::Failure;
 use super::masters::Kind;
 use super::plan::{Exchange, Placement, Task};
@@ -24,7 +26,7 @@ pub const RUNNEL: &str = "runnel-tcpros";
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
 /// All contestants, in the order of their turns. Another one is a line here.
-const ENTRIES: [Entry; 11] = [
+const ENTRIES: &[Entry] = &[
     Entry::new(FLOOR, Made::Own, messages),
     // One way, a pair of connections, as TCPROS has for two topics, would be no other than one.
     Entry::new("floor-tcp-pair", Made::Own, answers),
@@ -34,11 +36,23 @@ const ENTRIES: [Entry; 11] = [
     Entry { largest: 200_000, ..Entry::new("floor-unix-seqpacket", Made::Own, ipc) },
     Entry::new("floor-futex", Made::Own, ipc),
     Entry { spins: true, ..Entry::new("floor-spin", Made::Own, ipc) },
-    // Other modes of Runnel's links belong here: their names are those of parts of `bench-peer`.
     Entry::new(RUNNEL, Made::OwnNode, nodes),
+    Entry::new("runnel-ipc", Made::OwnNode, links),
+    Entry { spins: true, ..Entry::new("runnel-ipc-spin", Made::OwnNode, links) },
+    Entry::new("runnel-ipc-loan", Made::OwnNode, one_way),
     Entry::new(ROSCPP, Made::Roscpp, nodes),
     Entry::new(ROSCPP_AT_RUNNEL, Made::Roscpp, Exchange::asks_master),
+    Entry::new("iceoryx2-event", Made::Iceoryx2("event"), peers),
+    Entry { spins: true, ..Entry::new("iceoryx2-poll", Made::Iceoryx2("poll"), pollers) },
+    Entry::new("cyclonedds", Made::CycloneDds, peers),
 ];
+
+/// Cyclone DDS in no other network than loopback.
+const CYCLONEDDS_URI: &str = concat!(
+    "CYCLONEDDS_URI=<Domain><General><Interfaces>",
+    r#"<NetworkInterface name="lo" multicast="true"/>"#,
+    "</Interfaces></General></Domain>"
+);
 
 /// What takes part, and in what.
 struct Entry {
@@ -60,6 +74,10 @@ enum Made {
     OwnNode,
     /// Compiled against roscpp.
     Roscpp,
+    /// Built with iceoryx2; how its ends wait.
+    Iceoryx2(&'static str),
+    /// Compiled against Cyclone DDS.
+    CycloneDds,
 }
 
 impl Entry {
@@ -82,9 +100,31 @@ fn ipc(exchange: Exchange) -> bool {
     exchange == Exchange::Ipc
 }
 
+/// Where what is sent is not sent back.
+fn one_way(exchange: Exchange) -> bool {
+    matches!(exchange, Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers)
+}
+
+/// Where links carry messages or calls for some time.
+fn links(exchange: Exchange) -> bool {
+    messages(exchange) || exchange == Exchange::CallPersistent
+}
+
 /// All but the operating system's own ways.
 fn nodes(exchange: Exchange) -> bool {
     exchange != Exchange::Ipc
+}
+
+/// Messages between programs that know nothing of ROS.
+fn peers(exchange: Exchange) -> bool {
+    nodes(exchange) && !exchange.is_call()
+}
+
+/// As far as no two ends that never sleep have to share a CPU, none of real-time priority is to wait for long, and there
+/// is one topic to look at: a thousand take milliseconds.
+fn pollers(exchange: Exchange) -> bool {
+    use Exchange::{Hello, PingPong, Queue, Sizes};
+    matches!(exchange, PingPong | Queue | Hello | Sizes)
 }
 
 /// The names that `--only` takes: contestants of exchanges and idle programs.
@@ -121,6 +161,8 @@ pub enum Introduction {
     Master,
     /// By a master of the run's own, on the CPU of the end that answers.
     OwnMaster(Kind),
+    /// By themselves.
+    Itself,
 }
 
 impl Contestant {
@@ -186,10 +228,18 @@ pub fn contestant(name: &str, room: &mut Room) -> Result<Contestant, Failure> {
 
 fn made(entry: &Entry, room: &mut Room) -> Result<Contestant, Failure> {
     let own = |part: &str| vec![room.program().to_owned(), "bench-peer".into(), part.into()];
+    let built = |program: PathBuf| program.display().to_string();
     let (program, introduction) = match entry.made {
         Made::Own => (own(entry.name), Introduction::Address),
         Made::OwnNode => (own(entry.name), Introduction::Master),
-        Made::Roscpp => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
+        Made::Roscpp => (vec![built(compile::roscpp(room.folder())?)], Introduction::Master),
+        Made::Iceoryx2(wait) => {
+            (vec![built(compile::iceoryx2(room.folder())?), wait.into()], Introduction::Itself)
+        }
+        Made::CycloneDds => {
+            let program = built(compile::cyclonedds(room.folder())?);
+            (vec!["env".into(), CYCLONEDDS_URI.into(), program], Introduction::Itself)
+        }
     };
     let Entry { name, spins, largest, .. } = *entry;
     Ok(Contestant { name, program, introduction, spins, largest })

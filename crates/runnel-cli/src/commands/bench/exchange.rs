@@ -25,6 +25,7 @@ pub fn measure(exchange: Exchange, tasks: Vec<Task>, amount: Amount, room: &mut 
             done += 1;
             let setting = Setting { task, placement: *placement, priority };
             let result = turn::run(&setting, contestant, room);
+            room.remove_leftovers();
             if let Err(Failure::Interrupted) = result {
                 return Err(Failure::Interrupted);
             }

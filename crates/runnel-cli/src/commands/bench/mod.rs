@@ -12,6 +12,7 @@ mod exchange;
 mod failure;
 mod first;
 mod footprint;
+mod leftovers;
 mod machine;
 mod masters;
 mod outcome;

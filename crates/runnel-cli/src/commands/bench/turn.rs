@@ -40,7 +40,7 @@ pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> R
             let [cpu, _] = setting.placement.cpus();
             Some(kind.start(setting.place(cpu, 0), deadline, room)?)
         }
-        Introduction::Address | Introduction::Master => None,
+        Introduction::Address | Introduction::Master | Introduction::Itself => None,
     };
     let uri = master.as_ref().map(|(_, uri)| uri.as_str());
     let start = |_| Group::start(setting, contestant, uri, deadline, room);

@@ -42,9 +42,24 @@ enum Part {
     FloorFutex(EndArgs),
     /// An end that looks at a word of shared memory again and again
     FloorSpin(EndArgs),
-    // Other modes of Runnel's links belong here.
-    /// An end that is a Runnel node
+    /// An end that is a Runnel node and stays on the network
     RunnelTcpros(EndArgs),
+    /// An end that is a Runnel node
+    RunnelIpc(EndArgs),
+    /// An end that is a Runnel node and never sleeps
+    RunnelIpcSpin(EndArgs),
+    /// An end that is a Runnel node and writes and reads messages where they lie
+    RunnelIpcLoan(EndArgs),
+}
+
+/// How the links of a Runnel node carry messages, and how it waits for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Network,
+    Memory,
+    Spin,
+    Loan,
 }
 
 /// What an end does.
@@ -82,9 +97,11 @@ enum Role {
     First,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 struct EndArgs {
     role: Role,
+    #[arg(skip)]
+    mode: Mode,
     /// Bytes of a message
     #[arg(long, default_value_t = 0)]
     size: usize,
@@ -127,6 +144,10 @@ struct EndArgs {
 }
 
 impl EndArgs {
+    fn with_mode(&self, mode: Mode) -> Self {
+        Self { mode, ..self.clone() }
+    }
+
     fn trial(&self) -> Trial {
         Trial { size: self.size, count: self.count, warm_up: self.warm_up }
     }
@@ -176,5 +197,8 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         Part::FloorFutex(args) => floor::words(args, Waiting::Futex),
         Part::FloorSpin(args) => floor::words(args, Waiting::Spin),
         Part::RunnelTcpros(args) => runnel::run(args),
+        Part::RunnelIpc(args) => runnel::run(&args.with_mode(Mode::Memory)),
+        Part::RunnelIpcSpin(args) => runnel::run(&args.with_mode(Mode::Spin)),
+        Part::RunnelIpcLoan(args) => runnel::run(&args.with_mode(Mode::Loan)),
     }
 }

@@ -12,7 +12,7 @@ use super::{Exchange, Placement};
 const COPIES: u64 = 3;
 
 /// How long two processes may take to be joined by one of many topics.
-const TOPIC: Duration = Duration::from_millis(100);
+const TOPIC: Duration = Duration::from_millis(20);
 
 /// How long one of many ends may take to be there.
 const END: Duration = Duration::from_millis(500);
@@ -247,7 +247,7 @@ mod tests {
         let of = |exchange: Exchange, index: usize| exchange.tasks(Amount::FULL, &[10])[index].duration();
         assert_eq!(of(Exchange::PingPong, 0), Duration::ZERO);
         assert_eq!(of(Exchange::Rates, 0), Duration::from_secs(40));
-        assert_eq!(of(Exchange::Topics, 3), Duration::from_secs(100));
+        assert_eq!(of(Exchange::Topics, 3), Duration::from_secs(20));
         assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(10 + 32));
     }
 

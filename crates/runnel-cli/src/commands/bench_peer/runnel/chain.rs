@@ -16,7 +16,7 @@ runnel::include_interfaces!();
 pub(super) fn para_in(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = node.create_publisher("para", args.depth)?;
     let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
-    wait_for_others(&publisher, 1)?;
+    wait_for_others(args, context, &publisher, 1)?;
     say_ready()?;
     wait_for_go()?;
     for number in 0..args.trial().total() {
@@ -36,7 +36,7 @@ pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result
         publish(&answering, &TwoInts { a, b: a.wrapping_add(b) }, &ending);
     };
     let _para = node.create_subscription("para", args.depth, add)?;
-    wait_for_others(&publisher, 1)?;
+    wait_for_others(args, context, &publisher, 1)?;
     say_ready()?;
     serve(context)
 }

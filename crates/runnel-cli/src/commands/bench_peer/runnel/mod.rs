@@ -12,17 +12,22 @@ use std::time::Duration;
 
 use runnel::core::Message;
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, ContextOptions, Publisher};
+use runnel::{Context, ContextOptions, PollingPolicy, Publisher};
 use runnel_floor::{Pace, Trial, now};
 
-use super::{EndArgs, Role};
+use super::{EndArgs, Mode, Role};
 use crate::error::CliError;
 
 /// How long the other end may take to be there.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How often is looked whether a link has gone over to shared memory.
+const LOOK: Duration = Duration::from_millis(1);
+
 pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
-    let options = ContextOptions::default().arguments([""; 0]).signals(false);
+    let polling = if args.mode == Mode::Spin { PollingPolicy::Spin } else { PollingPolicy::Block };
+    let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
+    let options = options.ipc(args.mode != Mode::Network);
     let context = Context::with_options(options)?;
     let node = |name: &str| context.create_node(name);
     match args.role {
@@ -58,11 +63,24 @@ fn publish<M: Message>(publisher: &Publisher<M>, message: &M, context: &Context)
     }
 }
 
-fn wait_for_others<M: Message>(publisher: &Publisher<M>, count: usize) -> Result<(), CliError> {
-    match publisher.wait_for_subscribers(count, PATIENCE)? {
-        true => Ok(()),
-        false => Err(CliError::failed(format_args!("nobody subscribes to {}", publisher.topic()))),
+fn wait_for_others<M: Message>(
+    args: &EndArgs,
+    context: &Context,
+    publisher: &Publisher<M>,
+    count: usize,
+) -> Result<(), CliError> {
+    let topic = publisher.topic();
+    if !publisher.wait_for_subscribers(count, PATIENCE)? {
+        return Err(CliError::failed(format_args!("nobody subscribes to {topic}")));
     }
+    let late = now() + PATIENCE.as_nanos() as u64;
+    while args.mode != Mode::Network && publisher.shared_memory_count() < count {
+        if now() > late {
+            return Err(CliError::failed(format_args!("{topic} stays on the network")));
+        }
+        context.sleep_wall(LOOK)?;
+    }
+    Ok(())
 }
 
 /// Sleeps until a message is due; the graph is served meanwhile.

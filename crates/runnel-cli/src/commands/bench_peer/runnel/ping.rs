@@ -60,7 +60,7 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     let answered = Arc::clone(&ping);
     let _answers =
         node.create_subscription("pong", args.depth, move |answer| lock(&answered).answered(answer))?;
-    publishers.iter().try_for_each(|publisher| wait_for_others(publisher, 1))?;
+    publishers.iter().try_for_each(|publisher| wait_for_others(args, context, publisher, 1))?;
     say_ready()?;
     wait_for_go()?;
     lock(&ping).send(0);
@@ -82,7 +82,7 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         node.create_subscription(topic, args.depth, answer)
     };
     let _questions = topics(args).iter().map(question).collect::<Result<Vec<_>, _>>()?;
-    wait_for_others(&publisher, 1)?;
+    wait_for_others(args, context, &publisher, 1)?;
     say_ready()?;
     serve(context)?;
     args.write_received(&lock(&received))
@@ -98,7 +98,7 @@ pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         stamps.take(number(&answer.data).unwrap_or_default());
         *count += 1;
     })?;
-    wait_for_others(&publisher, 1)?;
+    wait_for_others(args, context, &publisher, 1)?;
     say_ready()?;
     wait_for_go()?;
     end_with_bench(context)?;

@@ -17,7 +17,7 @@ const GREETING: &str = "hello world ";
 pub(super) fn talker(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = node.create_publisher("chatter", args.depth)?;
     let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
-    wait_for_others(&publisher, 1)?;
+    wait_for_others(args, context, &publisher, 1)?;
     say_ready()?;
     wait_for_go()?;
     for number in 0..args.trial().total() {
