@@ -1,7 +1,6 @@
 //! Loaned messages: written in a publisher's memory, and kept where they lie.
 
 mod common;
-#[allow(dead_code, reason = "each test program takes what it needs")]
 #[path = "common/raw.rs"]
 mod raw;
 

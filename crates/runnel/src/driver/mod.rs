@@ -249,7 +249,8 @@ impl Driver {
             events.clear();
             Ok(())
         } else {
-            self.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait })
+            let wait = if heard { Some(Duration::ZERO) } else { self.sessions.no_longer_than_patience(wait) };
+            self.reactor.wait(events, wait)
         };
         if sleeps {
             self.sessions.wake_up();
@@ -337,20 +338,23 @@ impl Driver {
             "cannot accept connections, trying again in {} ms: {error}",
             ACCEPT_PAUSE.as_millis()
         );
-        if let Some(Socket::Listener { listener, .. }) = self.sockets.get(key) {
-            let _ = self.reactor.modify(listener, Token(key.to_bits()), Interest::Nothing);
-        }
+        self.watch_listener(key, Interest::Nothing);
         let until = clock::monotonic() + ACCEPT_PAUSE;
         self.paused.get_or_insert((until, Vec::new())).1.push(key);
     }
 
     fn resume_accepting(&mut self, now: Instant) {
         let Some((_, keys)) = self.paused.take_if(|(at, _)| *at <= now) else { return };
-        for key in keys {
-            if let Some(Socket::Listener { listener, .. }) = self.sockets.get(key) {
-                let _ = self.reactor.modify(listener, Token(key.to_bits()), Interest::Read);
-            }
-        }
+        keys.into_iter().for_each(|key| self.watch_listener(key, Interest::Read));
+    }
+
+    fn watch_listener(&self, key: Key, interest: Interest) {
+        let token = Token(key.to_bits());
+        let _ = match self.sockets.get(key) {
+            Some(Socket::Listener { listener, .. }) => self.reactor.modify(listener, token, interest),
+            Some(Socket::PacketListener(listener)) => self.reactor.modify(listener, token, interest),
+            _ => Ok(()),
+        };
     }
 
     /// Does what an engine asks for until it asks for nothing more. What it asks for may fail at once, which it is told

@@ -17,6 +17,7 @@ mod greeting;
 mod hearing;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,14 +25,17 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::memory::Shared;
 use runnel_io::unix::Packets;
-use runnel_io::{Bell, Token};
+use runnel_io::{Bell, Token, clock};
 use runnel_ros1::node::{Meeting, SameHost};
 
 use super::Driver;
 use super::socket::Socket;
 use super::table::{Key, Table};
+use super::throttle::Throttle;
 use crate::ipc::{Receiver, Sender, awake};
+use crate::logging::console;
 pub(super) use greeting::Greeting;
+use hearing::PATIENCE;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -82,8 +86,11 @@ pub(super) struct Sessions {
     links: HashMap<u128, Key>,
     /// Processes that were met, and are to be met again.
     again: HashMap<u128, Again>,
+    /// Since when a link of some session waits for what its connection still has.
+    behind: Option<Instant>,
     /// With messages, since the reactor was looked at.
     turns: u32,
+    throttle: Throttle,
 }
 
 /// When a process is to be met again.
@@ -99,7 +106,7 @@ pub(super) struct Session {
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
-    _bell: Bell,
+    _bell: Arc<Bell>,
     receiver: Receiver,
     sender: Arc<Sender>,
     /// Sockets of the links that come by each channel.
@@ -129,7 +136,9 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
+            behind: None,
             turns: 0,
+            throttle: Throttle::default(),
         }
     }
 
@@ -142,6 +151,17 @@ impl Sessions {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let ending = self.ending.iter().filter_map(|session| self.open.get(*session)?.ending);
         self.again.values().filter_map(|again| again.at).chain(ending).min()
+    }
+
+    /// A wait, cut short where a link does not wait longer for what its connection still has.
+    pub(super) fn no_longer_than_patience(&self, wait: Option<Duration>) -> Option<Duration> {
+        let left = self.behind.map(|since| (since + PATIENCE).since(clock::monotonic()));
+        [wait, left].into_iter().flatten().min()
+    }
+
+    /// Logs what a peer did, unless there is too much of it.
+    fn warn(&mut self, line: fmt::Arguments<'_>) {
+        self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
     }
 
     /// Whether the reactor may be passed over once more.

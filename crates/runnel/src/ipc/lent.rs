@@ -14,6 +14,10 @@ use crate::sync::lock;
 /// Segments of one peer that are mapped at a time.
 const MOST_SEGMENTS: usize = 1024;
 
+/// Bytes of the segments of one peer that are mapped at a time: mapping takes memory of this process's own, of which a
+/// peer that gives one segment again and again needs none.
+const MOST_BYTES: usize = 16 << 30;
+
 /// The longest segment that is mapped, in bytes.
 pub(crate) const LONGEST_SEGMENT: usize = 4 << 30;
 
@@ -86,10 +90,10 @@ pub(crate) enum NotMapped {
 }
 
 impl Segments {
-    /// Maps a segment that the peer gives; how many it has given.
-    pub(crate) fn map(&mut self, gift: Gift, fd: std::os::fd::OwnedFd) -> Result<usize, NotMapped> {
+    /// Maps a segment that the peer gives; how many it has given. `None` if no more are mapped.
+    pub(crate) fn map(&mut self, gift: Gift, fd: std::os::fd::OwnedFd) -> Result<Option<usize>, NotMapped> {
         if self.full {
-            return Ok(self.mapped_count());
+            return Ok(None);
         }
         if gift.segment != self.count {
             return Err(NotMapped::Misbehaved("it gave segments out of order"));
@@ -105,15 +109,20 @@ impl Segments {
         if self.mapped.len() >= MOST_SEGMENTS {
             return Err(NotMapped::Full(format!("{MOST_SEGMENTS} segments are mapped already")));
         }
-        let memory = Foreign::map(fd, bytes.max(1), LONGEST_SEGMENT);
+        let memory = Foreign::map(fd, bytes.max(1), LONGEST_SEGMENT.min(MOST_BYTES - self.bytes()));
         let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?;
         self.mapped.insert(number, Arc::new(Mapped { memory, slot_bytes, slots }));
         self.count += 1;
-        Ok(self.mapped_count())
+        Ok(Some(self.count as usize))
     }
 
-    fn mapped_count(&self) -> usize {
-        self.count as usize
+    fn bytes(&self) -> usize {
+        self.mapped.values().map(|segment| segment.memory.len()).sum()
+    }
+
+    /// No more are mapped; false if that was so already.
+    pub(crate) fn map_no_more(&mut self) -> bool {
+        !std::mem::replace(&mut self.full, true)
     }
 
     /// The message in a slot that the peer lends, or what is wrong with that.

@@ -55,12 +55,15 @@ impl Loans {
         Ok(())
     }
 
-    /// The slot of a loan that is out.
-    pub(crate) fn slot(&self, loan: u64) -> Option<&Slot> {
-        self.places.get(usize::try_from(loan).ok()?)?.as_ref()
+    /// The slot of a loan that is out, which its peer may read for ever: its segment takes no new messages.
+    pub(crate) fn give_up(&mut self, loan: u64) -> Option<Slot> {
+        let slot = self.places.get_mut(usize::try_from(loan).ok()?)?.take()?;
+        slot.segment().retire();
+        self.bytes -= slot.len();
+        Some(slot)
     }
 
-    /// The peer gives nothing back any more: what it has may be read for ever, and its segments take no new messages.
+    /// The peer gives nothing back any more: what it has is given up.
     pub(crate) fn end(&mut self) {
         for slot in self.places.drain(..).flatten() {
             slot.segment().retire();

@@ -10,6 +10,7 @@ use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{End, Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
 use super::ring::{Record, RingReader};
+use crate::logging::console;
 
 /// Words after which the peer is told how far its ring is read, at the latest.
 const TELL: u64 = RING as u64 / 4;
@@ -63,6 +64,12 @@ impl Receiver {
     #[inline]
     pub(crate) fn peek(&self) -> Result<Option<Record>, Misbehaved> {
         self.ring.peek(&self.inbox.ring()).map_err(|bad| format!("it {bad}"))
+    }
+
+    /// Words of the peer's ring that are done with.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        self.ring.position()
     }
 
     /// True if there is a record.
@@ -180,7 +187,8 @@ impl Receiver {
             return Err("it sent a packet that is none of a session's".into());
         };
         match self.segments.map(gift, fd) {
-            Ok(count) => self.outbox.tell_mapped(count),
+            Ok(Some(count)) => self.outbox.tell_mapped(count),
+            Ok(None) => {}
             Err(NotMapped::Full(why)) => self.map_no_more(&why),
             Err(NotMapped::Misbehaved(why)) => return Err(why.into()),
         }
@@ -189,9 +197,9 @@ impl Receiver {
 
     /// The peer goes on without lending what it gives from now on.
     fn map_no_more(&mut self, why: &str) {
-        crate::logging::console::warning!(
-            "memory of another process is not mapped, its messages are copied: {why}"
-        );
-        self.outbox.tell_full();
+        if self.segments.map_no_more() {
+            console::warning!("memory of another process is not mapped, its messages are copied: {why}");
+            self.outbox.tell_full();
+        }
     }
 }

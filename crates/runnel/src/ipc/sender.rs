@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
 
 use litemap::LiteMap;
-use runnel_io::Token;
 use runnel_io::memory::Foreign;
 use runnel_io::segment::{Segment, Slot};
 use runnel_io::unix::Packets;
+use runnel_io::{Bell, Token};
 use runnel_ros1::tcpros::LENGTH;
 
 use super::awake::Rung;
@@ -26,6 +26,9 @@ const ONE_PIECE: usize = 16 * 1024;
 /// Segments that one peer is given at most.
 const MOST_SEGMENTS: usize = 1024;
 
+/// What a peer did that has read what was not written, or has not read what it had read.
+const BAD_POSITION: &str = "it told a position in shared memory that cannot be";
+
 /// See the module's documentation.
 pub(crate) struct Sender {
     outbox: Arc<Outbox>,
@@ -33,6 +36,8 @@ pub(crate) struct Sender {
     /// Whether the peer sleeps.
     page: Foreign,
     bell: Doorbell,
+    /// Wakes this process's own driver.
+    own_bell: Arc<Bell>,
     packets: Arc<Packets>,
     state: Mutex<State>,
 }
@@ -84,7 +89,7 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: Foreign,
-        bell: Doorbell,
+        (bell, own_bell): (Doorbell, Arc<Bell>),
         packets: Arc<Packets>,
         quota: usize,
     ) -> Self {
@@ -99,7 +104,7 @@ impl Sender {
             closing: VecDeque::new(),
             over: None,
         };
-        Self { outbox, inbox, page, bell, packets, state: Mutex::new(state) }
+        Self { outbox, inbox, page, bell, own_bell, packets, state: Mutex::new(state) }
     }
 
     /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was. `copied` counts the message
@@ -169,7 +174,7 @@ impl Sender {
             }
             Ok(false) => false,
             Err(_) => {
-                self.end(state, "it told a position in shared memory that cannot be");
+                self.end(state, BAD_POSITION);
                 false
             }
         }
@@ -225,8 +230,10 @@ impl Sender {
 
     /// Has the peer give back the memory of segments that are no more.
     fn forget_segments(&self, state: &mut State) {
+        // One that is still to be mapped would be mapped for good if it were forgotten before that.
+        let (mapped, _) = self.inbox.mapped();
         let gone = |(_, (number, segment)): (&usize, &(u32, Weak<Segment>))| {
-            (segment.strong_count() == 0).then_some(*number)
+            (segment.strong_count() == 0 && u64::from(*number) < mapped).then_some(*number)
         };
         let gone: Vec<u32> = state.given.segments.iter().filter_map(gone).collect();
         for number in gone {
@@ -281,9 +288,14 @@ impl Sender {
 
     /// Has the driver told of this link when there is room.
     pub(crate) fn wait_for_room(&self, link: Token) {
-        let mut state = lock(&self.state);
-        if !state.waiting.contains(&link) {
-            state.waiting.push(link);
+        let state = &mut *lock(&self.state);
+        if state.waiting.contains(&link) {
+            return;
+        }
+        state.waiting.push(link);
+        // The peer may have told of room before anybody waited for it.
+        if self.has_room(state) {
+            self.own_bell.ring();
         }
     }
 
@@ -291,9 +303,19 @@ impl Sender {
     pub(crate) fn with_room(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
+        let goes_on = !state.waiting.is_empty() && self.has_room(state);
+        if goes_on { std::mem::take(&mut state.waiting) } else { Vec::new() }
+    }
+
+    /// Whether there is room worth going on for. If not, the peer will tell once it has read more.
+    fn has_room(&self, state: &mut State) -> bool {
+        self.outbox.ask_for_room();
         match state.ring.room(|| self.inbox.position()) {
-            Ok(room) if room >= ONE_PIECE => std::mem::take(&mut state.waiting),
-            _ => Vec::new(),
+            Ok(room) => room >= ONE_PIECE,
+            Err(_) => {
+                self.end(state, BAD_POSITION);
+                false
+            }
         }
     }
 
@@ -312,16 +334,20 @@ impl Sender {
     pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
         let state = &mut *lock(&self.state);
         self.take_back(state);
+        let position = self.inbox.position();
+        if state.over.is_none() && state.ring.room(|| position).is_err() {
+            state.over = Some(BAD_POSITION);
+        }
         let why = state.over.replace("the session is over");
-        let unread = if why.is_none() { self.unread(state) } else { LiteMap::new() };
+        let unread = if why.is_none() { self.unread(state, position) } else { LiteMap::new() };
         state.loans.end();
         (why, unread)
     }
 
-    /// What the peer has not read of this process's ring.
-    fn unread(&self, state: &State) -> LiteMap<u32, Vec<u8>> {
+    /// What the peer has not read of this process's ring: from a position on that can be.
+    fn unread(&self, state: &mut State, position: u64) -> LiteMap<u32, Vec<u8>> {
         let mut streams = LiteMap::<u32, Vec<u8>>::new();
-        let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, self.inbox.position()));
+        let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, position));
         while reader.position() < state.ring.written()
             && let Ok(Some(record)) = reader.peek(ring)
         {
@@ -334,8 +360,9 @@ impl Sender {
                 kind::BYTES => reader.copy(ring, &record, stream),
                 kind::SLOT => {
                     let lending = reader.words(ring, &record).map(Lending::from_words);
-                    let slot = lending.and_then(|lending| state.loans.slot(lending.loan.into()));
-                    slot.into_iter().for_each(|slot| stream.extend_from_slice(slot));
+                    // Each once: a peer that tells a position within a record has anything taken for records.
+                    let slot = lending.and_then(|lending| state.loans.give_up(lending.loan.into()));
+                    slot.into_iter().for_each(|slot| stream.extend_from_slice(&slot));
                 }
                 // Bytes of a former link of that number.
                 kind::OPEN => stream.clear(),

@@ -1,4 +1,5 @@
 //! A publisher whose slave API is sound and whose messages are what the test sends.
+#![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -43,10 +44,15 @@ impl FakePublisher {
 
     /// Takes the next subscriber, whose header has come.
     pub fn accept(&self) -> TcpStream {
+        self.accept_header().0
+    }
+
+    /// Takes the next subscriber and its header.
+    pub fn accept_header(&self) -> (TcpStream, ConnectionHeader) {
         let (mut stream, _) = self.messages.accept().unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
-        read_frame(&mut stream).unwrap();
-        stream
+        let header = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
+        (stream, header)
     }
 
     /// Takes the next subscriber and answers its header, naming itself `name`, with what follows.

@@ -1,4 +1,5 @@
 //! What Runnel logs, kept for tests to look at.
+#![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::sync::Mutex;
 
@@ -27,7 +28,12 @@ pub fn keep_log() {
 
 /// True if a line was logged that has all these words.
 pub fn is_logged(words: &[&str]) -> bool {
-    LINES.lock().unwrap().iter().any(|line| words.iter().all(|word| line.contains(word)))
+    count_logged(words) > 0
+}
+
+/// How many lines were logged that have all these words.
+pub fn count_logged(words: &[&str]) -> usize {
+    LINES.lock().unwrap().iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
 /// Waits until a line is logged that has all these words.

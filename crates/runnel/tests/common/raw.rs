@@ -1,4 +1,5 @@
 //! Peers that are plain sockets and say what they like.
+#![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};

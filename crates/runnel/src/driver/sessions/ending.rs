@@ -13,7 +13,6 @@ use super::{Again, FIRST_PAUSE, LONGEST_PAUSE, Session};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::logging::console;
 
 /// How long the other end may take to read what it finds: it may be busy, and if it is dead, its links end with it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -84,7 +83,8 @@ impl Driver {
         self.sessions.peers.remove(&over.process);
         self.remove_socket(over.sockets[1]);
         if let Some(why) = why.as_deref().or(fault) {
-            console::warning!("another process of this host: {why}; its links go on over the network");
+            let line = format_args!("another process of this host: {why}; its links go on over the network");
+            self.sessions.warn(line);
         }
         self.fall_back(&over, unread);
         self.plan_to_meet_again(over.process, over.since);

@@ -12,9 +12,9 @@ use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
 
 use super::{MOST_SESSIONS, Session};
-use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
+use crate::driver::{ACCEPT_BATCH, Driver};
 use crate::ipc::{Doorbell, Hello, Inbox, Outbox, Receiver, Sender};
 use crate::logging::console;
 
@@ -41,7 +41,7 @@ pub(in crate::driver) struct Greeting {
 /// What this process gives the other.
 struct Mine {
     outbox: Arc<Outbox>,
-    bell: Bell,
+    bell: Arc<Bell>,
 }
 
 /// What the other process gives.
@@ -94,16 +94,12 @@ impl Driver {
     }
 
     pub(in crate::driver) fn packets_accepted(&mut self, key: Key) {
-        loop {
+        for _ in 0..ACCEPT_BATCH {
             let Some(Socket::PacketListener(listener)) = self.sockets.get(key) else { return };
             match listener.accept() {
                 Ok(Some(packets)) => self.greeted_by(packets),
                 Ok(None) => return,
-                // Nobody needs a session: whoever waits for one goes on over the network.
-                Err(error) => {
-                    console::warning!("no session with another process of this host: {error}");
-                    return self.remove_socket(key);
-                }
+                Err(error) => return self.pause_accepting(key, &error),
             }
         }
     }
@@ -141,14 +137,17 @@ impl Driver {
             None => Err(error),
         };
         let packets = match by_name.or_else(by_file) {
-            Ok(packets) if self.trusts(&packets) && self.count_greetings() < MOST_SESSIONS => packets,
-            Ok(_) => return,
+            Ok(packets) if !self.trusts(&packets) => return,
+            Ok(_) if self.count_greetings() >= MOST_SESSIONS => {
+                return self.plan_to_meet_again(process, clock::monotonic());
+            }
+            Ok(packets) => packets,
             Err(error) => return self.try_later(process, &error),
         };
         match self.greet(&packets, process) {
             Ok(mine) => self.add_greeting(packets, Some((process, mine))),
             Err(error) => {
-                console::warning!("no session with another process of this host: {error}");
+                self.sessions.warn(format_args!("no session with another process of this host: {error}"));
                 self.try_later(process, &error);
             }
         }
@@ -180,7 +179,7 @@ impl Driver {
     fn greet(&mut self, packets: &Packets, to: u128) -> io::Result<Mine> {
         let Some(settings) = &self.sessions.settings else { return Err(io::ErrorKind::Unsupported.into()) };
         let from = settings.identity.process;
-        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Bell::new()? };
+        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Arc::new(Bell::new()?) };
         let page = match self.sessions.page.take() {
             Some(page) => page,
             None => Shared::new("runnel-page", size_of::<u64>())?,
@@ -209,7 +208,7 @@ impl Driver {
         if let Err(why) = stands {
             // Said once of each, however often it is tried.
             if self.greeted_at(key).is_none_or(|process| !self.sessions.again.contains_key(&process)) {
-                console::warning!("no session with another process of this host: {why}");
+                self.sessions.warn(format_args!("no session with another process of this host: {why}"));
             }
             self.end_greeting(key);
         }
@@ -261,10 +260,11 @@ impl Driver {
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
         let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
         let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
-        let sender = Arc::new(Sender::new(memory, page, bell, Arc::clone(&packets), quota));
+        let bells = (bell, Arc::clone(&mine.bell));
+        let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), quota));
         let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
-        if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
+        if let Err(error) = self.reactor.add_edge(&*mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
             return Err(error.to_string());
         }

@@ -7,20 +7,23 @@ use runnel_io::clock;
 use runnel_ros1::tcpros::LENGTH;
 
 use super::LOOKS;
-use crate::driver::Driver;
 use crate::driver::links::cut;
 use crate::driver::socket::{Input, Socket};
 use crate::driver::table::Key;
+use crate::driver::{Driver, SCRATCH};
 use crate::ipc::{Heard, RING, Record};
 
 /// Records taken from one session before others get their turn.
 const BATCH: usize = 256;
 
+/// Words of records after which others get their turn, too: no more than one read of a connection.
+const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
+
 /// Links that may come by one session.
 const MOST_CHANNELS: usize = 1 << 16;
 
 /// How long a link may wait for what its connection still has: what was sent on one host has arrived.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Driver {
     /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
@@ -39,6 +42,7 @@ impl Driver {
     /// Looks at the rings of all sessions; true if there was anything.
     pub(in crate::driver) fn look_at_sessions(&mut self) -> bool {
         let mut heard = false;
+        self.sessions.behind = None;
         for index in 0..self.sessions.standing.len() {
             let Some(session) = self.sessions.standing.get(index).copied() else { break };
             let waits = |session: &super::Session| session.receiver.has_record();
@@ -69,6 +73,7 @@ impl Driver {
             return false;
         }
         let mut heard = false;
+        let begun = open.receiver.position();
         for _ in 0..BATCH {
             match self.hear_one(session) {
                 Ok(true) => heard = true,
@@ -77,6 +82,10 @@ impl Driver {
                     self.end_session(session, Some(why));
                     return true;
                 }
+            }
+            let words = self.sessions.open.get(session).map(|open| open.receiver.position() - begun);
+            if words.is_none_or(|words| words >= BATCH_WORDS) {
+                break;
             }
         }
         if let Some(open) = self.sessions.open.get_mut(session) {
@@ -199,7 +208,8 @@ impl Driver {
             if self.received(key) == Some(received) {
                 let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
                 let since = *open.behind.get_or_insert_with(clock::monotonic);
-                let late = clock::monotonic().since(since) > PATIENCE;
+                self.sessions.behind = Some(self.sessions.behind.map_or(since, |other| other.min(since)));
+                let late = clock::monotonic().since(since) >= PATIENCE;
                 return if late {
                     Err("it says that more went over the network than did".into())
                 } else {

@@ -1,0 +1,178 @@
+//! A talker and a listener that are joined by shared memory, and beside them readers that do what they like.
+#![allow(dead_code, reason = "each test program takes what it needs")]
+
+use std::cell::Cell;
+use std::io::Read;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::ros1::header::ConnectionHeader;
+use runnel::{Context, Publisher, Subscription};
+
+use super::common::{Graph, spin_until, wait_until};
+use super::fake_process::{ASK, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex};
+use super::logged::{count_logged, keep_log};
+use super::raw::{self, Ports, read_frame};
+
+/// More messages than any test publishes.
+const MANY: usize = 100_000;
+
+/// Lines that are logged are counted for the whole program.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    keep_log();
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A talker, and a listener in a context of its own, joined by shared memory, that checks what it hears.
+pub struct Scene {
+    pub graph: Graph,
+    _talking: Context,
+    pub publisher: Publisher<UInt8MultiArray>,
+    pub published: Cell<u32>,
+    far: Context,
+    spinning: Option<JoinHandle<()>>,
+    pub heard: Arc<Mutex<Vec<u32>>>,
+    pub subscription: Subscription,
+    pub ports: Ports,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        Self::with_queue(MANY)
+    }
+
+    /// The talker keeps no more messages than this for a reader that is slow.
+    pub fn with_queue(depth: usize) -> Self {
+        let graph = Graph::new();
+        let (talking, far) = (graph.context(), graph.context());
+        let publisher = talking.create_node("talker").unwrap().create_publisher("data", depth).unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let listener = far.create_node("listener").unwrap();
+        let subscription = listener.create_subscription("data", MANY, move |message: &UInt8MultiArray| {
+            let number = number_in(&message.data);
+            // Others may talk, too.
+            if number < 1 << 31 {
+                into.lock().unwrap().push(number);
+            }
+        });
+        let subscription = subscription.unwrap();
+        spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
+        let ports = Ports::of(&far, "/talker", "/data");
+        let spinning = std::thread::spawn({
+            let far = far.clone();
+            move || far.spin().unwrap()
+        });
+        let (published, spinning) = (Cell::new(0), Some(spinning));
+        Self { graph, _talking: talking, publisher, published, far, spinning, heard, subscription, ports }
+    }
+
+    /// Publishes so many messages of about so many bytes.
+    pub fn talk(&self, count: u32, size: usize) {
+        for _ in 0..count {
+            self.publisher.publish(numbered(self.published.get(), size)).unwrap();
+            self.published.set(self.published.get() + 1);
+        }
+    }
+
+    /// The listener has heard everything once and in order, and still does so in shared memory.
+    pub fn is_undisturbed(&self) {
+        let published = self.published.get();
+        wait_until("all heard", || self.heard.lock().unwrap().len() >= published as usize);
+        assert!(self.heard.lock().unwrap().iter().copied().eq(0..published));
+        assert_eq!((self.subscription.dropped(), self.subscription.malformed()), (0, 0));
+        assert!(self.subscription.shared_memory_count() >= 1);
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.far.shutdown();
+        let _ = self.spinning.take().map(JoinHandle::join);
+    }
+}
+
+pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
+    let mut data = number.to_le_bytes().to_vec();
+    data.resize(size.max(4), number as u8);
+    UInt8MultiArray { data, ..Default::default() }
+}
+
+/// The number of a message that is whole.
+pub fn number_in(data: &[u8]) -> u32 {
+    let (number, rest) = data.split_first_chunk().unwrap();
+    let number = u32::from_le_bytes(*number);
+    assert!(rest == vec![number as u8; rest.len()], "message {number} is torn");
+    number
+}
+
+/// A subscriber that is of this host, has a session with the talker, and whose link has gone over to it.
+pub struct Reader {
+    pub stream: TcpStream,
+    pub session: FakeSession,
+    pub token: u128,
+}
+
+impl Reader {
+    pub fn new(scene: &Scene) -> Self {
+        let reader = Self::beside_others(scene);
+        wait_until("both links in shared memory", || scene.publisher.shared_memory_count() == 2);
+        reader
+    }
+
+    /// As [`Reader::new`] where there are others already.
+    pub fn beside_others(scene: &Scene) -> Self {
+        let me = small_number();
+        let (stream, process, token) = subscribe(scene, me);
+        let mut session = FakeSession::greet(me, process);
+        session.push(ASK, 0, &token_bytes(token));
+        let open = session.wait_for(OPEN);
+        assert_eq!(open.payload, opening(token, 0));
+        Self { stream, session, token }
+    }
+
+    /// Has so many slots lent to it; which.
+    pub fn borrow(&mut self, scene: &Scene, count: usize) -> Vec<u64> {
+        let mut loans = Vec::new();
+        wait_until("slots that are lent", || {
+            scene.talk(1, 5000);
+            self.session.map_segments();
+            while let Some(record) = self.session.next() {
+                if record.kind == SLOT {
+                    loans.push(record.word(0) & 0xffff_ffff);
+                }
+            }
+            loans.len() >= count
+        });
+        loans
+    }
+
+    /// The session is over, for the reason that is logged, and the link goes on over its connection.
+    pub fn goes_on_over_network(mut self, scene: &Scene, says: &[&str], before: usize) {
+        wait_until(&format!("{says:?} logged"), || count_logged(says) > before);
+        self.session.wait_for_end();
+        wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+        scene.talk(10, 100);
+        let last = numbered(scene.published.get() - 1, 100).data;
+        let (mut got, mut buffer) = (Vec::new(), [0; 4096]);
+        while !got.ends_with(&last) {
+            let count = self.stream.read(&mut buffer).unwrap();
+            assert!(count > 0, "the connection stays");
+            got.extend_from_slice(&buffer[..count]);
+        }
+    }
+}
+
+/// Subscribes by the network as process `me`; the connection, the number of the talker's process, and the link's token.
+pub fn subscribe(scene: &Scene, me: u128) -> (TcpStream, u128, u128) {
+    let token = small_number();
+    let (process, hidden) = (hex(me), hex(token));
+    let fields = [("callerid", "/hostile"), ("topic", "/data"), ("md5sum", "*"), ("type", "*")];
+    let fields = fields.into_iter().chain([("runnel_process", &*process), ("runnel_link", &hidden)]);
+    let mut stream = raw::send(scene.ports.tcpros, &ConnectionHeader::new(fields).emit());
+    let answer = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
+    (stream, unhex(answer.get("runnel_process").unwrap()), token)
+}
