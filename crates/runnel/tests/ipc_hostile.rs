@@ -314,3 +314,56 @@ fn memory_that_is_no_segment_is_not_mapped() {
     // It is said once for each session.
     assert_eq!(count_logged(&says) - before, 4);
 }
+
+#[test]
+fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    scene.talk(20_000, 10);
+    let session = &mut reader.session;
+    wait_until("it asks for room", || session.told(WANTS) > 0);
+    // Less than is worth going on for. Nothing more is published, and still it is told when there is enough.
+    let mut answered = session.told(WANTS);
+    (0..100).for_each(|_| drop(session.peek().expect("a record")));
+    session.set(POSITION, session.read);
+    wait_until("it asks again", || session.told(WANTS) != answered);
+    let last = numbered(scene.published.get() - 1, 10).data;
+    wait_until("the last message", || {
+        let record = session.next();
+        if std::mem::replace(&mut answered, session.told(WANTS)) != answered {
+            session.ring();
+        }
+        record.is_some_and(|record| record.payload.ends_with(&last))
+    });
+    scene.is_undisturbed();
+}
+
+#[test]
+fn what_was_lent_when_a_session_ended_is_not_written_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    let mut slots = Vec::new();
+    wait_until("slots that are lent", || {
+        scene.talk(1, 5000);
+        reader.session.map_segments();
+        let lent = std::iter::from_fn(|| reader.session.next()).filter(|record| record.kind == SLOT);
+        slots.extend(lent.map(|record| record.word(1)));
+        slots.len() >= 5
+    });
+    // Whoever holds a message goes on reading it.
+    let read = |session: &fake_process::FakeSession| -> Vec<Vec<u8>> {
+        let lent = slots.iter().map(|word| ((word >> 32) as usize * 5120, *word as u32 as usize));
+        lent.map(|(start, len)| session.segments[0].bytes(start, len).unwrap().to_vec()).collect()
+    };
+    let before = read(&reader.session);
+    assert!(before.iter().all(|frame| frame.len() == 5016 && frame[1000] == frame[5015]));
+    reader.session.packets.shutdown().unwrap();
+    wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+    for _ in 0..20 {
+        scene.talk(100, 5000);
+        scene.is_undisturbed();
+    }
+    assert_eq!(read(&reader.session), before);
+}
