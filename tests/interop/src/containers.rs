@@ -81,15 +81,18 @@ impl Container {
                 range.split_whitespace().filter_map(|number| number.parse().ok()).collect();
             numbers[0] <= OTHER_USER && OTHER_USER < numbers[0] + numbers[2]
         };
-        users.lines().any(is_there).then(|| {
-            let mut command = Command::new("unshare");
-            command.arg("--mount");
-            Container {
-                has_users: false,
-                user: BECOME_OTHER.to_vec(),
-                ..Container::kept_by(command, "true", &[])
-            }
-        })
+        let other = || Container { user: BECOME_OTHER.to_vec(), ..Container::that_shares_users() };
+        users.lines().any(is_there).then(other)
+    }
+
+    /// One on the network of the test whose users are those of the test.
+    ///
+    /// # Panics
+    /// When this system refuses.
+    pub fn that_shares_users() -> Container {
+        let mut command = Command::new("unshare");
+        command.arg("--mount");
+        Container { has_users: false, ..Container::kept_by(command, "true", &[]) }
     }
 
     fn kept_by(mut command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
@@ -200,7 +203,7 @@ fn finish(mut command: Command) -> String {
 }
 
 /// A user that is not root, and what makes a program run as that.
-const OTHER_USER: u64 = 1000;
+pub const OTHER_USER: u64 = 1000;
 const BECOME_OTHER: [&str; 4] = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
 
 /// A talker in one container and a listener in another, in a graph that both take part in.

@@ -2,7 +2,7 @@
 //! one host and one user that can reach each other, whatever their addresses look like. All others stay on the network
 //! and carry messages there.
 
-use interop::containers::{Container, Network, Talk};
+use interop::containers::{self, Container, Network, Talk};
 use interop::{Master, Server, outcome, wait_until};
 use runnel_testkit::process::{Peer, within};
 
@@ -77,6 +77,28 @@ fn another_user_is_reached_over_the_network() {
             talk.stays_on_network();
         }
         assert!(talk.warnings().is_empty(), "{:?}", talk.warnings());
+    }
+}
+
+#[test]
+fn another_user_is_reached_by_memory_if_both_allow_it() {
+    let numbers = [containers::OTHER_USER.to_string(), "0".to_owned()];
+    for (allowed, by_memory) in [([true, true], true), ([true, false], false), ([false, true], false)] {
+        let master = Master::start(Server::Runnel);
+        let Some(other) = of_other_user(&master) else {
+            eprintln!("passed over, as above");
+            return;
+        };
+        let uri = master.graph().master_uri();
+        let mine = Container::that_shares_users().with("ROS_MASTER_URI", uri);
+        let [near, far] = [(mine, 0), (other, 1)].map(|(container, index)| {
+            let users = if allowed[index] { numbers[index].as_str() } else { "" };
+            container.with("RUNNEL_IPC_USERS", users)
+        });
+        for (talker, listener) in [(&near, &far), (&far, &near)] {
+            let mut talk = Talk::between(talker, listener);
+            if by_memory { talk.goes_by_memory() } else { talk.stays_on_network() }
+        }
     }
 }
 
