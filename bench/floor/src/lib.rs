@@ -1,15 +1,29 @@
 //! The floor of the bench: the same exchanges as every contestant's, with nothing between them and the operating
 //! system. What a middleware adds is the distance to it.
 //!
-//! It shares no code with the runtime that is measured against it. Times are nanoseconds of `CLOCK_MONOTONIC`, which
-//! all processes of one host read alike.
+//! It shares no code with the runtime that is measured against it, but for the wrapper of memory that two processes
+//! share. Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of one host read alike.
 #![forbid(unsafe_code)]
 
+mod chain;
+mod cut;
+mod flow;
+mod pace;
+mod packets;
 mod stamps;
-mod tcp;
+mod streams;
+mod touch;
+mod transport;
+mod words;
 
+pub use chain::Chain;
+pub use pace::{Pace, Sizes};
+pub use packets::{PacketKind, Packets};
 pub use stamps::{NUMBER, Stamp, Stamps, now, number, set_number};
-pub use tcp::{Connections, Tcp};
+pub use streams::{Connections, Streams};
+pub use touch::Touch;
+pub use transport::Transport;
+pub use words::{Waiting, Words};
 
 /// What is exchanged: numbered messages from 0 on, each with its number in the first [`NUMBER`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,5 +45,25 @@ impl Trial {
     /// A message with the number 0.
     pub fn message(&self) -> Vec<u8> {
         vec![0; self.size.max(NUMBER)]
+    }
+}
+
+/// A trial, and how its messages are sent.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// How many; of what size if there are no others.
+    pub trial: Trial,
+    /// Of what sizes.
+    pub sizes: Sizes,
+    /// When each is due.
+    pub pace: Pace,
+    /// What is done with the payload.
+    pub touch: Touch,
+}
+
+impl Course {
+    /// Messages of one size, each as soon as it may be, whose payload nobody touches.
+    pub fn plain(trial: Trial) -> Self {
+        Self { trial, sizes: Sizes::of(trial, &[]), pace: Pace::new(None), touch: Touch::None }
     }
 }

@@ -1,7 +1,9 @@
 // The ends of the bench's exchanges on roscpp. How the bench talks with an end is told in bench/README.md.
 //
-//   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE]
+//   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE] [--rate HZ] [--watermark N]
+//     [--sizes B,B,..] [--topics N] [--subscribers N] [--touch none|write|read]
 //   ends idle|first
+#include <ros/callback_queue.h>
 #include <ros/ros.h>
 #include <std_msgs/String.h>
 #include <std_msgs/UInt8MultiArray.h>
@@ -15,12 +17,54 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 using Message = std_msgs::UInt8MultiArray;
+
+constexpr uint64_t second = 1000000000u;
+
+// bench/interfaces/bench_msgs/msg/TwoInts.msg, as ROS's generator would have it.
+struct TwoInts {
+  int32_t a = 0, b = 0;
+};
+
+namespace ros {
+namespace message_traits {
+template <>
+struct IsFixedSize<TwoInts> : TrueType {};
+template <>
+struct MD5Sum<TwoInts> {
+  static const char* value() { return "ef8322123148e475e3e93a1f609b2f70"; }
+  static const char* value(const TwoInts&) { return value(); }
+};
+template <>
+struct DataType<TwoInts> {
+  static const char* value() { return "bench_msgs/TwoInts"; }
+  static const char* value(const TwoInts&) { return value(); }
+};
+template <>
+struct Definition<TwoInts> {
+  static const char* value() { return "int32 a\nint32 b\n"; }
+  static const char* value(const TwoInts&) { return value(); }
+};
+}  // namespace message_traits
+namespace serialization {
+template <>
+struct Serializer<TwoInts> {
+  template <typename Stream, typename T>
+  static void allInOne(Stream& stream, T message) {
+    stream.next(message.a);
+    stream.next(message.b);
+  }
+  ROS_DECLARE_ALLINONE_SERIALIZER
+};
+}  // namespace serialization
+}  // namespace ros
 
 static uint64_t nanoseconds() {
   timespec now;
@@ -46,7 +90,23 @@ class Options {
     warm_up = number("--warm-up");
     total = warm_up + number("--count");
     depth = static_cast<uint32_t>(number("--depth"));
+    rate = number("--rate");
+    watermark = std::max<uint64_t>(1, number("--watermark"));
+    topics = number("--topics");
+    subscribers = std::max<uint64_t>(1, number("--subscribers"));
+    std::istringstream list(text("--sizes"));
+    for (std::string one; std::getline(list, one, ',');) sizes_.push_back(std::stoull(one));
   }
+
+  // Bytes of a message: of each size there are as many, one after the other.
+  uint64_t size_of(uint64_t number) const {
+    if (sizes_.empty()) return size;
+    const uint64_t each = std::max<uint64_t>(1, total / sizes_.size());
+    return sizes_[std::min<uint64_t>(number / each, sizes_.size() - 1)];
+  }
+
+  bool writes() const { return reads() || text("--touch") == "write"; }
+  bool reads() const { return text("--touch") == "read"; }
 
   std::string text(const std::string& key) const {
     const auto found = values_.find(key);
@@ -54,7 +114,7 @@ class Options {
   }
 
   std::string role;
-  uint64_t size, warm_up, total;
+  uint64_t size, warm_up, total, rate, watermark, topics, subscribers;
   uint32_t depth;
 
  private:
@@ -64,6 +124,7 @@ class Options {
   }
 
   std::map<std::string, std::string> values_;
+  std::vector<uint64_t> sizes_;
 };
 
 // When messages were sent or received; those of the warm-up are left out.
@@ -90,10 +151,32 @@ class Stamps {
   std::vector<uint64_t> words_;
 };
 
+// When messages are due: one that is late shifts no other. Without a rate each is due at once.
+class Pace {
+ public:
+  explicit Pace(const Options& options) : rate_(options.rate) {}
+
+  uint64_t due(uint64_t number) {
+    if (rate_ == 0) return 0;
+    if (start_ == 0) start_ = nanoseconds();
+    return start_ + number * second / rate_;
+  }
+
+  void wait(uint64_t number) {
+    const uint64_t at = due(number);
+    const timespec time{static_cast<time_t>(at / second), static_cast<long>(at % second)};
+    while (nanoseconds() < at && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == 0) {
+    }
+  }
+
+ private:
+  uint64_t rate_, start_ = 0;
+};
+
 static void say_ready() { std::cout << "ready" << std::endl; }
 
-static void wait_for_subscriber(const ros::Publisher& publisher) {
-  while (ros::ok() && publisher.getNumSubscribers() == 0) ros::WallDuration(0.005).sleep();
+static void wait_for_subscribers(const ros::Publisher& publisher, uint64_t count = 1) {
+  while (ros::ok() && publisher.getNumSubscribers() < count) ros::WallDuration(0.005).sleep();
 }
 
 static void wait_for_go() {
@@ -125,15 +208,24 @@ static Message message_of(const Options& options) {
 
 static ros::TransportHints no_delay() { return ros::TransportHints().tcpNoDelay(); }
 
+// The topics there, which messages take by turns.
+static std::vector<std::string> topics(const Options& options) {
+  if (options.topics == 0) return {"ping"};
+  std::vector<std::string> names;
+  for (uint64_t index = 0; index < options.topics; ++index) names.push_back("ping_" + std::to_string(index));
+  return names;
+}
+
 static void ping(const Options& options) {
   Stamps sent(options), received(options);
   Message message = message_of(options);
   ros::NodeHandle node;
-  ros::Publisher publisher = node.advertise<Message>("ping", options.depth);
+  std::vector<ros::Publisher> publishers;
+  for (const auto& topic : topics(options)) publishers.push_back(node.advertise<Message>(topic, options.depth));
   const auto send = [&](uint64_t number) {
     set_number(message, number);
     sent.take(number);
-    publisher.publish(message);
+    publishers[number % publishers.size()].publish(message);
   };
   const boost::function<void(const Message::ConstPtr&)> answered = [&](const Message::ConstPtr& answer) {
     const uint64_t number = number_of(*answer);
@@ -142,11 +234,45 @@ static void ping(const Options& options) {
     send(number + 1);
   };
   const auto subscriber = node.subscribe<Message>("pong", options.depth, answered, ros::VoidConstPtr(), no_delay());
-  wait_for_subscriber(publisher);
+  for (const auto& publisher : publishers) wait_for_subscribers(publisher);
   say_ready();
   wait_for_go();
   send(0);
   serve();
+  sent.write(options.text("--sent"));
+  received.write(options.text("--received"));
+}
+
+// As ping at a rate, and without waiting for each answer.
+static void flow(const Options& options) {
+  Stamps sent(options), received(options);
+  Message message = message_of(options);
+  uint64_t next = 0, answered = 0;
+  Pace pace(options);
+  ros::NodeHandle node;
+  ros::Publisher publisher = node.advertise<Message>("ping", options.depth);
+  const boost::function<void(const Message::ConstPtr&)> answer = [&](const Message::ConstPtr& message) {
+    received.take(number_of(*message));
+    ++answered;
+  };
+  const auto subscriber = node.subscribe<Message>("pong", options.depth, answer, ros::VoidConstPtr(), no_delay());
+  wait_for_subscribers(publisher);
+  say_ready();
+  wait_for_go();
+  end_with_bench();
+  while (ros::ok() && answered < options.total) {
+    const bool may_send = next < options.total && next - answered < options.watermark;
+    const uint64_t now = nanoseconds(), due = may_send ? pace.due(next) : now + second;
+    if (due > now) {
+      ros::getGlobalCallbackQueue()->callOne(ros::WallDuration(0, static_cast<int32_t>(std::min(due - now, second - 1))));
+      continue;
+    }
+    message.data.resize(options.size_of(next));
+    set_number(message, next);
+    sent.take(next++);
+    publisher.publish(message);
+    ros::spinOnce();
+  }
   sent.write(options.text("--sent"));
   received.write(options.text("--received"));
 }
@@ -159,42 +285,146 @@ static void pong(const Options& options) {
     received.take(number_of(*message));
     publisher.publish(message);
   };
-  const auto subscriber = node.subscribe<Message>("ping", options.depth, answer, ros::VoidConstPtr(), no_delay());
-  wait_for_subscriber(publisher);
+  std::vector<ros::Subscriber> subscribers;
+  for (const auto& topic : topics(options)) {
+    subscribers.push_back(node.subscribe<Message>(topic, options.depth, answer, ros::VoidConstPtr(), no_delay()));
+  }
+  wait_for_subscribers(publisher);
   say_ready();
   serve();
   received.write(options.text("--received"));
 }
 
+// Where the payload begins, behind the number.
+static uint8_t* payload(Message& message) { return message.data.data() + std::min<size_t>(8, message.data.size()); }
+
 static void source(const Options& options) {
   Stamps sent(options);
   Message message = message_of(options);
+  Pace pace(options);
   ros::NodeHandle node;
   ros::Publisher publisher = node.advertise<Message>("burst", options.depth);
-  wait_for_subscriber(publisher);
+  wait_for_subscribers(publisher, options.subscribers);
   say_ready();
   wait_for_go();
   for (uint64_t number = 0; number < options.total; ++number) {
+    message.data.resize(options.size_of(number));
     set_number(message, number);
+    pace.wait(number);
     sent.take(number);
+    if (options.writes()) {
+      std::fill(payload(message), message.data.data() + message.data.size(), static_cast<uint8_t>(number));
+    }
     publisher.publish(message);
   }
   serve();
   sent.write(options.text("--sent"));
 }
 
+// Whether all bytes behind the number are what the source wrote.
+static bool is_whole(const Message& message, uint64_t number) {
+  const size_t begin = std::min<size_t>(8, message.data.size());
+  const uint64_t sum = std::accumulate(message.data.begin() + begin, message.data.end(), uint64_t{0});
+  return sum == (message.data.size() - begin) * (number & 0xff);
+}
+
 static void sink(const Options& options) {
   Stamps received(options);
+  bool all_whole = true;
   ros::NodeHandle node;
   const boost::function<void(const Message::ConstPtr&)> take = [&](const Message::ConstPtr& message) {
     const uint64_t number = number_of(*message);
+    if (options.reads()) all_whole &= is_whole(*message, number);
     received.take(number);
     if (number + 1 == options.total) ros::requestShutdown();
   };
   const auto subscriber = node.subscribe<Message>("burst", options.depth, take, ros::VoidConstPtr(), no_delay());
   say_ready();
   serve();
+  if (!all_whole) throw std::runtime_error("a payload is not what was sent");
   received.write(options.text("--received"));
+}
+
+// Sends each message that `make` makes, when it is due.
+template <typename M>
+static void send_all(const Options& options, const std::string& topic, const std::function<M(uint64_t)>& make) {
+  Stamps sent(options);
+  Pace pace(options);
+  ros::NodeHandle node;
+  ros::Publisher publisher = node.advertise<M>(topic, options.depth);
+  wait_for_subscribers(publisher);
+  say_ready();
+  wait_for_go();
+  for (uint64_t number = 0; number < options.total; ++number) {
+    pace.wait(number);
+    sent.take(number);
+    publisher.publish(make(number));
+  }
+  serve();
+  sent.write(options.text("--sent"));
+}
+
+// Takes all messages, each with the number that `number_in` finds in it, or throws.
+template <typename M>
+static void take_all(const Options& options, const std::string& topic,
+                     const std::function<uint64_t(const M&)>& number_in) {
+  Stamps received(options);
+  ros::NodeHandle node;
+  const boost::function<void(const boost::shared_ptr<M const>&)> take = [&](const boost::shared_ptr<M const>& message) {
+    const uint64_t number = number_in(*message);
+    received.take(number);
+    if (number + 1 == options.total) ros::requestShutdown();
+  };
+  const auto subscriber = node.subscribe<M>(topic, options.depth, take, ros::VoidConstPtr(), no_delay());
+  say_ready();
+  serve();
+  received.write(options.text("--received"));
+}
+
+static const std::string greeting = "hello world ";
+
+static void talker(const Options& options) {
+  send_all<std_msgs::String>(options, "chatter", [](uint64_t number) {
+    std_msgs::String text;
+    text.data = greeting + std::to_string(number);
+    return text;
+  });
+}
+
+static void listener(const Options& options) {
+  take_all<std_msgs::String>(options, "chatter",
+                             [](const std_msgs::String& text) { return std::stoull(text.data.substr(greeting.size())); });
+}
+
+static TwoInts two_ints(int32_t a, int32_t b) {
+  TwoInts both;
+  both.a = a;
+  both.b = b;
+  return both;
+}
+
+static void para_in(const Options& options) {
+  send_all<TwoInts>(options, "para", [](uint64_t number) { return two_ints(static_cast<int32_t>(number), 1); });
+}
+
+static void para_add(const Options& options) {
+  ros::NodeHandle node;
+  ros::Publisher publisher = node.advertise<TwoInts>("sum", options.depth);
+  const boost::function<void(const boost::shared_ptr<TwoInts const>&)> add =
+      [&](const boost::shared_ptr<TwoInts const>& para) { publisher.publish(two_ints(para->a, para->a + para->b)); };
+  const auto subscriber = node.subscribe<TwoInts>("para", options.depth, add, ros::VoidConstPtr(), no_delay());
+  wait_for_subscribers(publisher);
+  say_ready();
+  serve();
+}
+
+static void add(const Options& options) {
+  bool all_right = true;
+  take_all<TwoInts>(options, "sum", [&](const TwoInts& sum) {
+    all_right &= sum.b == sum.a + 1;
+    return static_cast<uint64_t>(sum.a);
+  });
+  if (!all_right) throw std::runtime_error("a sum is wrong");
 }
 
 static void answer() {
@@ -289,10 +519,15 @@ static void first() {
 }
 
 static int run(const Options& options) {
-  if (options.role == "ping") return ping(options), 0;
+  if (options.role == "ping") return options.rate > 0 ? flow(options) : ping(options), 0;
   if (options.role == "pong") return pong(options), 0;
   if (options.role == "source") return source(options), 0;
   if (options.role == "sink") return sink(options), 0;
+  if (options.role == "talker") return talker(options), 0;
+  if (options.role == "listener") return listener(options), 0;
+  if (options.role == "para-in") return para_in(options), 0;
+  if (options.role == "para-add") return para_add(options), 0;
+  if (options.role == "add") return add(options), 0;
   if (options.role == "serve") return answer(), 0;
   if (options.role == "call") return call_once(options), 0;
   if (options.role == "call-persistent") return call_persistent(options), 0;
@@ -309,7 +544,8 @@ int main(int argc, char** argv) {
   const Options options(argc, argv);
   std::string name = options.role.empty() ? "end" : options.role;
   std::replace(name.begin(), name.end(), '-', '_');
-  ros::init(argc, argv, name);
+  // There may be several sinks, and a node's name is its own.
+  ros::init(argc, argv, name, name == "sink" ? ros::init_options::AnonymousName : 0);
   try {
     return run(options);
   } catch (const std::exception& error) {

@@ -31,6 +31,102 @@ fn a_quick_ping_pong_on_the_floor_is_measured_shown_and_saved() {
     assert_eq!(results["summaries"][0]["to_floor"], 1.0);
 }
 
+/// The runs of a scenario, of which nothing was lost.
+fn whole_runs<'a>(results: &'a Json, scenario: &str, contestant: &str) -> Vec<&'a Json> {
+    let of = |run: &&Json| run["case"]["scenario"] == scenario && run["contestant"] == contestant;
+    let runs: Vec<&Json> = results["runs"].as_array().unwrap().iter().filter(of).collect();
+    for run in &runs {
+        assert_eq!(
+            (&run["failure"], &run["lost"], &run["doubled"]),
+            (&Json::Null, &0.into(), &0.into()),
+            "{run}"
+        );
+    }
+    runs
+}
+
+#[test]
+fn every_way_between_two_processes_carries_a_ping_pong() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let told = bench(&["ipc", "--quick", "--size", "10,100000", "--out", out]);
+    let (text, progress) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
+    assert!(told.status.success(), "{progress}");
+    let results = results(folder.path());
+    // Two rounds of two sizes in two placements.
+    for (contestant, runs) in [
+        ("floor-tcp", 8),
+        ("floor-unix-stream", 8),
+        ("floor-unix-dgram", 8),
+        ("floor-unix-seqpacket", 8),
+        ("floor-futex", 8),
+        ("floor-udp", 4),
+        ("floor-spin", 4),
+    ] {
+        assert_eq!(whole_runs(&results, "ipc", contestant).len(), runs, "{contestant}: {progress}");
+    }
+    let spinning = whole_runs(&results, "ipc", "floor-spin");
+    assert!(spinning.iter().all(|run| run["case"]["placement"] == "two-cores"));
+    let note = "ipc with 100000 B without floor-udp: it carries at most 65507 B";
+    assert_eq!(results["notes"], serde_json::json!([note]));
+    assert!(text.contains("ipc  ping-pong, 100000 B, two-cores, microseconds, 2 rounds\n"), "{text}");
+    let floor = results["summaries"].as_array().unwrap().iter();
+    for summary in floor.filter(|summary| summary["contestant"] == "floor-unix-stream") {
+        assert_eq!(summary["to_floor"], 1.0);
+    }
+}
+
+#[test]
+fn the_floor_and_runnel_play_every_scenario_that_carries_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let scenarios = ["B", "D", "hello", "chain", "scale", "--quick"];
+    let only = ["--only", "floor-tcp-pair", "floor-unix-stream", "runnel-tcpros", "--out", out];
+    let told = bench(&[&scenarios[..], &only].concat());
+    let progress = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success(), "{progress}");
+    let results = results(folder.path());
+    // Rounds, placements, and what is varied in each.
+    for (scenario, runs, sent, field) in [
+        ("B", 2 * 2 * 8, 10, "one_way_ns"),
+        ("D", 2 * 2 * 8, 10, "round_trip_ns"),
+        ("D-pairs", 2 * 3 * 4, 10, "round_trip_ns"),
+        ("hello", 2 * 2, 30, "one_way_ns"),
+        ("chain", 2 * 2, 30, "one_way_ns"),
+        ("scale-topics", 2 * 2 * 2, 1000, "round_trip_ns"),
+        ("scale-subscribers", 2 * 2 * 2, 30, "one_way_ns"),
+    ] {
+        for contestant in ["floor-unix-stream", "runnel-tcpros"] {
+            let whole = whole_runs(&results, scenario, contestant);
+            assert_eq!(whole.len(), runs, "{scenario} {contestant}: {progress}");
+            for run in whole {
+                let pairs = run["case"]["pairs"].as_u64().unwrap_or(1);
+                assert_eq!(run["sent"], sent * pairs, "{run}");
+                assert!(0 < run[field]["min"].as_u64().unwrap(), "{run}");
+                assert_eq!(run["late_ns"].is_null(), scenario == "scale-topics", "{run}");
+            }
+        }
+    }
+    assert_eq!(whole_runs(&results, "D", "floor-tcp-pair").len(), 2 * 2 * 8);
+}
+
+#[test]
+fn payloads_that_are_written_and_read_are_those_that_were_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let told = bench(&["sizes", "--quick", "--only", "floor-tcp", "runnel-tcpros", "--out", out]);
+    let progress = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success(), "{progress}");
+    let results = results(folder.path());
+    for contestant in ["floor-tcp", "runnel-tcpros"] {
+        let whole = whole_runs(&results, "sizes", contestant);
+        for payload in ["hand-over", "write", "read"] {
+            let of = whole.iter().filter(|run| run["case"]["payload"] == payload);
+            assert_eq!(of.count(), 2 * 8, "{progress}");
+        }
+    }
+}
+
 #[test]
 fn quick_calls_of_services_and_for_parameters_are_all_answered() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,6 +171,14 @@ fn without_the_original_master_the_others_are_measured_and_the_user_is_told() {
     let results = results(folder.path());
     let runs = results["runs"].as_array().unwrap();
     assert!(!runs.is_empty() && runs.iter().all(|run| run["failure"] == Json::Null), "{progress}");
+}
+
+#[test]
+fn a_size_without_room_for_a_number_is_refused() {
+    let told = bench(&["ipc", "--size", "10,7"]);
+    let error = String::from_utf8_lossy(&told.stderr);
+    assert_eq!(told.status.code(), Some(2));
+    assert!(error.contains("a number of bytes from 8 to "), "{error}");
 }
 
 #[test]

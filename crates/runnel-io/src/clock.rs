@@ -8,6 +8,11 @@ pub fn monotonic() -> Instant {
     Instant(nanos(clock_gettime(ClockId::Monotonic)) as u64)
 }
 
+/// The same, as it was at the last tick of the kernel, some milliseconds ago: it costs a fifth.
+pub fn last_tick() -> Instant {
+    Instant(nanos(clock_gettime(ClockId::MonotonicCoarse)) as u64)
+}
+
 /// Now by the wall clock, as messages carry it.
 pub fn realtime() -> Time {
     Time::from_nanos(nanos(clock_gettime(ClockId::Realtime)))

@@ -7,6 +7,7 @@
 pub mod bell;
 pub mod clock;
 pub mod cpu;
+pub mod futex;
 pub mod host;
 pub mod lookup;
 pub mod memory;

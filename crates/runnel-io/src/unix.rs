@@ -13,6 +13,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+pub mod folder;
+
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
 /// Connections that the kernel holds for us until they are accepted.
@@ -113,7 +115,8 @@ fn bind_file(fd: &OwnedFd, path: &Path, address: &SocketAddrUnix) -> io::Result<
     SocketFile::at(path)
 }
 
-/// Removes a socket's file to which nobody listens.
+/// Removes a socket's file to which nobody listens. The living do not hear of it: a socket of another kind can connect to
+/// none of them.
 ///
 /// Two processes that do so with one name at the same moment may both succeed, and one of them is not found: names are
 /// random, so that this is for a name that a user gave twice.
@@ -122,7 +125,8 @@ fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
     let file = SocketFile::at(path).map_err(|_| taken("is there and is no socket"))?;
     // A file that stays must not go with this value.
     let file = std::mem::ManuallyDrop::new(file);
-    match net::connect(socket()?, address) {
+    let probe = net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
+    match net::connect(probe, address) {
         Err(Errno::CONNREFUSED) => file.remove(),
         Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => return Err(taken("belongs to a living socket")),
         Err(error) => return Err(taken(&format!("may belong to a living socket: {error}"))),

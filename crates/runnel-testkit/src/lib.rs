@@ -3,4 +3,5 @@
 
 pub mod namespace;
 pub mod net;
+pub mod packets;
 pub mod process;

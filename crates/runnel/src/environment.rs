@@ -1,8 +1,8 @@
 //! What the environment and the command line say about where a process stands in the ROS graph.
 
 use std::env;
-use std::path::PathBuf;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
+use std::path::PathBuf;
 
 use runnel_core::names::Arguments;
 use runnel_io::host;
@@ -42,9 +42,7 @@ impl Settings {
         let host = match stated_host(arguments) {
             Some((variable, host)) => checked(variable, host)?,
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
-            None => {
-                own_address(&master, family).map_or_else(host::name, |address| address.to_string())
-            }
+            None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
         let bind = address_to_bind(&host, family);
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
@@ -56,7 +54,8 @@ impl Settings {
 const QUOTA: usize = 64 << 20;
 
 /// How links within the host leave the network: `RUNNEL_IPC=off` has them stay there, and `RUNNEL_IPC_DIR` names a folder
-/// in which processes that do not share a network find each other.
+/// in which processes that do not share a network find each other. `RUNNEL_IPC_USERS` lists users beside this one whose
+/// processes are met, by their numbers.
 fn ipc() -> Result<Option<IpcSettings>, Error> {
     let why = |value: String| format!("{value:?} is neither on nor off");
     match variable("RUNNEL_IPC").as_deref() {
@@ -68,8 +67,21 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     }
     let random = || Ok::<_, Error>(u128::from(host::random()?) << 64 | u128::from(host::random()?));
     let identity = SameHost { process: random()?, secret: random()? };
-    let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty()).map(PathBuf::from);
-    Ok(Some(IpcSettings { identity, directory, quota: QUOTA }))
+    // The process may change its own folder later.
+    let absolute = |directory: PathBuf| std::path::absolute(&directory).unwrap_or(directory);
+    let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty());
+    let directory = directory.map(PathBuf::from).map(absolute);
+    let users = variable("RUNNEL_IPC_USERS").map_or(Ok(Vec::new()), |list| user_ids(&list))?;
+    Ok(Some(IpcSettings { identity, directory, users, quota: QUOTA }))
+}
+
+/// Numbers of users, with commas between.
+fn user_ids(list: &str) -> Result<Vec<u32>, Error> {
+    let number = |text: &str| text.trim().parse().map_err(|_| text.to_owned());
+    list.split(',').map(number).collect::<Result<_, _>>().map_err(|text| Error::Environment {
+        variable: "RUNNEL_IPC_USERS",
+        why: format!("{text:?} is not the number of a user"),
+    })
 }
 
 /// The master that arguments or the environment name.

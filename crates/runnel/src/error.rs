@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::action::ActionError;
 use crate::service::ServiceError;
+use runnel_core::message::TailError;
 use runnel_core::names::{ArgumentError, NameError};
 use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
@@ -48,6 +49,13 @@ pub enum Error {
         topic: String,
         /// How long it is and may be.
         length: LengthBeyondLimit,
+    },
+    /// A message's last array cannot be written in place.
+    Loan {
+        /// The topic.
+        topic: String,
+        /// What is wrong with the message.
+        why: TailError,
     },
     /// A parameter is of another kind than it was asked for.
     Parameter {
@@ -96,6 +104,7 @@ impl fmt::Display for Error {
                     "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
                 )
             }
+            Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Parameter { name, is, wanted } => {
                 write!(f, "parameter {name} is of kind {is}, which is no {wanted}")
             }

@@ -10,12 +10,15 @@ use runnel_io::{clock, cpu};
 use crate::context::{Context, Shared};
 use crate::error::Error;
 
-/// After callbacks that took this long, everything that arrived meanwhile is taken before the next one runs, so that
+/// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before the next one runs, so that
 /// a queue keeps the newest messages and not those that the kernel held longest.
 const LONG_CALLBACK: Duration = Duration::from_millis(1);
 
 /// Most turns for that, so that callbacks get their turn however fast peers send.
 const CATCH_UP: usize = 256;
+
+/// How long that goes on at most: turns that take large messages are long ones.
+const CATCH_UP_FOR: Duration = Duration::from_millis(2);
 
 /// Runs the callbacks of a context.
 ///
@@ -148,10 +151,11 @@ fn run_next(shared: &Shared) -> bool {
     true
 }
 
-/// Takes all that has arrived.
+/// Takes all that has arrived, unless more comes all the time.
 fn catch_up(shared: &Shared) -> Result<(), Error> {
+    let until = clock::monotonic() + CATCH_UP_FOR;
     for _ in 0..CATCH_UP {
-        if !shared.turning.turn_at_once()?.served {
+        if clock::monotonic() >= until || !shared.turning.turn_at_once()?.served {
             break;
         }
     }

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod borrowed;
 mod caller;
 mod client;
 mod context;
@@ -32,6 +33,7 @@ mod error;
 mod executor;
 mod graph;
 mod ipc;
+mod loan;
 pub mod logging;
 mod node;
 mod params;
@@ -51,12 +53,14 @@ pub use action::{
     ActionClient, ActionError, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle,
     GoalId, GoalOutcome, GoalStatus, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
+pub use borrowed::Borrowed;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
 pub use error::Error;
 pub use executor::Executor;
 pub use graph::MasterOptions;
+pub use loan::Loan;
 pub use node::Node;
 pub use params::{FromParam, ParamValue, ParamWatch};
 pub use polling::PollingPolicy;

@@ -17,10 +17,11 @@ use runnel_io::{Listener, clock, host};
 use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
 use runnel_ros1::tcpros::QueueBound;
 
+use crate::borrowed::Borrowed;
 use crate::context::{Context, GLANCE};
 use crate::data::{
-    Delivery, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions, TopicInput,
-    When,
+    Delivery, Kept, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions,
+    TopicInput, When,
 };
 use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
@@ -248,6 +249,29 @@ impl Node {
         })
     }
 
+    /// Subscribes to a topic with a callback that gets each message to keep, where it lies: see [`Borrowed`].
+    ///
+    /// A message that cannot be read is counted and logged, and the callback does not get it. One of this process is
+    /// serialized, as for other processes, and is not copied after that.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_borrowing_subscription<M: Message>(
+        &self,
+        topic: &str,
+        qos: impl Into<QoS>,
+        mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let announced = self.announce::<M>(topic)?;
+        self.subscribe(&announced, qos.into(), None, move |delivery| {
+            if let Delivery::Bytes { bytes, from, queue } = delivery {
+                decode_view::<M>(bytes)?;
+                callback(Borrowed::new(Kept::take(bytes, from, queue)));
+            }
+            Ok(())
+        })
+    }
+
     /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
     /// publisher says of their type.
     ///
@@ -269,7 +293,7 @@ impl Node {
             has_header: false,
         };
         self.subscribe(&announced, qos.into(), None, move |delivery| {
-            if let Delivery::Bytes { bytes, from } = delivery {
+            if let Delivery::Bytes { bytes, from, .. } = delivery {
                 callback(&RawMessage::new(bytes, from));
             }
             Ok(())

@@ -30,11 +30,16 @@ impl PollingPolicy {
         driver: &mut Driver,
         until: Option<Instant>,
         ready: &ReadyQueue,
+        is_wanted: impl Fn() -> bool,
     ) -> io::Result<Turned> {
         match self {
             Self::Block => block(driver, until, ready),
-            Self::Spin | Self::Period(_) => driver.turn(Some(Instant::default())),
-            Self::LookFirst(span) => look_first(span, driver, until, ready),
+            Self::Spin => {
+                driver.look_out(|| is_wanted() || ready.is_due());
+                driver.turn(Some(Instant::default()))
+            }
+            Self::Period(_) => driver.turn(Some(Instant::default())),
+            Self::LookFirst(span) => look_first(span, driver, until, ready, is_wanted),
         }
     }
 }
@@ -48,13 +53,15 @@ fn look_first(
     driver: &mut Driver,
     until: Option<Instant>,
     ready: &ReadyQueue,
+    is_wanted: impl Fn() -> bool,
 ) -> io::Result<Turned> {
     let start = clock::monotonic();
     let look = until.map_or(start + span, |until| until.min(start + span));
     while clock::monotonic() < look {
+        driver.look_out(|| is_wanted() || ready.is_due());
         let turned = driver.turn(Some(Instant::default()))?;
         // A look takes the waker's word for it: a wait after it would never hear that again.
-        if turned.woken || ready.is_due() {
+        if turned.woken || ready.is_due() || is_wanted() {
             return Ok(turned);
         }
     }

@@ -13,8 +13,9 @@ use runnel_core::schema::Schema;
 use runnel_core::wire::SliceSink;
 use runnel_io::clock;
 
-use crate::data::{Outgoing, Refused, Shared};
+use crate::data::{Blank, Outgoing, Publication, Refused, Shared};
 use crate::error::Error;
+use crate::loan::Loan;
 use crate::node::PublisherEnd;
 
 /// How long publishing waits at most for a subscriber when all messages are to be kept.
@@ -94,7 +95,7 @@ impl BytesPublisher {
 
 /// What all kinds of publisher do.
 #[derive(Clone)]
-struct Handle {
+pub(crate) struct Handle {
     end: Arc<PublisherEnd>,
     keep_all: bool,
     max_blocking: Duration,
@@ -121,6 +122,28 @@ impl<M: Message> Publisher<M> {
     /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and [`Error::TooLong`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.handle.publish(Typed { message, of: PhantomData }, Duration::ZERO)
+    }
+
+    /// Memory for a message whose last array, such as the pixels of an image, is to be written where subscribers of this
+    /// host read it. `message` is the message with that array empty, which gets room for so many elements.
+    ///
+    /// ```no_run
+    /// # use runnel::msgs::sensor_msgs::Image;
+    /// # fn on_node(node: &runnel::Node, frame: &[u8]) -> Result<(), runnel::Error> {
+    /// let camera = node.create_publisher::<Image>("camera/image", 2)?;
+    /// let image = Image { height: 1080, width: 1920, step: 1920 * 3, encoding: "rgb8".into(), ..Image::default() };
+    /// let mut pixels = camera.loan(&image, 1080 * 1920 * 3)?;
+    /// pixels.copy_from_slice(frame);
+    /// pixels.publish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Loan`] when the message does not end in an array of numbers, or that array is not empty;
+    /// [`Error::TooLong`] when the message would be longer than subscribers accept.
+    pub fn loan(&self, message: &M, elements: usize) -> Result<Loan, Error> {
+        Loan::of_tail(&self.handle, message, elements)
     }
 }
 
@@ -203,6 +226,14 @@ impl DynamicPublisher {
     pub fn publish_bytes(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
         self.handle.publish(Written(write), self.handle.max_blocking)
     }
+
+    /// Memory for a whole serialized message of so many bytes, to be written where subscribers of this host read it.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] when that is longer than subscribers accept.
+    pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
+        Loan::of_bytes(&self.handle, bytes)
+    }
 }
 
 macro_rules! getters {
@@ -231,6 +262,13 @@ macro_rules! getters {
         /// `QoS::udpros`), all subscribers together.
         pub fn dropped(&self) -> u64 {
             self.handle.end.publication.dropped()
+        }
+
+        /// Messages that were copied for a subscriber of this host because its process held as much of this one's shared
+        /// memory as it may: what it has not worked on yet, and what it keeps (see [`Borrowed`](crate::Borrowed)). All
+        /// subscribers together.
+        pub fn copied(&self) -> u64 {
+            self.handle.end.publication.copied()
         }
 
         /// Waits at most `timeout` for so many subscribers; false if they did not come.
@@ -275,18 +313,49 @@ impl Handle {
         Self { end, keep_all: qos.history == History::KeepAll, max_blocking: MAX_BLOCKING }
     }
 
+    pub(crate) fn topic(&self) -> &str {
+        &self.end.topic
+    }
+
+    /// Memory for a message of so many bytes.
+    pub(crate) fn blank(&self, bytes: usize) -> Result<Blank, Error> {
+        let blank = self.end.publication.blank(bytes);
+        blank.map_err(|length| Error::TooLong { topic: self.end.topic.clone(), length })
+    }
+
+    /// Publishes what was written there, as [`Handle::publish`] does.
+    pub(crate) fn publish_filled(&self, filled: Blank) -> Result<(), Error> {
+        self.attending(filled, self.max_blocking, |publication, filled| {
+            publication.publish_filled(filled, self.keep_all)
+        })
+    }
+
     /// Publishes a message; if all are to be kept, waits until nobody loses one for it, at most so long.
     fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
-        let published = self.publish_patiently(message, patience);
+        self.attending(message, patience, |publication, message| publication.publish(message, self.keep_all))
+    }
+
+    fn attending<O>(
+        &self,
+        message: O,
+        patience: Duration,
+        publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
+    ) -> Result<(), Error> {
+        let published = self.patiently(message, patience, publish);
         self.end.node.context.shared.turning.attend();
         published
     }
 
-    fn publish_patiently(&self, mut message: impl Outgoing, patience: Duration) -> Result<(), Error> {
+    fn patiently<O>(
+        &self,
+        mut message: O,
+        patience: Duration,
+        publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
+    ) -> Result<(), Error> {
         let publication = &self.end.publication;
         let mut start = None;
         loop {
-            let refused = match publication.publish(message, self.keep_all) {
+            let refused = match publish(publication, message) {
                 Ok(()) => return Ok(()),
                 Err(refused) => refused,
             };

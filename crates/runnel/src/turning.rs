@@ -52,7 +52,7 @@ pub(crate) struct Turning {
     gate: Mutex<()>,
     wanting: AtomicUsize,
     waiting: AtomicU8,
-    /// When the driver was last left by others than the keeper, in nanoseconds of the monotonic clock.
+    /// When the driver was last left by others than the keeper, in nanoseconds, to the tick: read for each callback.
     left: AtomicU64,
     keeper_runs: AtomicBool,
     ended: AtomicBool,
@@ -147,9 +147,9 @@ impl Turning {
         let mut driver = self.driver();
         self.waiting.store(Waiting::Spinner as u8, Ordering::Release);
         let until = self.patience(self.while_running(due()));
-        let turned = policy.turn(&mut driver, until, ready);
+        let turned = policy.turn(&mut driver, until, ready, || self.wanting.load(Ordering::Relaxed) > 0);
         ready.awake();
-        self.left.store(clock::monotonic().0, Ordering::Release);
+        self.left.store(clock::last_tick().0, Ordering::Release);
         self.leave(driver);
         turned
     }
@@ -161,7 +161,7 @@ impl Turning {
 
     /// How long ago the driver was last left by others than the keeper.
     pub(crate) fn since_left(&self) -> Duration {
-        clock::monotonic().since(Instant(self.left.load(Ordering::SeqCst)))
+        clock::last_tick().since(Instant(self.left.load(Ordering::SeqCst)))
     }
 
     /// Turns the driver once for a thread that waits for something without running callbacks. `until` bounds it; if
@@ -204,7 +204,7 @@ impl Turning {
         let turned = driver.turn(self.patience(until));
         // The keeper stays until others turn the driver again: it does not count as one of them.
         if who != Waiting::Keeper {
-            self.left.store(clock::monotonic().0, Ordering::SeqCst);
+            self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
         self.leave(driver);
         turned
@@ -220,7 +220,7 @@ impl Turning {
         if self.keeper_runs.load(Ordering::SeqCst) || self.keeper_runs.swap(true, Ordering::SeqCst) {
             return;
         }
-        self.left.store(clock::monotonic().0, Ordering::SeqCst);
+        self.left.store(clock::last_tick().0, Ordering::SeqCst);
         let myself = Arc::clone(self);
         let builder = thread::Builder::new().name("runnel-keeper".into()).stack_size(KEEPER_STACK);
         if let Err(error) = builder.spawn(move || myself.keep()) {
@@ -274,8 +274,9 @@ impl Turning {
         }
     }
 
-    /// The context is over: the keeper ends.
+    /// The context is over: the keeper ends, though maybe not before the process does. What would outlast that goes now.
     pub(crate) fn end(&self) {
+        self.driver().leave_host();
         self.ended.store(true, Ordering::SeqCst);
         self.waker.wake();
     }

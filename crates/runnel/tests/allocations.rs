@@ -1,6 +1,6 @@
 //! Publishing, and receiving with a callback, allocate nothing per message once buffers have grown to their sizes.
 //!
-//! Two contexts of one process are joined over TCP, or UDP, as two processes are. The counter is that of the whole process:
+//! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are. The counter is that of the whole process:
 //! the driver, the keeper thread and the master in the background count as well. The master asks nodes now and then
 //! whether they live, and that allocates: what is asked for is a long row of messages without a single allocation.
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use runnel::core::Message;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Context, ContextOptions, MasterOptions, Node, Publisher, QoS, Subscription};
+use runnel::{Borrowed, Context, ContextOptions, MasterOptions, Node, Publisher, QoS, Subscription};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -56,9 +56,17 @@ const MESSAGES: u64 = 20_000;
 /// Longer than anything here takes; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(30);
 
-fn context(master: &str) -> Context {
+/// How the two contexts are joined.
+#[derive(Clone, Copy, PartialEq)]
+enum Link {
+    Network,
+    Memory,
+}
+
+fn context(master: &str, link: Link) -> Context {
     let arguments = vec![format!("__master:={master}")];
-    Context::with_options(ContextOptions::default().arguments(arguments).signals(false)).unwrap()
+    let options = ContextOptions::default().arguments(arguments).signals(false);
+    Context::with_options(options.ipc(link == Link::Memory)).unwrap()
 }
 
 /// A master, a node that publishes, and another context's node that subscribes and spins on a thread of its own.
@@ -66,28 +74,32 @@ struct Graph {
     _master: Context,
     talker: Node,
     listener: Node,
+    link: Link,
 }
 
 impl Graph {
-    fn new() -> Self {
-        let master = context("http://127.0.0.1:1/");
+    fn new(link: Link) -> Self {
+        let master = context("http://127.0.0.1:1/", Link::Network);
         let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
-        let node = |name| context(&uri).create_node(name).unwrap();
-        Self { talker: node("talker"), listener: node("listener"), _master: master }
+        let node = |name| context(&uri, link).create_node(name).unwrap();
+        Self { talker: node("talker"), listener: node("listener"), _master: master, link }
     }
 
     /// Publishes one message after the other, each when `received` has counted the one before; gives the most
     /// messages in a row for which nothing was allocated, and all allocations, once the first were over.
     fn longest_row<M: Message>(
         &self,
-        message: &M,
-        received: &AtomicU64,
         publisher: &Publisher<M>,
+        received: &AtomicU64,
+        publish_one: impl Fn(&Publisher<M>),
     ) -> (u64, u64) {
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        wait_until("no link of the kind", || {
+            publisher.shared_memory_count() == usize::from(self.link == Link::Memory)
+        });
         let publish = || {
             let arrived = received.load(Ordering::SeqCst);
-            publisher.publish(message).unwrap();
+            publish_one(publisher);
             wait_for(received, arrived + 1);
         };
         (0..WARM_UP).for_each(|_| publish());
@@ -119,38 +131,43 @@ impl Graph {
 }
 
 fn wait_for(counter: &AtomicU64, count: u64) {
+    wait_until("a message did not arrive", || counter.load(Ordering::SeqCst) >= count);
+}
+
+fn wait_until(otherwise: &str, done: impl Fn() -> bool) {
     let deadline = clock::monotonic() + LONG;
-    while counter.load(Ordering::SeqCst) < count {
-        assert!(clock::monotonic() < deadline, "message {count} did not arrive");
+    while !done() {
+        assert!(clock::monotonic() < deadline, "{otherwise}");
         thread::yield_now();
     }
 }
 
-/// As [`Graph::longest_row`], for messages like this one to a subscription that `subscribe` makes.
+/// As [`Graph::longest_row`], to a subscription that `subscribe` makes.
 fn longest_row<M: Message>(
-    message: &M,
+    link: Link,
+    publish: impl Fn(&Publisher<M>),
     subscribe: impl FnOnce(&Node, Arc<AtomicU64>) -> Subscription,
 ) -> (u64, u64) {
-    let graph = Graph::new();
+    let graph = Graph::new(link);
     let publisher = graph.talker.create_publisher::<M>("topic", 10).unwrap();
     let received = Arc::new(AtomicU64::new(0));
     let _subscription = subscribe(&graph.listener, Arc::clone(&received));
-    graph.spinning(|| graph.longest_row(message, &received, &publisher))
+    graph.spinning(|| graph.longest_row(&publisher, &received, publish))
 }
 
 /// To an ordinary subscription: a message whose memory is used again.
-fn owned<M: Message>(message: &M) -> (u64, u64) {
-    owned_with(message, QoS::keep_last(10))
+fn owned<M: Message>(link: Link, message: &M) -> (u64, u64) {
+    owned_with(link, message, QoS::keep_last(10))
 }
 
 /// The same, with datagrams.
 fn over_udp<M: Message>(message: &M) -> (u64, u64) {
-    owned_with(message, QoS::keep_last(10).udpros())
+    owned_with(Link::Network, message, QoS::keep_last(10).udpros())
 }
 
-fn owned_with<M: Message>(message: &M, qos: QoS) -> (u64, u64) {
+fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> (u64, u64) {
     let expected = message.clone();
-    longest_row(message, |node, received| {
+    longest_row(link, publishing(message), |node, received| {
         let callback = move |message: &M| {
             assert!(*message == expected);
             received.fetch_add(1, Ordering::SeqCst);
@@ -160,15 +177,37 @@ fn owned_with<M: Message>(message: &M, qos: QoS) -> (u64, u64) {
 }
 
 /// To a subscription that borrows.
-fn viewed(message: &UInt8MultiArray) -> (u64, u64) {
+fn viewed(link: Link, message: &UInt8MultiArray) -> (u64, u64) {
     let length = message.data.len();
-    longest_row(message, |node, received| {
+    longest_row(link, publishing(message), |node, received| {
         let callback = move |view: UInt8MultiArrayView<'_>| {
             assert_eq!(view.data.len(), length);
             received.fetch_add(1, Ordering::SeqCst);
         };
         node.create_view_subscription::<UInt8MultiArray>("topic", 10, callback).unwrap()
     })
+}
+
+/// Loaned memory of so many bytes, to a subscription that keeps each message until the next one has come.
+fn loaned(link: Link, length: usize) -> (u64, u64) {
+    let loan = |publisher: &Publisher<UInt8MultiArray>| {
+        let mut loan = publisher.loan(&UInt8MultiArray::default(), length).unwrap();
+        loan.fill(7);
+        loan.publish().unwrap();
+    };
+    longest_row(link, loan, |node, received| {
+        let mut kept = None;
+        let callback = move |message: Borrowed<UInt8MultiArray>| {
+            assert_eq!(message.view().unwrap().data.len(), length);
+            kept.replace(message);
+            received.fetch_add(1, Ordering::SeqCst);
+        };
+        node.create_borrowing_subscription("topic", 10, callback).unwrap()
+    })
+}
+
+fn publishing<M: Message>(message: &M) -> impl Fn(&Publisher<M>) {
+    move |publisher| publisher.publish(message).unwrap()
 }
 
 fn bytes(length: usize) -> UInt8MultiArray {
@@ -179,12 +218,19 @@ fn bytes(length: usize) -> UInt8MultiArray {
 #[test]
 fn messages_cost_no_allocations_in_the_steady_state() {
     let rows = [
-        ("text", owned(&Text { data: "hello".into() })),
-        ("10 B", owned(&bytes(10))),
-        ("60 kB", owned(&bytes(60_000))),
-        ("1 MB", owned(&bytes(1_000_000))),
-        ("10 B viewed", viewed(&bytes(10))),
-        ("1 MB viewed", viewed(&bytes(1_000_000))),
+        ("text", owned(Link::Network, &Text { data: "hello".into() })),
+        ("10 B", owned(Link::Network, &bytes(10))),
+        ("60 kB", owned(Link::Network, &bytes(60_000))),
+        ("1 MB", owned(Link::Network, &bytes(1_000_000))),
+        ("10 B viewed", viewed(Link::Network, &bytes(10))),
+        ("1 MB viewed", viewed(Link::Network, &bytes(1_000_000))),
+        ("10 B loaned", loaned(Link::Network, 10)),
+        ("1 MB loaned", loaned(Link::Network, 1_000_000)),
+        ("text by shared memory", owned(Link::Memory, &Text { data: "hello".into() })),
+        ("1 MB by shared memory", owned(Link::Memory, &bytes(1_000_000))),
+        ("1 MB viewed in shared memory", viewed(Link::Memory, &bytes(1_000_000))),
+        ("10 B loaned by shared memory", loaned(Link::Memory, 10)),
+        ("1 MB loaned by shared memory", loaned(Link::Memory, 1_000_000)),
         ("10 B over UDPROS", over_udp(&bytes(10))),
         ("60 kB over UDPROS", over_udp(&bytes(60_000))),
     ];

@@ -82,7 +82,8 @@ fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
 fn messages_of_any_size_cross_whole() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let talker = near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+    let talker =
+        near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 100).unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&heard);
     let listener = far.create_node("listener").unwrap();
@@ -96,7 +97,9 @@ fn messages_of_any_size_cross_whole() {
     for (round, fill) in (1..=3).enumerate() {
         for (index, size) in sizes.into_iter().enumerate() {
             talker.publish(bytes(size, fill)).unwrap();
-            spin_until(&far, "the message heard", || heard.lock().unwrap().len() == round * sizes.len() + index + 1);
+            spin_until(&far, "the message heard", || {
+                heard.lock().unwrap().len() == round * sizes.len() + index + 1
+            });
             let first = (size > 0).then_some(fill);
             assert_eq!(heard.lock().unwrap().last(), Some(&(size, first, true)), "round {round}");
         }
@@ -108,7 +111,8 @@ fn messages_of_any_size_cross_whole() {
 fn a_burst_beyond_the_ring_waits_in_the_queue() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let talker = near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 5000).unwrap();
+    let talker =
+        near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 5000).unwrap();
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let listener = far.create_node("listener").unwrap();
@@ -180,10 +184,42 @@ fn topics_both_ways_and_many_share_one_session() {
     spin_until(&far, "all links in shared memory", || {
         ends.iter().all(|(publisher, _)| publisher.shared_memory_count() == 1)
     });
-    ends.iter().enumerate().for_each(|(topic, (publisher, _))| publisher.publish(number(topic as i32)).unwrap());
+    ends.iter()
+        .enumerate()
+        .for_each(|(topic, (publisher, _))| publisher.publish(number(topic as i32)).unwrap());
     spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 50);
     near.shutdown();
     spinning.join().unwrap();
+}
+
+#[test]
+fn nodes_of_one_process_hear_what_is_for_them() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap();
+    let mut ends = Vec::new();
+    for n in 0..4 {
+        let name = format!("topic{n}");
+        let publisher = talker.create_publisher::<Int32>(&name, 10).unwrap();
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let subscription =
+            far.create_node(&format!("listener{n}")).unwrap().create_subscription(&name, 10, {
+                move |message: &Int32| into.lock().unwrap().push(message.data)
+            });
+        ends.push((publisher, subscription.unwrap(), heard));
+    }
+    spin_until(&far, "all links in shared memory", || {
+        ends.iter().all(|(publisher, subscription, _)| {
+            publisher.shared_memory_count() == 1 && subscription.shared_memory_count() == 1
+        })
+    });
+    for (n, (publisher, ..)) in ends.iter().enumerate() {
+        publisher.publish(number(n as i32)).unwrap();
+    }
+    let heard = || ends.iter().map(|(_, _, heard)| heard.lock().unwrap().clone()).collect::<Vec<_>>();
+    spin_until(&far, "a message for each", || heard().iter().map(Vec::len).sum::<usize>() == 4);
+    assert_eq!(heard(), [[0], [1], [2], [3]]);
 }
 
 #[test]

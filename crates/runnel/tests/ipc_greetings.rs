@@ -77,7 +77,6 @@ fn greetings_that_no_process_sends_bring_no_session() {
     });
     let stranger = "it is not the process that was expected";
     refused(&scene, stranger, |packets, me, to| send(packets, &hello(me, to + 1), &mine.fds()));
-    refused(&scene, "it closed the connection", |packets, _, _| packets.shutdown().unwrap());
     let mut reader = Reader::new(&scene);
     drop(reader.session.next());
 }

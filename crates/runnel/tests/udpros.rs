@@ -142,7 +142,7 @@ fn a_latched_message_comes_as_datagrams_too() {
 #[test]
 fn best_effort_alone_asks_for_no_datagrams() {
     let graph = Graph::new();
-    let (near, far) = (graph.context(), graph.context());
+    let (near, far) = (graph.context_on_network(), graph.context_on_network());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let (_, _subscription) = listen(&far.create_node("listener").unwrap(), "data", QoS::sensor_data());
@@ -153,7 +153,7 @@ fn best_effort_alone_asks_for_no_datagrams() {
 #[test]
 fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_connection() {
     let graph = Graph::new();
-    let (near, far) = (graph.context(), graph.context());
+    let (near, far) = (graph.context_on_network(), graph.context_on_network());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let listener = far.create_node("listener").unwrap();

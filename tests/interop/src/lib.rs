@@ -7,6 +7,7 @@
 
 mod asking;
 mod commands;
+pub mod containers;
 pub mod doctor;
 mod graph;
 mod hearing;

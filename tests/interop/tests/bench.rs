@@ -1,9 +1,12 @@
-//! `runnel bench` with every contestant of the scenarios in which the original master and roscpp take part.
+//! `runnel bench` with every contestant that others have made, and with the original master.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::Value;
 
 /// The program that cargo puts beside the folder of the test executables.
 fn bench(arguments: &[&str], folder: &Path) -> String {
@@ -51,6 +54,127 @@ fn every_contestant_calls_services_and_sets_and_gets_parameters() {
         assert!(line.contains("service-once") && line.contains(" roscpp"), "{line}");
     }
     assert!(!progress.contains("without"), "{progress}");
+}
+
+/// Every turn that a bench has written down.
+fn runs(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join("results.json")).unwrap();
+    let results: Value = serde_json::from_str(&text).unwrap();
+    results["runs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let contestants = ["iceoryx2-event", "iceoryx2-poll", "cyclonedds"];
+    let scenarios = ["C", "A", "hello", "chain", "--quick", "--only"];
+    let progress = bench(&[&scenarios, &contestants[..]].concat(), folder.path());
+    let runs = runs(folder.path());
+    for contestant in contestants {
+        let of = |scenario: &'static str| {
+            let is =
+                move |run: &&Value| run["contestant"] == contestant && run["case"]["scenario"] == scenario;
+            runs.iter().filter(is)
+        };
+        let played = ["C", "A", "hello", "chain"].map(|scenario| placements(of(scenario)));
+        // Who polls needs two cores, and no third end on them.
+        let expected = if contestant == "iceoryx2-poll" { [1, 1, 1, 0] } else { [2; 4] };
+        assert_eq!(played, expected, "{contestant}: {progress}");
+        of("C").for_each(|run| check_ping_pong(run, &progress));
+        for scenario in ["A", "hello", "chain"] {
+            of(scenario).for_each(|run| check_one_way(run, &progress));
+        }
+    }
+    assert!(!progress.contains("without iceoryx2") && !progress.contains("without cyclonedds"), "{progress}");
+    assert_eq!(left_behind(), Vec::<String>::new(), "{progress}");
+}
+
+#[test]
+fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let progress = bench(&["sizes", "--quick", "--only", "iceoryx2-event"], folder.path());
+    let runs = runs(folder.path());
+    // A sink that reads anything else fails.
+    for payload in ["hand-over", "write", "read"] {
+        let largest =
+            runs.iter().filter(|run| run["case"]["size"] == 8 << 20 && run["case"]["payload"] == payload);
+        assert_eq!(placements(largest), 2, "{payload}: {progress}");
+    }
+    runs.iter().for_each(|run| check_whole(run, &progress));
+}
+
+/// In how many placements there were turns.
+fn placements<'a>(runs: impl Iterator<Item = &'a Value>) -> usize {
+    runs.map(|run| run["case"]["placement"].as_str().unwrap()).collect::<HashSet<_>>().len()
+}
+
+/// All that was sent came once.
+fn check_whole(run: &Value, progress: &str) {
+    assert!(run["sent"].as_u64() > Some(0), "{run} {progress}");
+    assert_eq!([&run["lost"], &run["doubled"]], [0, 0], "{run} {progress}");
+}
+
+/// The same, and no sooner than it could.
+fn check_ping_pong(run: &Value, progress: &str) {
+    check_whole(run, progress);
+    let of = |what: &str, figure: &str| run[what][figure].as_u64().unwrap();
+    // Both ways take between a hundred nanoseconds and a second.
+    let plausible = 100..1_000_000_000;
+    assert!(
+        plausible.contains(&of("one_way_ns", "min")) && plausible.contains(&of("one_way_ns", "max")),
+        "{run}"
+    );
+    assert!(of("round_trip_ns", "min") >= 2 * of("one_way_ns", "min"), "{run}");
+    assert!(of("round_trip_ns", "max") <= 2 * of("one_way_ns", "max"), "{run}");
+}
+
+fn check_one_way(run: &Value, progress: &str) {
+    check_whole(run, progress);
+    let (span, longest) = (run["span_ns"].as_u64().unwrap(), run["one_way_ns"]["max"].as_u64().unwrap());
+    assert!(longest > 100 && longest <= span && span < 20_000_000_000, "{run}");
+}
+
+/// Shared memory of benches that have ended. One that runs beside this has its folder still.
+fn left_behind() -> Vec<String> {
+    let files = fs::read_dir("/dev/shm").unwrap().flatten();
+    let of_ended = |name: &String| {
+        let run: Vec<&str> = name.split('-').take(3).collect();
+        name.starts_with("runnel-bench-")
+            && !std::env::temp_dir().join(run.join("-")).exists()
+            && Path::new("/dev/shm").join(name).exists()
+    };
+    files.filter_map(|file| file.file_name().into_string().ok()).filter(of_ended).collect()
+}
+
+/// How often roscpp has figures of one exchange, of which nothing was lost.
+fn whole(progress: &str, exchange: &str) -> usize {
+    let of_exchange = |line: &&str| line.contains(&format!("] {exchange} ")) && line.contains(" roscpp: ");
+    let runs: Vec<&str> = progress.lines().filter(of_exchange).collect();
+    let figures = |line: &&&str| line.contains(" us") || line.contains(" messages/s");
+    assert!(runs.iter().all(|line| !line.contains("lost") && !line.contains("arrived")), "{progress}");
+    runs.iter().filter(figures).count()
+}
+
+#[test]
+fn roscpp_plays_every_scenario_that_carries_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenarios = ["C", "A", "B", "D", "hello", "chain", "sizes", "scale"];
+    let progress = bench(&[&scenarios[..], &["--quick", "--only", "roscpp"]].concat(), folder.path());
+    // Rounds, placements, and what is varied in each.
+    for (exchange, runs) in [
+        ("C", 2 * 2),
+        ("A", 2 * 2 * 2),
+        ("B", 2 * 2 * 8),
+        ("D", 2 * 2 * 8),
+        ("D-pairs", 2 * 3 * 4),
+        ("hello", 2 * 2),
+        ("chain", 2 * 2),
+        ("sizes", 2 * 3 * 8),
+        ("scale-topics", 2 * 2 * 2),
+        ("scale-subscribers", 2 * 2 * 2),
+    ] {
+        assert_eq!(whole(&progress, exchange), runs, "{exchange}: {progress}");
+    }
 }
 
 #[test]

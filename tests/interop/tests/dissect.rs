@@ -129,7 +129,10 @@ fn converse(graph: &Ros1Graph) -> Ports {
         ready(graph.node(Origin::Rospy, "listener", "wrong", &["/ours", "--type", "geometry_msgs/Twist"]));
     ports.add(graph, "/wrong", None);
     let listening = images("/ours", &["--count", "5"]);
-    let mut listeners = [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &listening));
+    // Messages that go by shared memory are on no network.
+    let on_network = Ros1Graph::at(graph.master_uri()).with("RUNNEL_IPC", "off");
+    let mut listeners = [(graph, Origin::Rospy), (&on_network, Origin::Runnel)]
+        .map(|(graph, origin)| graph.listener(origin, &listening));
     hear_out(&mut talker, &mut listeners, 5);
     let other = graph.node(Origin::Runnel, "listener", "other", &images("/theirs", &["--count", "5"]));
     hear_out(&mut rospy, &mut [other], 5);
@@ -159,6 +162,13 @@ fn every_frame_is_dissected(server: Server) {
     assert!(frames.filtered("xml.cdata contains \"registerPublisher\"", &[]).len() >= 2);
     let refused = frames.filtered("tcpros.header_field_name == \"error\"", &["tcp.srcport"]);
     assert!(refused.contains(&ours.to_string()), "{refused:?}");
+    // The late listener, which is one of Runnel, and the talker tell each other where they meet.
+    let of_field =
+        |name| frames.filtered(&format!("tcpros.header_field_name == \"{name}\""), &["tcp.srcport"]);
+    let (processes, links) = (of_field("runnel_process"), of_field("runnel_link"));
+    assert_eq!(processes.iter().filter(|port| **port == ours.to_string()).count(), 1, "{processes:?}");
+    assert!(links.iter().all(|port| *port != ours.to_string() && processes.contains(port)), "{links:?}");
+    assert_eq!(links.len(), 2, "who listens to Runnel and who listens to rospy: {links:?}");
     let said = frames.filtered("tcpros.header_field_name == \"callerid\"", &["tcpros.header_field_value"]);
     for node in ["/runnel_talker", "/rospy_talker", "/runnel_listener", "/rospy_listener", "/other", "/late"]
     {

@@ -375,7 +375,8 @@ impl Node {
 
     /// Bytes of a publisher before its header is whole.
     pub(super) fn link_data(&mut self, conn: ConnId, topic: &str, uri: &str, mut bytes: &[u8]) {
-        let Some(Link { state: LinkState::ExpectHeader { reader, token, .. }, .. }) = self.link_mut(topic, uri)
+        let Some(Link { state: LinkState::ExpectHeader { reader, token, .. }, .. }) =
+            self.link_mut(topic, uri)
         else {
             return;
         };

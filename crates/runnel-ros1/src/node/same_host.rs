@@ -16,12 +16,12 @@ use crate::header::ConnectionHeader;
 const PROCESS: &str = "runnel_process";
 const LINK: &str = "runnel_link";
 
-/// What a process tells others of itself, for those of the same host.
+/// What a node tells others of its process, for those of the same host.
 #[derive(Clone, Debug)]
 pub struct SameHost {
     /// Where others meet it: random.
     pub process: u128,
-    /// What its tokens are made of: random, and told to nobody.
+    /// What its tokens are made of: random, told to nobody, and not the same for two nodes.
     pub secret: u128,
 }
 
@@ -74,7 +74,11 @@ impl Node {
     }
 
     /// Answers a subscriber or client that has told of its process.
-    pub(super) fn answer_of_process(&self, asked: Option<Meeting>, reply: &mut ConnectionHeader) -> Option<Meeting> {
+    pub(super) fn answer_of_process(
+        &self,
+        asked: Option<Meeting>,
+        reply: &mut ConnectionHeader,
+    ) -> Option<Meeting> {
         let same_host = self.config.same_host.as_ref()?;
         asked.inspect(|_| same_host.tell(reply, None))
     }
@@ -116,7 +120,9 @@ mod tests {
 
     #[test]
     fn what_is_no_number_of_128_bits_says_nothing() {
-        for text in ["", "7", "+0000000000000000000000000000007", "0000000000000000000000000000000g", &"0".repeat(33)] {
+        for text in
+            ["", "7", "+0000000000000000000000000000007", "0000000000000000000000000000000g", &"0".repeat(33)]
+        {
             let header = ConnectionHeader::new([(PROCESS, text)]);
             assert_eq!(process_of(&header), None, "{text}");
         }

@@ -4,13 +4,15 @@ mod datagrams;
 mod frames;
 mod publication;
 mod ready;
+mod received;
 mod service;
 mod subscription;
 mod unsent;
 mod way;
 
-pub(crate) use publication::{Outgoing, Publication, PublicationOptions, Refused};
+pub(crate) use publication::{Blank, Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
+pub(crate) use received::Kept;
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
 pub(crate) use subscription::{
     Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,

@@ -1,6 +1,8 @@
 //! The sending side: one serialization for all subscribers, written straight to their sockets by the thread that
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
+mod blank;
+
 use std::any::TypeId;
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +24,7 @@ use super::way::Way;
 use crate::ipc::{Frame, Pool, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
+pub(crate) use blank::Blank;
 
 /// Frames given to the kernel in one call.
 const BATCH: usize = 64;
@@ -54,6 +57,8 @@ struct State {
     latched: Option<Frame>,
     pool: FramePool,
     seq: u32,
+    /// Messages that were copied for subscribers that are gone, because they held as much as they may.
+    copied: u64,
 }
 
 struct Link {
@@ -104,6 +109,7 @@ impl Publication {
             latched: None,
             pool: FramePool::default(),
             seq: 0,
+            copied: 0,
         };
         let (dropped, published) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { reactor, pool, state: Mutex::new(state), dropped, published, info: Arc::new(info) }
@@ -122,6 +128,12 @@ impl Publication {
     /// datagrams; all subscribers together.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
+    pub(crate) fn copied(&self) -> u64 {
+        let state = lock(&self.state);
+        state.copied + state.links.iter().map(|link| link.way.copied()).sum::<u64>()
     }
 
     /// Messages that were published.
@@ -162,8 +174,7 @@ impl Publication {
         let shared_type = message.shared_type();
         let by_reference = |local: &SubscriptionCore| shared_type.is_some_and(|id| local.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
-        let remote = !state.links.is_empty() || !state.datagram_links.is_empty();
-        if state.options.latching || remote || state.locals.len() > shared {
+        if state.is_kept_as_bytes() || state.locals.len() > shared {
             let frame = self.written(&mut state, &message);
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
@@ -187,7 +198,7 @@ impl Publication {
 
     /// The message as a frame: where subscribers of other processes can read it, if any can and it is long.
     fn written(&self, state: &mut State, message: &impl Outgoing) -> Frame {
-        if state.links.iter().any(|link| link.way.is_channel())
+        if state.has_channel()
             && let length = LENGTH + message.wire_len()
             && length >= SHORTEST
             && let Some(mut slot) = self.pool.take(length)
@@ -214,7 +225,7 @@ impl Publication {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
-            local.push_copy(&bytes[LENGTH..], &self.info);
+            local.push_frame(&frame, &self.info);
         }
         if state.options.latching {
             state.latched = Some(frame);
@@ -353,7 +364,9 @@ impl Publication {
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
-        state.links.retain(|link| link.conn != conn);
+        let State { links, copied, .. } = &mut *state;
+        *copied += links.iter().filter(|link| link.conn == conn).map(|link| link.way.copied()).sum::<u64>();
+        links.retain(|link| link.conn != conn);
         state.datagram_links.retain(|link| link.conn != conn);
     }
 
@@ -368,7 +381,7 @@ impl Publication {
             return console::error!("{mismatch}");
         }
         if let Some(latched) = &state.latched {
-            subscription.push_copy(&latched.as_ref()[LENGTH..], &self.info);
+            subscription.push_frame(latched, &self.info);
         }
         state.locals.push(subscription);
     }
@@ -478,9 +491,24 @@ impl Link {
 }
 
 impl State {
+    /// Whether a message is wanted as bytes, by this process's own subscribers aside.
+    fn is_kept_as_bytes(&self) -> bool {
+        self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
+    }
+
+    /// Whether a subscriber reads messages in shared memory.
+    fn has_channel(&self) -> bool {
+        self.links.iter().any(|link| link.way.is_channel())
+    }
+
+    /// The `seq` of the next message, if it has a header.
+    fn next_seq(&self) -> Option<u32> {
+        self.options.has_header.then_some(self.seq)
+    }
+
     /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
     fn written(&mut self, message: &impl Outgoing) -> Frame {
-        let seq = self.options.has_header.then_some(self.seq);
+        let seq = self.next_seq();
         Frame::Own(self.pool.filled(|out| {
             frame(out, |out| message.write(out));
             number(out, seq);
@@ -492,7 +520,7 @@ impl State {
         let Some((head, body)) = slot[..length].split_first_chunk_mut::<LENGTH>() else { return false };
         *head = ((length - LENGTH) as u32).to_le_bytes();
         let exact = message.write_slice(body);
-        number(slot, self.options.has_header.then_some(self.seq));
+        number(slot, self.next_seq());
         exact
     }
 }

@@ -10,7 +10,8 @@ use runnel_ros1::node::LinkStats;
 use runnel_ros1::tcpros::QueueBound;
 
 use super::ready::{Runnable, When};
-use crate::ipc::Lent;
+use super::received::Received;
+use crate::ipc::{Frame, Lent};
 use crate::logging::console;
 use crate::sync::lock;
 
@@ -35,16 +36,14 @@ pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
 
 /// One message on its way to a callback.
 pub(crate) enum Delivery<'a> {
-    /// As received from another process.
-    Bytes { bytes: &'a [u8], from: &'a LinkInfo },
+    /// As its bytes, which the callback may take along: see [`Kept`](super::Kept).
+    Bytes { bytes: &'a mut Received, from: &'a Arc<LinkInfo>, queue: &'a Arc<Mutex<Queue>> },
     /// By reference from a publisher of this process.
     Shared(&'a (dyn Any + Send + Sync)),
 }
 
 enum Item {
-    Bytes { bytes: Vec<u8>, from: Arc<LinkInfo> },
-    /// In memory of another process.
-    Lent { message: Lent, from: Arc<LinkInfo> },
+    Bytes { bytes: Received, from: Arc<LinkInfo> },
     Shared(Shared),
 }
 
@@ -67,7 +66,7 @@ pub(crate) struct SubscriptionOptions {
 /// One subscription of the user's.
 pub(crate) struct SubscriptionCore {
     options: SubscriptionOptions,
-    queue: Mutex<Queue>,
+    queue: Arc<Mutex<Queue>>,
     callback: Mutex<Callback>,
     dropped: AtomicU64,
     received: AtomicU64,
@@ -77,8 +76,9 @@ pub(crate) struct SubscriptionCore {
     myself: Weak<SubscriptionCore>,
 }
 
+/// What waits for a callback.
 #[derive(Default)]
-struct Queue {
+pub(crate) struct Queue {
     waiting: VecDeque<Item>,
     /// Bytes of those.
     bytes: usize,
@@ -97,7 +97,7 @@ impl SubscriptionCore {
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             options,
-            queue: Mutex::default(),
+            queue: Arc::default(),
             callback: Mutex::new(Box::new(callback)),
             dropped: AtomicU64::new(0),
             received: AtomicU64::new(0),
@@ -186,23 +186,45 @@ impl SubscriptionCore {
         let mut copy = self.spare();
         copy.clear();
         copy.extend_from_slice(bytes);
-        self.push_bytes(copy, from);
+        self.push_bytes(Received::Own(copy), from);
     }
 
-    /// Takes a message that lies in memory of another process.
-    fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
-        let mut unheard = Vec::new();
-        self.push(Item::Lent { message, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
+    /// Takes a message where a publisher of this process wrote it.
+    pub(super) fn push_frame(&self, frame: &Frame, from: &Arc<LinkInfo>) {
+        self.push_bytes(Received::Frame(frame.clone()), from);
     }
 
-    fn push_bytes(&self, bytes: Vec<u8>, from: &Arc<LinkInfo>) {
+    fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
         // Outlives the lock, see `end`.
         let mut unheard = Vec::new();
         self.push(Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
     }
 
-    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<Shared>) {
+    /// Takes a message that `fill` writes into a buffer, whatever that holds.
+    fn push_filled(&self, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+        let mut unheard = Vec::new();
         let mut queue = lock(&self.queue);
+        let mut bytes = queue.spare.pop().unwrap_or_default();
+        fill(&mut bytes);
+        self.push_into(
+            queue,
+            Item::Bytes { bytes: Received::Own(bytes), from: Arc::clone(from) },
+            Some(&from.stats),
+            &mut unheard,
+        );
+    }
+
+    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<Shared>) {
+        self.push_into(lock(&self.queue), item, stats, unheard);
+    }
+
+    fn push_into(
+        &self,
+        mut queue: MutexGuard<'_, Queue>,
+        item: Item,
+        stats: Option<&LinkStats>,
+        unheard: &mut Vec<Shared>,
+    ) {
         if queue.ended {
             return;
         }
@@ -254,9 +276,9 @@ impl SubscriptionCore {
     /// After a callback: keeps the message's buffer, and stands in line again if more waits.
     fn done(&self, item: Option<Item>) {
         // A shared message ends here and not under the lock, see `end`.
-        let spare = item.filter(|item| matches!(item, Item::Bytes { .. }));
+        let spare = item.and_then(Item::into_spare);
         let mut queue = lock(&self.queue);
-        spare.into_iter().for_each(|item| queue.keep_spare(item));
+        spare.into_iter().for_each(|spare| queue.keep_spare(spare));
         queue.scheduled = !queue.waiting.is_empty();
         let again = queue.scheduled;
         drop(queue);
@@ -271,8 +293,15 @@ impl Item {
     fn bytes(&self) -> usize {
         match self {
             Self::Bytes { bytes, .. } => bytes.len(),
-            Self::Lent { message, .. } => message.len(),
             Self::Shared(_) => 0,
+        }
+    }
+
+    /// The buffer that it lies in, if that is the subscription's.
+    fn into_spare(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Bytes { bytes: Received::Own(bytes), .. } => Some(bytes),
+            _ => None,
         }
     }
 }
@@ -294,19 +323,17 @@ impl Queue {
     fn drop_oldest(&mut self) -> Option<Shared> {
         match self.take()? {
             Item::Shared(message) => Some(message),
-            Item::Lent { .. } => None,
             bytes @ Item::Bytes { .. } => {
-                self.keep_spare(bytes);
+                bytes.into_spare().into_iter().for_each(|spare| self.keep_spare(spare));
                 None
             }
         }
     }
 
-    fn keep_spare(&mut self, item: Item) {
-        if let Item::Bytes { bytes, .. } = item
-            && self.spare.len() < SPARE
-        {
-            self.spare.push(bytes);
+    /// Keeps a buffer for use again, unless it is none.
+    pub(super) fn keep_spare(&mut self, spare: Vec<u8>) {
+        if spare.capacity() > 0 && self.spare.len() < SPARE {
+            self.spare.push(spare);
         }
     }
 }
@@ -321,14 +348,12 @@ impl Runnable for SubscriptionCore {
         };
         let mut running = Running { core: self, callback: Some(callback), item: self.next() };
         let Some(callback) = &mut running.callback else { return };
-        let mut hand_over = |bytes: &[u8], from: &LinkInfo| {
-            if let Err(error) = callback(Delivery::Bytes { bytes, from }) {
-                self.note_malformed(from, &error);
+        match &mut running.item {
+            Some(Item::Bytes { bytes, from }) => {
+                if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.queue }) {
+                    self.note_malformed(from, &error);
+                }
             }
-        };
-        match &running.item {
-            Some(Item::Bytes { bytes, from }) => hand_over(bytes, from),
-            Some(Item::Lent { message, from }) => hand_over(message, from),
             // It was never bytes.
             Some(Item::Shared(message)) => drop(callback(Delivery::Shared(&**message))),
             None => {}
@@ -435,7 +460,23 @@ impl TopicInput {
         let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
-        first.push_bytes(message, from);
+        first.push_bytes(Received::Own(message), from);
+    }
+
+    /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
+    pub(crate) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+        let subscriptions = lock(&self.subscriptions);
+        if let [only] = subscriptions.as_slice()
+            && !from.latching
+            && only.agrees_with(&from.md5)
+        {
+            from.stats.count(1, (len + runnel_ros1::tcpros::LENGTH) as u64);
+            return only.push_filled(from, fill);
+        }
+        drop(subscriptions);
+        let mut message = self.spare();
+        fill(&mut message);
+        self.push(message, from);
     }
 
     /// Gives a message in another process's memory to every subscription; only the first takes it without a copy.
@@ -448,7 +489,7 @@ impl TopicInput {
         let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
-        first.push_lent(message, from);
+        first.push_bytes(Received::Lent(message), from);
     }
 
     /// Messages of a publisher did not arrive whole.

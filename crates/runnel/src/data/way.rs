@@ -17,6 +17,8 @@ pub(crate) struct Way {
     /// Bytes of the link's stream that went by the connection.
     sent: u64,
     channel: Option<Channel>,
+    /// Messages that were copied because the other process holds as much as it may.
+    copied: u64,
     /// The reactor tells when the connection takes more.
     watched: bool,
 }
@@ -36,7 +38,7 @@ impl Drop for Channel {
 impl Way {
     /// The way by a connection, on which `header` bytes go before the link's stream.
     pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
-        Self { stream, token, header, sent: 0, channel: None, watched: false }
+        Self { stream, token, header, sent: 0, channel: None, copied: 0, watched: false }
     }
 
     /// The same, of which the reactor tells already when it takes more.
@@ -47,6 +49,11 @@ impl Way {
     /// Whether messages can be lent on it.
     pub(crate) fn is_channel(&self) -> bool {
         self.channel.is_some()
+    }
+
+    /// Messages that were copied because the other process holds as much as it may.
+    pub(crate) fn copied(&self) -> u64 {
+        self.copied
     }
 
     /// Sends what is taken of bytes that lie in several places; how many.
@@ -65,7 +72,7 @@ impl Way {
     /// Sends what is taken of a message of which `sent` bytes are sent; how many bytes.
     pub(crate) fn send_frame(&mut self, frame: &Frame, sent: usize) -> io::Result<usize> {
         match &self.channel {
-            Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent)),
+            Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent, &mut self.copied)),
             None => self.send_slices(&[IoSlice::new(frame.as_ref().get(sent..).unwrap_or(&[]))]),
         }
     }
@@ -111,7 +118,10 @@ impl Way {
 
     /// The channel, if it is one of this session.
     pub(crate) fn channel_of(&self, sender: &Arc<Sender>) -> Option<u32> {
-        self.channel.as_ref().filter(|channel| Arc::ptr_eq(&channel.sender, sender)).map(|channel| channel.number)
+        self.channel
+            .as_ref()
+            .filter(|channel| Arc::ptr_eq(&channel.sender, sender))
+            .map(|channel| channel.number)
     }
 
     /// The session is over: what is sent from now on goes by the connection.

@@ -212,7 +212,9 @@ impl Driver {
 
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
-        let wait = self.next_deadline(until).map(|at| at.since(clock::monotonic()));
+        // Who only looks need not know the time.
+        let only_looks = until == Some(Instant::default());
+        let wait = if only_looks { Some(Duration::ZERO) } else { self.wait_until(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, wait);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
@@ -238,19 +240,27 @@ impl Driver {
             return self.reactor.wait(events, wait).map(|()| false);
         }
         let mut heard = self.look_at_sessions();
-        if heard || wait == Some(Duration::ZERO) {
-            if self.sessions.passes_over_reactor() {
-                events.clear();
-                return Ok(heard);
-            }
-            return self.reactor.wait(events, Some(Duration::ZERO)).map(|()| heard);
+        let sleeps = !heard && wait != Some(Duration::ZERO);
+        if sleeps {
+            self.sessions.fall_asleep();
+            heard = self.look_at_sessions();
         }
-        self.sessions.fall_asleep();
-        heard = self.look_at_sessions();
-        let wait = if heard { Some(Duration::ZERO) } else { self.sessions.no_longer_than_patience(wait) };
-        let waited = self.reactor.wait(events, wait);
-        self.sessions.wake_up();
+        let waited = if heard && self.sessions.passes_over_reactor() {
+            events.clear();
+            Ok(())
+        } else {
+            let wait = if heard { Some(Duration::ZERO) } else { self.sessions.no_longer_than_patience(wait) };
+            self.reactor.wait(events, wait)
+        };
+        if sleeps {
+            self.sessions.wake_up();
+        }
         waited.map(|()| heard)
+    }
+
+    /// How long to wait, at most until that time.
+    fn wait_until(&self, until: Option<Instant>) -> Option<Duration> {
+        self.next_deadline(until).map(|at| at.since(clock::monotonic()))
     }
 
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {

@@ -76,8 +76,10 @@ impl Driver {
         let token = Token(key.to_bits());
         let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent);
         let (client, reader) = (Arc::new(client), FrameReader::new(MAX_MESSAGE));
-        let (conn, name, meeting, received) = (link.conn, link.client, link.same_host, link.rest.len() as u64);
-        *place = Socket::Served(Served { engine, conn, stream, reader, service, client, name, received, meeting });
+        let (conn, name, meeting, received) =
+            (link.conn, link.client, link.same_host, link.rest.len() as u64);
+        *place =
+            Socket::Served(Served { engine, conn, stream, reader, service, client, name, received, meeting });
         self.requests(key, &link.rest);
         self.meet(key, meeting);
     }

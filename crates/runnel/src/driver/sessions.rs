@@ -10,8 +10,9 @@
 //!     messages                         ◄─ ring ◄─    MESSAGE, BYTES, SLOT channel
 //! ```
 //! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
-//! what the other end has not read.
+//! what the other end has not read; then the processes meet again.
 
+mod ending;
 mod greeting;
 mod hearing;
 
@@ -39,11 +40,13 @@ use hearing::PATIENCE;
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
 
-/// Looks at the rings for each look at the reactor, which takes a system call, while messages come or nobody sleeps.
-const LOOKS: u32 = 64;
+/// Turns with messages for each look at the reactor, which takes a system call, while messages come.
+const TURNS: u32 = 64;
 
-/// The pause before a session that ended is made again. It is doubled each time that this fails, or that the other end
-/// does not keep to the agreement.
+/// Looks at the rings for each look at the reactor, while nobody sleeps and none comes.
+const LOOKS: u32 = 1000;
+
+/// The pause before a session that ended is made again, doubled each time that it did not stand for [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
@@ -56,6 +59,8 @@ pub(crate) struct IpcSettings {
     pub(crate) identity: SameHost,
     /// The folder in which processes that do not share a network find each other.
     pub(crate) directory: Option<PathBuf>,
+    /// Users beside this one whose processes may have sessions with this one.
+    pub(crate) users: Vec<u32>,
     /// Bytes that may be lent to one process.
     pub(crate) quota: usize,
 }
@@ -71,31 +76,33 @@ pub(super) struct Sessions {
     open: Table<Session>,
     /// Those, to be looked at one after the other.
     standing: Vec<Key>,
+    /// Those whose other end may still read.
+    ending: Vec<Key>,
     /// Connections on which nobody has greeted yet.
     greetings: Vec<Key>,
     /// Sockets of sessions that stand or are being made, by the process at the other end.
     peers: HashMap<u128, Key>,
     /// Sockets of links whose other end may be of this host, by token.
     links: HashMap<u128, Key>,
-    /// Processes to be met again.
+    /// Processes that were met, and are to be met again.
     again: HashMap<u128, Again>,
     /// Since when a link of some session waits for what its connection still has.
     behind: Option<Instant>,
-    looks: u32,
+    /// With messages, since the reactor was looked at.
+    turns: u32,
     throttle: Throttle,
 }
 
 /// When a process is to be met again.
 struct Again {
-    at: Instant,
+    /// `None` while there is a session.
+    at: Option<Instant>,
     pause: Duration,
 }
 
 /// A session that stands.
 pub(super) struct Session {
     process: u128,
-    /// The pause before it was made.
-    pause: Duration,
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
@@ -111,6 +118,9 @@ pub(super) struct Session {
     behind: Option<Instant>,
     /// Its records are being worked on.
     hearing: bool,
+    since: Instant,
+    /// Until when the peer may read what it still finds, once the session ends.
+    ending: Option<Instant>,
 }
 
 impl Sessions {
@@ -121,12 +131,13 @@ impl Sessions {
             listens: false,
             open: Table::default(),
             standing: Vec::new(),
+            ending: Vec::new(),
             greetings: Vec::new(),
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
             behind: None,
-            looks: 0,
+            turns: 0,
             throttle: Throttle::default(),
         }
     }
@@ -138,7 +149,8 @@ impl Sessions {
 
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.again.values().map(|again| again.at).min()
+        let ending = self.ending.iter().filter_map(|session| self.open.get(*session)?.ending);
+        self.again.values().filter_map(|again| again.at).chain(ending).min()
     }
 
     /// A wait, cut short where a link does not wait longer for what its connection still has.
@@ -154,8 +166,8 @@ impl Sessions {
 
     /// Whether the reactor may be passed over once more.
     pub(super) fn passes_over_reactor(&mut self) -> bool {
-        self.looks = (self.looks + 1) % LOOKS;
-        self.looks != 0
+        self.turns = (self.turns + 1) % TURNS;
+        self.turns != 0
     }
 
     /// From now on peers ring. Their rings are to be looked at before this process sleeps.
@@ -174,10 +186,13 @@ impl Sessions {
 }
 
 impl Driver {
-    /// Who this process is for others of its host.
+    /// Who this process is for others of its host, for one more node: with a secret of its own, since each counts its
+    /// links.
     pub(crate) fn same_host(&mut self) -> Option<SameHost> {
         self.listen_for_processes();
-        self.sessions.settings.as_ref().map(|settings| settings.identity.clone())
+        let identity = &mut self.sessions.settings.as_mut()?.identity;
+        identity.secret = identity.secret.wrapping_add(1);
+        Some(identity.clone())
     }
 
     /// A link stands whose other end may be of this host.
@@ -195,11 +210,15 @@ impl Driver {
     pub(super) fn part(&mut self, meeting: Option<Meeting>) {
         if let Some(meeting) = meeting {
             self.sessions.links.remove(&meeting.token);
+            self.hurry_ending(meeting.process);
         }
     }
 
     /// A session stands: links with the other process go over to it.
     fn stands(&mut self, session: Key, process: u128) {
+        if let Some(again) = self.sessions.again.get_mut(&process) {
+            again.at = None;
+        }
         let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
         for (token, key) in links {
             if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {
@@ -232,6 +251,9 @@ impl Driver {
 
     /// The doorbell of a session has rung: there are records, or there is room.
     pub(super) fn bell_rang(&mut self, session: Key) {
+        if self.sessions.ending.contains(&session) {
+            return self.end_if_read(session);
+        }
         self.hear(session);
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
@@ -244,75 +266,6 @@ impl Driver {
         unopened.into_iter().for_each(|token| self.asked(session, token));
         for Token(bits) in waiting {
             self.writable(Key::from_bits(bits));
-        }
-    }
-
-    /// Meets processes again whose time has come.
-    pub(super) fn meet_again(&mut self, now: Instant) {
-        let due = |(process, again): (&u128, &Again)| (again.at <= now).then_some(*process);
-        let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
-        for process in due {
-            if !self.has_link_with(process) {
-                self.sessions.again.remove(&process);
-                continue;
-            }
-            if let Some(again) = self.sessions.again.get_mut(&process) {
-                again.pause = (again.pause * 2).min(LONGEST_PAUSE);
-                again.at = now + again.pause;
-            }
-            self.connect_process(process);
-        }
-    }
-
-    /// A process is to be met, which did not succeed now.
-    fn meet_later(&mut self, process: u128) {
-        let again = || Again { at: clock::monotonic() + FIRST_PAUSE, pause: FIRST_PAUSE };
-        self.sessions.again.entry(process).or_insert_with(again);
-    }
-
-    fn has_link_with(&self, process: u128) -> bool {
-        let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == process);
-        self.sessions.links.values().any(theirs)
-    }
-
-    /// A session is over, and its links go back to their connections. `why` is what the peer did, if it ended so.
-    pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
-        if why.is_none() {
-            // What the peer sent before its end counts.
-            self.hear_all(session);
-        }
-        let Some(mut over) = self.sessions.open.remove(session) else { return };
-        over.receiver.tell();
-        let (fault, mut unread) = over.sender.finish();
-        self.sessions.peers.remove(&over.process);
-        self.sessions.standing.retain(|other| *other != session);
-        // Closed after the position was told: the peer then takes it for the last.
-        over.sockets.into_iter().for_each(|key| self.remove_socket(key));
-        drop(over.packets);
-        let mut pause = FIRST_PAUSE;
-        if let Some(why) = why.as_deref().or(fault) {
-            pause = over.pause;
-            let line = format_args!("another process of this host: {why}; its links go on over the network");
-            self.sessions.warn(line);
-        }
-        for key in self.sockets.keys() {
-            match self.sockets.get_mut(key) {
-                Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
-                }
-                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
-                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
-                Some(Socket::Input(input)) if over.channels.contains(&Some(key)) => {
-                    input.from.stats.set_by_memory(false);
-                }
-                _ => {}
-            }
-            if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
-                self.flush_request(key);
-            }
-        }
-        if self.has_link_with(over.process) {
-            self.sessions.again.insert(over.process, Again { at: clock::monotonic() + pause, pause });
         }
     }
 }

@@ -98,7 +98,8 @@ impl Segments {
         if gift.segment != self.count {
             return Err(NotMapped::Misbehaved("it gave segments out of order"));
         }
-        let number = u32::try_from(gift.segment).map_err(|_| NotMapped::Misbehaved("it gave too many segments"))?;
+        let number =
+            u32::try_from(gift.segment).map_err(|_| NotMapped::Misbehaved("it gave too many segments"))?;
         let sizes = usize::try_from(gift.slot_bytes).ok().zip(usize::try_from(gift.slots).ok());
         let Some(((slot_bytes, slots), bytes)) =
             sizes.and_then(|(slot_bytes, slots)| Some(((slot_bytes, slots), slot_bytes.checked_mul(slots)?)))

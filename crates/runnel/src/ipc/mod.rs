@@ -13,6 +13,7 @@
 
 pub(crate) mod awake;
 pub(crate) mod cells;
+mod doorbell;
 mod frame;
 mod lent;
 mod loans;
@@ -29,6 +30,7 @@ mod tests;
 
 use std::fmt;
 
+pub(crate) use doorbell::Doorbell;
 pub(crate) use frame::Frame;
 pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};

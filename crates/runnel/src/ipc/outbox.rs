@@ -4,6 +4,7 @@
 //!  word 0       its position in the peer's ring
 //!  word 8       how often it has asked to be told of room in its own ring
 //!  word 16      segments of the peer that it has mapped, or FULL
+//!  word 17      0, or at the end of the session: 1 once it has read its last record, 2 once its links went on elsewhere
 //!  word 24 ..   the slots that it gives back to the peer (`returns`)
 //!  word 1056 .. its ring of records
 //! ```
@@ -26,12 +27,22 @@ pub(crate) const LOANS: usize = 1024;
 const POSITION: usize = 0;
 const WANTS: usize = 8;
 const MAPPED: usize = 16;
+const END: usize = 17;
 const RETURNS: usize = 24;
 const RECORDS: usize = (RETURNS + returns::words(LOANS)).next_multiple_of(8);
 const BYTES: usize = (RECORDS + RING) * 8;
 
 /// In place of a count of segments: it maps no more.
 const FULL: u64 = 1 << 63;
+
+/// How far the end of a session has come for one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum End {
+    /// It has read its last record: its position stays.
+    Read = 1,
+    /// It has taken the other's position for the last: what the other reads from now on it gets twice.
+    GoneOn = 2,
+}
 
 /// What this process writes.
 pub(crate) struct Outbox(Shared);
@@ -70,6 +81,12 @@ impl Outbox {
         words.fence();
     }
 
+    /// Tells how far the end of the session has come.
+    pub(crate) fn tell_end(&self, end: End) {
+        self.0.words().store_release(END, end as u64);
+        self.0.words().fence();
+    }
+
     /// So many segments of the peer are mapped.
     pub(crate) fn tell_mapped(&self, count: usize) {
         self.0.words().store_release(MAPPED, count as u64);
@@ -101,6 +118,12 @@ impl Inbox {
     /// The peer's position in this process's ring.
     pub(crate) fn position(&self) -> u64 {
         ring::told(&self.0.words(), POSITION)
+    }
+
+    /// Whether the end of the session has come so far for the peer.
+    #[inline]
+    pub(crate) fn has_come(&self, end: End) -> bool {
+        self.0.words().load_acquire(END) >= end as u64
     }
 
     /// Segments of this process that the peer has mapped, and whether it maps no more.

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use runnel_io::unix::{Packets, Received};
+use runnel_ros1::tcpros::LENGTH;
 
+use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
-use super::outbox::{Inbox, Outbox, RING};
+use super::outbox::{End, Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
 use super::ring::{Record, RingReader};
+use crate::logging::console;
 
 /// Words after which the peer is told how far its ring is read, at the latest.
 const TELL: u64 = RING as u64 / 4;
@@ -20,6 +23,8 @@ pub(crate) struct Receiver {
     ring: RingReader,
     segments: Segments,
     returner: Arc<Returner>,
+    /// What the peer lends is copied before anybody looks at it: the peer is of another user.
+    copies: bool,
     /// The position that the peer was told last.
     told: u64,
     /// How often the peer had asked to be told of room when it was told last.
@@ -28,14 +33,19 @@ pub(crate) struct Receiver {
 
 /// What a record says.
 pub(crate) enum Heard {
-    /// A whole message of a channel.
-    Message(Vec<u8>),
     /// A whole message of a channel where it lies, with its length before it.
     Lent(Lent),
+    /// A whole message of a channel that was lent, and is given back.
+    Copied(Vec<u8>),
     /// Bytes of a channel's stream.
     Bytes(Vec<u8>),
-    Ask { token: u128 },
-    Open { token: u128, before: u64 },
+    Ask {
+        token: u128,
+    },
+    Open {
+        token: u128,
+        before: u64,
+    },
     Close,
     Nothing,
 }
@@ -44,10 +54,10 @@ pub(crate) enum Heard {
 pub(crate) type Misbehaved = String;
 
 impl Receiver {
-    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>) -> Self {
+    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>, copies: bool) -> Self {
         let returner = Returner::new(Arc::clone(&outbox));
         let (ring, segments) = (RingReader::new(RING), Segments::default());
-        Self { inbox, outbox, packets, ring, segments, returner, told: 0, answered: 0 }
+        Self { inbox, outbox, packets, ring, segments, returner, copies, told: 0, answered: 0 }
     }
 
     /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
@@ -68,18 +78,25 @@ impl Receiver {
         !matches!(self.peek(), Ok(None))
     }
 
-    /// What a record says. Bytes are put into the buffer that `spare` gives.
-    pub(crate) fn hear(&mut self, record: &Record, spare: impl FnOnce() -> Vec<u8>) -> Result<Heard, Misbehaved> {
-        let bytes = |receiver: &Self| {
-            let mut bytes = spare();
-            bytes.clear();
-            receiver.ring.copy(&receiver.inbox.ring(), record, &mut bytes);
-            bytes
-        };
+    /// Has a buffer hold what a record carries.
+    #[inline]
+    pub(crate) fn copy(&self, record: &Record, into: &mut Vec<u8>) {
+        into.clear();
+        self.ring.copy(&self.inbox.ring(), record, into);
+    }
+
+    /// What a record says.
+    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, Misbehaved> {
         Ok(match record.kind {
-            kind::MESSAGE => Heard::Message(bytes(self)),
-            kind::BYTES => Heard::Bytes(bytes(self)),
-            kind::SLOT => Heard::Lent(self.borrow(Lending::from_words(self.words(record)?))?),
+            kind::MESSAGE | kind::BYTES => {
+                let mut bytes = Vec::new();
+                self.copy(record, &mut bytes);
+                Heard::Bytes(bytes)
+            }
+            kind::SLOT => {
+                let lent = self.borrow(Lending::from_words(self.words(record)?))?;
+                if self.copies { Heard::Copied(lent.skip(LENGTH).to_vec()) } else { Heard::Lent(lent) }
+            }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
                 let [low, high, before] = self.words(record)?;
@@ -123,7 +140,29 @@ impl Receiver {
         std::mem::replace(&mut self.answered, asked) != asked
     }
 
-    /// Takes one packet of the peer's; false if there is none. An error is the end of the session: `None` in good order.
+    /// Tells the peer how far its ring is read, and that this stays so.
+    pub(crate) fn tell_last(&mut self) {
+        self.tell();
+        self.outbox.tell_end(End::Read);
+    }
+
+    /// Tells the peer that what it reads from now on comes by another way as well.
+    pub(crate) fn tell_gone_on(&self) {
+        self.outbox.tell_end(End::GoneOn);
+    }
+
+    /// True if the peer has read its last record.
+    pub(crate) fn peer_has_read(&self) -> bool {
+        self.inbox.has_come(End::Read)
+    }
+
+    /// True if what the peer has in its ring comes by another way as well.
+    #[inline]
+    pub(crate) fn peer_has_gone_on(&self) -> bool {
+        self.inbox.has_come(End::GoneOn)
+    }
+
+    /// Takes one packet of the peer's; false if there is none, or it only wakes. An error is the end of the session: `None` in good order.
     pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
         let mut buffer = [0; Gift::LEN];
         match self.packets.recv(&mut buffer) {
@@ -133,7 +172,12 @@ impl Receiver {
                 self.map_no_more("a descriptor did not arrive: there are too many open");
                 Ok(true)
             }
-            Ok(Received::Packet { len, fds, .. }) => self.gift(&buffer[..len], fds).map(|()| true).map_err(Some),
+            Ok(Received::Packet { len, fds, .. }) if buffer[..len] == doorbell::RING && fds.is_empty() => {
+                Ok(false)
+            }
+            Ok(Received::Packet { len, fds, .. }) => {
+                self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)
+            }
             Err(error) => Err(Some(error.to_string())),
         }
     }
@@ -154,7 +198,7 @@ impl Receiver {
     /// The peer goes on without lending what it gives from now on.
     fn map_no_more(&mut self, why: &str) {
         if self.segments.map_no_more() {
-            crate::logging::console::warning!("memory of another process is not mapped, its messages are copied: {why}");
+            console::warning!("memory of another process is not mapped, its messages are copied: {why}");
             self.outbox.tell_full();
         }
     }

@@ -25,6 +25,11 @@ pub(crate) mod kind {
 }
 
 impl Record {
+    /// True if it is a whole message.
+    pub(crate) fn is_message(&self) -> bool {
+        self.kind == kind::MESSAGE
+    }
+
     /// True if it carries a part of a link's stream.
     pub(crate) fn is_of_stream(&self) -> bool {
         matches!(self.kind, kind::MESSAGE | kind::BYTES | kind::SLOT)
@@ -45,7 +50,10 @@ pub(crate) struct Lending {
 
 impl Lending {
     pub(crate) fn to_words(self) -> [u64; 2] {
-        [u64::from(self.segment) << 32 | u64::from(self.loan), u64::from(self.slot) << 32 | u64::from(self.len)]
+        [
+            u64::from(self.segment) << 32 | u64::from(self.loan),
+            u64::from(self.slot) << 32 | u64::from(self.len),
+        ]
     }
 
     pub(crate) fn from_words([first, second]: [u64; 2]) -> Self {
@@ -115,7 +123,10 @@ impl Gift {
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         let words = [self.segment, self.slot_bytes, self.slots];
-        bytes.chunks_exact_mut(8).zip(words).for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
+        bytes
+            .chunks_exact_mut(8)
+            .zip(words)
+            .for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
         bytes
     }
 

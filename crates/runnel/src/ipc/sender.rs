@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
 
 use litemap::LiteMap;
-use runnel_io::bell::Bell;
 use runnel_io::memory::Foreign;
 use runnel_io::segment::{Segment, Slot};
 use runnel_io::unix::Packets;
-use runnel_io::Token;
+use runnel_io::{Bell, Token};
 use runnel_ros1::tcpros::LENGTH;
 
 use super::awake::Rung;
+use super::doorbell::Doorbell;
 use super::frame::Frame;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
@@ -35,7 +35,7 @@ pub(crate) struct Sender {
     inbox: Arc<Inbox>,
     /// Whether the peer sleeps.
     page: Foreign,
-    bell: Bell,
+    bell: Doorbell,
     /// Wakes this process's own driver.
     own_bell: Arc<Bell>,
     packets: Arc<Packets>,
@@ -53,8 +53,6 @@ struct State {
     waiting: Vec<Token>,
     /// Channels that could not be closed for want of room.
     closing: VecDeque<u32>,
-    /// Messages that were copied for a peer that had as much as it may.
-    copied: u64,
     /// Why nothing more is sent.
     over: Option<&'static str>,
 }
@@ -68,6 +66,18 @@ struct Given {
     segments: LiteMap<usize, (u32, Weak<Segment>)>,
 }
 
+/// What became of an attempt to lend a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offered {
+    Lent,
+    /// The ring is full.
+    NoRoom,
+    /// The peer has as much as it may.
+    TooMuch,
+    /// The message has no slot, or the peer cannot read it there.
+    NotShared,
+}
+
 /// Numbers of channels.
 #[derive(Default)]
 struct Channels {
@@ -79,7 +89,7 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: Foreign,
-        (bell, own_bell): (Bell, Arc<Bell>),
+        (bell, own_bell): (Doorbell, Arc<Bell>),
         packets: Arc<Packets>,
         quota: usize,
     ) -> Self {
@@ -92,24 +102,35 @@ impl Sender {
             channels: Channels::default(),
             waiting: Vec::new(),
             closing: VecDeque::new(),
-            copied: 0,
             over: None,
         };
         Self { outbox, inbox, page, bell, own_bell, packets, state: Mutex::new(state) }
     }
 
-    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
-    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize) -> usize {
+    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was. `copied` counts the message
+    /// if its bytes went although it could have been lent, had the peer less.
+    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize, copied: &mut u64) -> usize {
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
         if sent > 0 {
             return self.send_pieces(state, channel, &bytes[sent..]);
         }
-        if let Frame::Slot(slot) = frame
-            && let Some(lent) = self.lend(state, channel, slot)
-        {
-            return if lent { bytes.len() } else { 0 };
+        let offered = match frame {
+            Frame::Slot(slot) => self.lend(state, channel, slot),
+            Frame::Own(_) => Offered::NotShared,
+        };
+        match offered {
+            Offered::Lent => return bytes.len(),
+            Offered::NoRoom => return 0,
+            Offered::TooMuch | Offered::NotShared => {}
         }
+        let sent = self.send_copy(state, channel, bytes);
+        *copied += u64::from(offered == Offered::TooMuch && sent > 0);
+        sent
+    }
+
+    /// Sends a message in the ring; how many bytes of it.
+    fn send_copy(&self, state: &mut State, channel: u32, bytes: &[u8]) -> usize {
         if bytes.len() > ONE_PIECE {
             return self.send_pieces(state, channel, bytes);
         }
@@ -137,7 +158,8 @@ impl Sender {
         if state.over.is_some() {
             return false;
         }
-        let mut pushed = state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
+        let mut pushed =
+            state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
         if pushed == Ok(false) {
             self.outbox.ask_for_room();
             // There may be room since, of which nobody would tell.
@@ -158,21 +180,18 @@ impl Sender {
         }
     }
 
-    /// Lends a slot to the peer; `Some(false)` if the ring has no room, `None` if it cannot be lent.
-    fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Option<bool> {
+    /// Lends a slot to the peer, if that can be.
+    fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Offered {
         self.take_back(state);
-        let segment = self.given(state, slot.segment())?;
-        let Some(loan) = state.loans.lend(slot) else {
-            state.copied += 1;
-            return None;
-        };
+        let Some(segment) = self.given(state, slot.segment()) else { return Offered::NotShared };
+        let Some(loan) = state.loans.lend(slot) else { return Offered::TooMuch };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
         let [first, second] = lending.to_words().map(u64::to_le_bytes);
         let pushed = self.push(state, (kind::SLOT, channel), &[&first, &second]);
         if !pushed {
             let _ = state.loans.give_back(loan.into());
         }
-        Some(pushed)
+        if pushed { Offered::Lent } else { Offered::NoRoom }
     }
 
     /// Takes back the slots that the peer has given back.
@@ -305,9 +324,9 @@ impl Sender {
         self.bell.ring();
     }
 
-    /// Messages that were copied because the peer had as much as it may.
-    pub(crate) fn copied(&self) -> u64 {
-        lock(&self.state).copied
+    /// True if the peer did what ends the session.
+    pub(crate) fn is_over(&self) -> bool {
+        lock(&self.state).over.is_some()
     }
 
     /// Ends the session on this side: nothing more is sent, and what is lent is given up. Gives what the peer did, if that

@@ -14,10 +14,19 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// The roscpp ends.
 const ROSCPP: &str = include_str!("../../../../../bench/peers/roscpp/ends.cpp");
 
+/// The Cyclone DDS ends, and their message.
+const CYCLONEDDS: [&str; 2] = [
+    include_str!("../../../../../bench/peers/cyclonedds/ends.c"),
+    include_str!("../../../../../bench/peers/cyclonedds/message.idl"),
+];
+
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
 const NO_ROSCPP: &str = "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev libstd-srvs-dev)";
+
+const NO_CYCLONEDDS: &str =
+    "Cyclone DDS is not installed (Debian: apt-get install gcc pkg-config cyclonedds-dev cyclonedds-tools)";
 
 /// How a node is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +79,55 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
     };
     compile().map_err(Failure::missing("roscpp's ends cannot be compiled"))?;
     Ok(program)
+}
+
+/// The Cyclone DDS ends, built with the system's compiler and Cyclone DDS.
+///
+/// # Errors
+/// When Cyclone DDS or a compiler is missing or refuses.
+pub fn cyclonedds(folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = folder.join("cyclonedds");
+    let program = folder.join("ends");
+    let [ends, message] = [program.with_extension("c"), folder.join("message.idl")];
+    let [ends_text, message_text] = CYCLONEDDS;
+    if is_built(&program, &ends, ends_text) && is_built(&program, &message, message_text) {
+        return Ok(program);
+    }
+    let missing = |_| Failure::Missing(NO_CYCLONEDDS.into());
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "CycloneDDS"]));
+    let flags = flags.map_err(missing)?;
+    output(Command::new("idlc").arg("-v")).map_err(missing)?;
+    let compile = || {
+        write_source(&ends, ends_text)?;
+        write_source(&message, message_text)?;
+        // Another bench may be about to do the same: neither is to use what the other has half written.
+        let unfinished = folder.join(std::process::id().to_string());
+        fs::create_dir_all(&unfinished)?;
+        output(Command::new("idlc").arg("-o").args([&unfinished, &message]))?;
+        let (types, unfinished_program) = (unfinished.join("message.c"), unfinished.join("ends"));
+        let mut compiler = Command::new("gcc");
+        compiler.args(["-O2", "-std=gnu11", "-I"]).arg(&unfinished).arg("-o");
+        compiler.args([&unfinished_program, &ends, &types]);
+        output(compiler.args(flags.split_whitespace()).arg("-lpthread"))?;
+        fs::rename(unfinished_program, &program)?;
+        fs::remove_dir_all(unfinished)
+    };
+    compile().map_err(Failure::missing("Cyclone DDS's ends cannot be compiled"))?;
+    Ok(program)
+}
+
+/// The iceoryx2 ends, built by cargo with the crates that their lock names.
+///
+/// # Errors
+/// When the sources, cargo or a crate is missing.
+pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
+    let target = folder.join("iceoryx2");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
+    cargo.arg(Path::new(SOURCES).join("bench/peers/iceoryx2/Cargo.toml")).arg("--target-dir").arg(&target);
+    let lacks = "iceoryx2's ends cannot be built (they take cargo, and from its registry what their Cargo.lock names)";
+    output(&mut cargo).map_err(Failure::missing(lacks))?;
+    Ok(target.join("release/runnel-bench-iceoryx2"))
 }
 
 /// The node of `crates/runnel/examples/idle.rs`.
@@ -159,7 +217,7 @@ fn write_source(source: &Path, text: &str) -> io::Result<()> {
     fs::write(source, text)
 }
 
-/// What a command says; an error, with its last line, if it fails.
+/// What a command says; an error, with the line that begins so or else its last one, if it fails.
 fn output(command: &mut Command) -> io::Result<String> {
     let name = command.get_program().display().to_string();
     let told = command.output().map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
@@ -167,6 +225,8 @@ fn output(command: &mut Command) -> io::Result<String> {
         return Ok(String::from_utf8_lossy(&told.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&told.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
-    Err(io::Error::other(format!("{name}: {}", last.trim())))
+    let first = said.lines().find(|line| line.starts_with("error"));
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let why = first.or(last).unwrap_or("it does not say why");
+    Err(io::Error::other(format!("{name}: {}", why.trim())))
 }

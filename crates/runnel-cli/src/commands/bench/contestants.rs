@@ -1,16 +1,19 @@
 //! Who takes part in exchanges: each a program whose ends speak as `bench/README.md` tells, so that another joins with
 //! one entry here.
 
+use std::path::PathBuf;
+
 use super::failure::Failure;
 use super::masters::Kind;
+use super::plan::{Exchange, Placement, Task};
 use super::room::Room;
-use super::{compile, plan::Exchange};
+use super::{compile, footprint};
 
 /// What the figures of others are compared with.
 pub const FLOOR: &str = "floor-tcp";
 
-/// The floor with a connection each way, as TCPROS has one for each topic.
-pub const FLOOR_PAIR: &str = "floor-tcp-pair";
+/// What they are compared with among the operating system's own ways.
+pub const FLOOR_UNIX: &str = "floor-unix-stream";
 
 /// The peer that the figures are compared with.
 pub const ROSCPP: &str = "roscpp";
@@ -22,18 +25,119 @@ pub const RUNNEL: &str = "runnel-tcpros";
 /// other's.
 pub const ROSCPP_AT_RUNNEL: &str = "roscpp-at-runnel";
 
-/// Everything that `--only` can name: contestants of exchanges and idle programs.
-pub const NAMES: [&str; 9] = [
-    FLOOR,
-    FLOOR_PAIR,
-    RUNNEL,
-    ROSCPP,
-    ROSCPP_AT_RUNNEL,
-    "runnel",
-    "runnel-static",
-    "bare-static",
-    "topic-echo",
+/// All contestants, in the order of their turns. Another one is a line here.
+const ENTRIES: &[Entry] = &[
+    Entry::new(FLOOR, Made::Own, messages),
+    // One way, a pair of connections, as TCPROS has for two topics, would be no other than one.
+    Entry::new("floor-tcp-pair", Made::Own, answers),
+    Entry::new(FLOOR_UNIX, Made::Own, messages),
+    Entry { largest: 65_507, ..Entry::new("floor-udp", Made::Own, ipc) },
+    Entry { largest: 200_000, ..Entry::new("floor-unix-dgram", Made::Own, ipc) },
+    Entry { largest: 200_000, ..Entry::new("floor-unix-seqpacket", Made::Own, ipc) },
+    Entry::new("floor-futex", Made::Own, ipc),
+    Entry { spins: true, ..Entry::new("floor-spin", Made::Own, ipc) },
+    Entry::new(RUNNEL, Made::OwnNode, nodes),
+    Entry::new("runnel-ipc", Made::OwnNode, links),
+    Entry { spins: true, ..Entry::new("runnel-ipc-spin", Made::OwnNode, links) },
+    Entry::new("runnel-ipc-loan", Made::OwnNode, one_way),
+    Entry::new(ROSCPP, Made::Roscpp, nodes),
+    Entry::new(ROSCPP_AT_RUNNEL, Made::Roscpp, Exchange::asks_master),
+    Entry::new("iceoryx2-event", Made::Iceoryx2("event"), peers),
+    Entry { spins: true, ..Entry::new("iceoryx2-poll", Made::Iceoryx2("poll"), pollers) },
+    Entry::new("cyclonedds", Made::CycloneDds, peers),
 ];
+
+/// Cyclone DDS in no other network than loopback.
+const CYCLONEDDS_URI: &str = concat!(
+    "CYCLONEDDS_URI=<Domain><General><Interfaces>",
+    r#"<NetworkInterface name="lo" multicast="true"/>"#,
+    "</Interfaces></General></Domain>"
+);
+
+/// What takes part, and in what.
+struct Entry {
+    name: &'static str,
+    made: Made,
+    plays: fn(Exchange) -> bool,
+    /// Whether an end looks again and again while it waits, so that each needs a CPU of its own.
+    spins: bool,
+    /// Bytes of the largest message that it carries.
+    largest: usize,
+}
+
+/// How a contestant's program is had, and how its ends are introduced.
+#[derive(Clone, Copy)]
+enum Made {
+    /// A part of `runnel bench-peer` whose ends are told each other's addresses.
+    Own,
+    /// A part of it whose ends find each other by a master.
+    OwnNode,
+    /// Compiled against roscpp.
+    Roscpp,
+    /// Built with iceoryx2; how its ends wait.
+    Iceoryx2(&'static str),
+    /// Compiled against Cyclone DDS.
+    CycloneDds,
+}
+
+impl Entry {
+    const fn new(name: &'static str, made: Made, plays: fn(Exchange) -> bool) -> Self {
+        Self { name, made, plays, spins: false, largest: usize::MAX }
+    }
+}
+
+/// All that needs no services or parameters.
+fn messages(exchange: Exchange) -> bool {
+    !exchange.is_call()
+}
+
+/// Where messages go both ways and a connection carries many.
+fn answers(exchange: Exchange) -> bool {
+    matches!(exchange, Exchange::PingPong | Exchange::Flow | Exchange::FlowPairs)
+}
+
+fn ipc(exchange: Exchange) -> bool {
+    exchange == Exchange::Ipc
+}
+
+/// Where what is sent is not sent back.
+fn one_way(exchange: Exchange) -> bool {
+    matches!(exchange, Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers)
+}
+
+/// Where links carry messages or calls for some time.
+fn links(exchange: Exchange) -> bool {
+    messages(exchange) || exchange == Exchange::CallPersistent
+}
+
+/// All but the operating system's own ways.
+fn nodes(exchange: Exchange) -> bool {
+    exchange != Exchange::Ipc
+}
+
+/// Messages between programs that know nothing of ROS.
+fn peers(exchange: Exchange) -> bool {
+    nodes(exchange) && !exchange.is_call()
+}
+
+/// As far as no two ends that never sleep have to share a CPU, none of real-time priority is to wait for long, and there
+/// is one topic to look at: a thousand take milliseconds.
+fn pollers(exchange: Exchange) -> bool {
+    use Exchange::{Hello, PingPong, Queue, Sizes};
+    matches!(exchange, PingPong | Queue | Hello | Sizes)
+}
+
+/// The names that `--only` takes: contestants of exchanges and idle programs.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+    names.extend(footprint::PROGRAMS.iter().filter(|program| **program != ROSCPP));
+    names
+}
+
+/// What the figures of an exchange are compared with.
+pub fn floor_of(exchange: Exchange) -> &'static str {
+    if exchange == Exchange::Ipc { FLOOR_UNIX } else { FLOOR }
+}
 
 /// A contestant that can be started.
 #[derive(Clone, Debug)]
@@ -44,6 +148,8 @@ pub struct Contestant {
     pub program: Vec<String>,
     /// How its ends find each other.
     pub introduction: Introduction,
+    spins: bool,
+    largest: usize,
 }
 
 /// How the two ends of an exchange find each other.
@@ -55,6 +161,20 @@ pub enum Introduction {
     Master,
     /// By a master of the run's own, on the CPU of the end that answers.
     OwnMaster(Kind),
+    /// By themselves.
+    Itself,
+}
+
+impl Contestant {
+    /// Whether it can do a task at a place; if not although others can, the user is told why.
+    pub fn can(&self, task: &Task, placement: Placement, room: &mut Room) -> bool {
+        if task.largest() > self.largest {
+            let (name, size, largest) = (task.exchange.name(), task.largest(), self.largest);
+            room.note(format!("{name} with {size} B without {}: it carries at most {largest} B", self.name));
+            return false;
+        }
+        !self.spins || placement == Placement::TwoCores
+    }
 }
 
 /// The contestants of an exchange that are wanted and can be had; of the others the user is told.
@@ -63,12 +183,14 @@ pub enum Introduction {
 /// When no master can be started.
 pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Failure> {
     let mut ready = Vec::new();
-    let wanted: Vec<_> = names(exchange).iter().filter(|name| room.wants(name)).collect();
-    for &name in wanted {
-        match taking_part(name, exchange, room) {
+    for entry in ENTRIES.iter().filter(|entry| (entry.plays)(exchange)) {
+        if !room.wants(entry.name) {
+            continue;
+        }
+        match taking_part(entry, exchange, room) {
             Ok(contestant) => ready.push(contestant),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-            Err(why) => room.note(format!("{} without {name}: {why}", list(exchange))),
+            Err(why) => room.note(format!("{} without {}: {why}", list(exchange), entry.name)),
         }
     }
     if ready.iter().any(|contestant| contestant.introduction == Introduction::Master) {
@@ -77,26 +199,16 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
     Ok(ready)
 }
 
-/// Who takes part in an exchange. One way, a pair of connections would be no other than one.
-fn names(exchange: Exchange) -> &'static [&'static str] {
-    match exchange {
-        Exchange::PingPong => &[FLOOR, FLOOR_PAIR, RUNNEL, ROSCPP],
-        Exchange::Queue => &[FLOOR, RUNNEL, ROSCPP],
-        Exchange::CallPersistent => &[RUNNEL, ROSCPP],
-        Exchange::CallOnce | Exchange::SetParam | Exchange::GetParam => &[RUNNEL, ROSCPP, ROSCPP_AT_RUNNEL],
-    }
-}
-
 /// The names of all that is exchanged in one run.
 fn list(exchange: Exchange) -> String {
     exchange.by_turns().iter().map(|exchange| exchange.name()).collect::<Vec<_>>().join(" and ")
 }
 
 /// A contestant as it takes part in an exchange.
-fn taking_part(name: &'static str, exchange: Exchange, room: &mut Room) -> Result<Contestant, Failure> {
-    let Some(kind) = own_master(name, exchange) else { return contestant(name, room) };
+fn taking_part(entry: &Entry, exchange: Exchange, room: &mut Room) -> Result<Contestant, Failure> {
+    let Some(kind) = own_master(entry.name, exchange) else { return made(entry, room) };
     kind.check()?;
-    Ok(Contestant { introduction: Introduction::OwnMaster(kind), ..contestant(name, room)? })
+    Ok(Contestant { introduction: Introduction::OwnMaster(kind), ..made(entry, room)? })
 }
 
 /// The master of a contestant's own world, where that takes part in what is measured.
@@ -109,36 +221,67 @@ fn own_master(name: &str, exchange: Exchange) -> Option<Kind> {
 ///
 /// # Errors
 /// When its program cannot be had.
-pub fn contestant(name: &'static str, room: &mut Room) -> Result<Contestant, Failure> {
+pub fn contestant(name: &str, room: &mut Room) -> Result<Contestant, Failure> {
+    let unknown = || Failure::Missing(format!("there is no contestant {name}"));
+    made(ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(unknown)?, room)
+}
+
+fn made(entry: &Entry, room: &mut Room) -> Result<Contestant, Failure> {
     let own = |part: &str| vec![room.program().to_owned(), "bench-peer".into(), part.into()];
-    let (program, introduction) = match name {
-        FLOOR | FLOOR_PAIR => (own(name), Introduction::Address),
-        RUNNEL => (own(RUNNEL), Introduction::Master),
-        _ => (vec![compile::roscpp(room.folder())?.display().to_string()], Introduction::Master),
+    let built = |program: PathBuf| program.display().to_string();
+    let (program, introduction) = match entry.made {
+        Made::Own => (own(entry.name), Introduction::Address),
+        Made::OwnNode => (own(entry.name), Introduction::Master),
+        Made::Roscpp => (vec![built(compile::roscpp(room.folder())?)], Introduction::Master),
+        Made::Iceoryx2(wait) => {
+            (vec![built(compile::iceoryx2(room.folder())?), wait.into()], Introduction::Itself)
+        }
+        Made::CycloneDds => {
+            let program = built(compile::cyclonedds(room.folder())?);
+            (vec!["env".into(), CYCLONEDDS_URI.into(), program], Introduction::Itself)
+        }
     };
-    Ok(Contestant { name, program, introduction })
+    let Entry { name, spins, largest, .. } = *entry;
+    Ok(Contestant { name, program, introduction, spins, largest })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::bench::plan::Scenario;
+
+    fn playing(exchange: Exchange) -> Vec<&'static str> {
+        ENTRIES.iter().filter(|entry| (entry.plays)(exchange)).map(|entry| entry.name).collect()
+    }
 
     #[test]
     fn roscpp_has_the_original_master_where_a_master_is_asked() {
-        let masters =
-            |exchange| names(exchange).iter().map(|name| own_master(name, exchange)).collect::<Vec<_>>();
+        let masters = |exchange| {
+            playing(exchange).into_iter().map(|name| own_master(name, exchange)).collect::<Vec<_>>()
+        };
         let (runnel, original) = (Some(Kind::Runnel), Some(Kind::Original));
         for exchange in [Exchange::CallOnce, Exchange::SetParam, Exchange::GetParam] {
             assert_eq!(masters(exchange), [runnel, original, runnel]);
         }
-        assert_eq!(masters(Exchange::CallPersistent), [None, None]);
-        assert_eq!(masters(Exchange::PingPong), [None; 4]);
+        assert!(masters(Exchange::CallPersistent).iter().all(Option::is_none));
+        assert!(masters(Exchange::PingPong).iter().all(Option::is_none));
     }
 
     #[test]
-    fn every_contestant_can_be_asked_for() {
-        let exchanges = [Exchange::PingPong, Exchange::Queue, Exchange::CallOnce, Exchange::CallPersistent];
-        let mut all = exchanges.into_iter().chain(Exchange::SetParam.by_turns()).flat_map(names);
-        assert!(all.all(|name| NAMES.contains(name)));
+    fn the_floor_and_both_kinds_of_node_play_all_that_carries_messages() {
+        let carrying = Scenario::ALL.into_iter().flat_map(Scenario::exchanges).filter(|one| !one.is_call());
+        for exchange in carrying {
+            let playing = playing(*exchange);
+            assert!(playing.contains(&floor_of(*exchange)), "{exchange:?}");
+            let nodes = playing.contains(&RUNNEL) && playing.contains(&ROSCPP);
+            assert_eq!(nodes, *exchange != Exchange::Ipc, "{exchange:?}");
+        }
+    }
+
+    #[test]
+    fn every_contestant_and_idle_program_can_be_asked_for_by_one_name() {
+        let names = names();
+        assert!(names.contains(&"runnel") && names.contains(&ROSCPP));
+        assert!(names.iter().all(|name| names.iter().filter(|other| *other == name).count() == 1));
     }
 }

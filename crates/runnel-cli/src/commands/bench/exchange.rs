@@ -1,37 +1,35 @@
 //! Exchanges between two ends, contestant by contestant, in turns.
 
-use super::contestants;
+use super::contestants::{self, Contestant};
 use super::failure::Failure;
 use super::machine;
 use super::outcome::Outcome;
-use super::plan::{Amount, Exchange, Placement};
-use super::results::{Case, Run};
+use super::plan::{Amount, Case, Exchange, Placement, Task};
+use super::results::Run;
 use super::room::Room;
 use super::turn::{self, Setting};
-
-/// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
-const COPIES: u64 = 3;
 
 /// Measures an exchange with every contestant, in every placement, in every round.
 ///
 /// # Errors
 /// When the user asks for the end, or results cannot be saved. A run that fails is written down as such.
-pub fn measure(exchange: Exchange, amount: Amount, room: &mut Room) -> Result<(), Failure> {
+pub fn measure(exchange: Exchange, tasks: Vec<Task>, amount: Amount, room: &mut Room) -> Result<(), Failure> {
     let contestants = contestants::ready(exchange, room)?;
     let priority = priority(exchange, room);
-    let cases = cases(exchange, amount, room);
-    let runs = amount.rounds as usize * cases.len() * contestants.len();
+    let turns = turns(tasks, &contestants, room);
+    let rounds = exchange.rounds(amount);
+    let runs = rounds as usize * turns.len();
     let mut done = 0;
-    for round in 1..=amount.rounds {
-        for (case, contestant) in cases.iter().flat_map(|case| contestants.iter().map(move |who| (case, who)))
-        {
+    for round in 1..=rounds {
+        for (task, placement, contestant) in &turns {
             done += 1;
-            let setting = Setting { case, trial: exchange.trial(case.size, amount), priority };
+            let setting = Setting { task, placement: *placement, priority };
             let result = turn::run(&setting, contestant, room);
+            room.remove_leftovers();
             if let Err(Failure::Interrupted) = result {
                 return Err(Failure::Interrupted);
             }
-            for run in runs_of(case, contestant.name, round, result) {
+            for run in runs_of(&task.cases(*placement), contestant.name, round, result) {
                 room.progress(&format!("[{done}/{runs}] {run}"));
                 room.report.add(run);
             }
@@ -41,20 +39,19 @@ pub fn measure(exchange: Exchange, amount: Amount, room: &mut Room) -> Result<()
     Ok(())
 }
 
-/// The runs of all that was exchanged in one.
+/// The runs of all cases of one.
 fn runs_of(
-    case: &Case,
+    cases: &[Case],
     contestant: &'static str,
     round: u32,
     result: Result<Vec<Outcome>, Failure>,
 ) -> Vec<Run> {
-    let exchanges = case.scenario.by_turns();
     let results: Vec<Result<Outcome, String>> = match result {
         Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
-        Err(why) => vec![Err(why.to_string()); exchanges.len()],
+        Err(why) => vec![Err(why.to_string()); cases.len()],
     };
-    let run = |(scenario, result)| Run { case: Case { scenario, ..*case }, contestant, round, result };
-    exchanges.into_iter().zip(results).map(run).collect()
+    let run = |(case, result): (&Case, _)| Run { case: *case, contestant, round, result };
+    cases.iter().zip(results).map(run).collect()
 }
 
 /// The priority that both ends get.
@@ -68,27 +65,47 @@ fn priority(exchange: Exchange, room: &mut Room) -> Option<i32> {
     None
 }
 
-/// Placements and sizes that this machine has the CPUs and the memory for.
-fn cases(exchange: Exchange, amount: Amount, room: &mut Room) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for placement in Placement::ALL {
-        if let Some(cpu) = placement.cpus().into_iter().find(|cpu| !room.report.machine.cpus.contains(cpu)) {
-            room.note(format!("{} not measured: this process may not use CPU {cpu}", placement.name()));
-            continue;
-        }
-        for &size in exchange.sizes() {
-            let needed =
-                exchange.trial(size, amount).count.saturating_mul(size as u64).saturating_mul(COPIES);
-            match machine::available_memory() {
-                Some(free) if exchange == Exchange::Queue && free < needed => {
-                    let (free, needed) = (free >> 20, needed >> 20);
-                    room.note(format!(
-                        "A with {size} B not measured: it may take {needed} MiB, and {free} are free"
-                    ));
-                }
-                _ => cases.push(Case { scenario: exchange, size, placement }),
+/// Every contestant's turns in one round, as far as this machine has the CPUs and the memory.
+fn turns<'a>(
+    tasks: Vec<Task>,
+    contestants: &'a [Contestant],
+    room: &mut Room,
+) -> Vec<(Task, Placement, &'a Contestant)> {
+    let mut turns = Vec::new();
+    for placement in placements(room) {
+        for task in &tasks {
+            let able = contestants.iter().filter(|contestant| contestant.can(task, placement, room));
+            let able: Vec<&Contestant> = able.collect();
+            if has_memory(task, room) {
+                turns.extend(able.into_iter().map(|contestant| (task.clone(), placement, contestant)));
             }
         }
     }
-    cases
+    turns
+}
+
+/// Those that this process has the CPUs for.
+fn placements(room: &mut Room) -> Vec<Placement> {
+    let mut placements = Vec::new();
+    for placement in Placement::ALL {
+        match placement.cpus().into_iter().find(|cpu| !room.report.machine.cpus.contains(cpu)) {
+            Some(cpu) => {
+                room.note(format!("{} not measured: this process may not use CPU {cpu}", placement.name()))
+            }
+            None => placements.push(placement),
+        }
+    }
+    placements
+}
+
+fn has_memory(task: &Task, room: &mut Room) -> bool {
+    let needed = task.memory();
+    let free = machine::available_memory().unwrap_or(u64::MAX);
+    if free < needed {
+        let (free, needed, name, size) = (free >> 20, needed >> 20, task.exchange.name(), task.largest());
+        room.note(format!(
+            "{name} with {size} B not measured: it may take {needed} MiB, and {free} are free"
+        ));
+    }
+    free >= needed
 }

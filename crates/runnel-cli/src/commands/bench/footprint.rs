@@ -18,7 +18,7 @@ use super::room::{Place, Room};
 const SETTLING: Duration = Duration::from_secs(3);
 
 /// The programs that are looked at. The nodes have one publisher and one subscription each.
-const PROGRAMS: [&str; 5] = ["runnel", "runnel-static", "topic-echo", "roscpp", "bare-static"];
+pub const PROGRAMS: [&str; 5] = ["runnel", "runnel-static", "topic-echo", "roscpp", "bare-static"];
 
 /// One idle program.
 #[derive(Clone, Debug, Serialize)]

@@ -12,11 +12,13 @@ mod exchange;
 mod failure;
 mod first;
 mod footprint;
+mod leftovers;
 mod machine;
 mod masters;
 mod outcome;
 mod plan;
 mod process;
+mod published;
 mod results;
 mod room;
 mod statistics;
@@ -26,12 +28,17 @@ mod turn;
 
 use std::path::PathBuf;
 
-use self::contestants::NAMES;
+use clap::builder::PossibleValuesParser;
+use runnel_floor::NUMBER;
+
 use self::failure::Failure;
 use self::plan::{Amount, Scenario};
 use self::room::Room;
 use crate::error::CliError;
 use crate::session::Session;
+
+/// Most bytes of a message of `ipc`.
+const LARGEST: usize = 64 << 20;
 
 /// Measure latency, rate and footprint, beside the floor and roscpp
 ///
@@ -49,8 +56,12 @@ pub struct Args {
     quick: bool,
 
     /// Only these contestants
-    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = NAMES)]
+    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = PossibleValuesParser::new(contestants::names()))]
     only: Vec<String>,
+
+    /// Bytes of the messages of `ipc`; several with commas
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "10", value_parser = size)]
+    size: Vec<usize>,
 
     /// Folder for the results [default: bench/results beside the build]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -60,7 +71,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let mut room = Room::open(args, session.output)?;
     let amount = if args.quick { Amount::QUICK } else { Amount::FULL };
-    let measured = measure(&scenarios(&args.scenario), amount, &mut room);
+    let measured = measure(&scenarios(&args.scenario), amount, &args.size, &mut room);
     let report = room.finish()?;
     session.output.answer(|| table::report(&report), || report.to_json())?;
     match measured {
@@ -75,11 +86,17 @@ fn scenarios(asked: &[Scenario]) -> Vec<Scenario> {
     Scenario::ALL.into_iter().filter(|scenario| asked.is_empty() || asked.contains(scenario)).collect()
 }
 
-fn measure(scenarios: &[Scenario], amount: Amount, room: &mut Room) -> Result<(), Failure> {
+/// A size that a message can have: its number has room, and the memory of any machine that is measured.
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse::<usize>().ok().filter(|size| (NUMBER..=LARGEST).contains(size));
+    size.ok_or_else(|| format!("a number of bytes from {NUMBER} to {LARGEST}"))
+}
+
+fn measure(scenarios: &[Scenario], amount: Amount, sizes: &[usize], room: &mut Room) -> Result<(), Failure> {
     room.start_master()?;
     for scenario in scenarios {
         for exchange in scenario.exchanges() {
-            exchange::measure(*exchange, amount, room)?;
+            exchange::measure(*exchange, exchange.tasks(amount, sizes), amount, room)?;
         }
         if *scenario == Scenario::Footprint {
             footprint::measure(amount, room)?;

@@ -1,9 +1,11 @@
 //! What came of one run: the stamps of both ends, joined by message number.
 
+use std::collections::{HashMap, HashSet};
+
 use runnel_floor::{Stamp, Trial};
 
 use super::failure::Failure;
-use super::plan::Exchange;
+use super::plan::{Exchange, Figure, Task};
 
 /// The stamps that both ends took in one run.
 #[derive(Debug, Default)]
@@ -12,25 +14,77 @@ pub struct Taken {
     pub sent: Vec<Stamp>,
     /// By the other end: when it received each message (not of calls).
     pub arrived: Vec<Stamp>,
-    /// By the end that begins: when it had each message back or answered (not of bursts).
+    /// By the end that begins: when it had each message back or answered (not of what goes one way).
     pub back: Vec<Stamp>,
+    /// How long after it was due each message was sent, where messages are due at times.
+    pub late: Vec<Stamp>,
 }
 
 impl Taken {
-    /// Of messages that are exchanged by so many turns, those of each turn, numbered as if there were no others.
-    pub fn turns(&self, turns: usize) -> Vec<Self> {
-        let count = turns as u64;
-        let one = |stamps: &[Stamp], turn: u64| {
-            let of_turn = stamps.iter().filter(|stamp| stamp.number % count == turn);
-            of_turn.map(|stamp| Stamp { number: stamp.number / count, ..*stamp }).collect()
+    /// What was sent at a rate, if any, whose first message was in time.
+    pub fn sent(sent: Vec<Stamp>, rate: Option<u32>) -> Self {
+        let first = sent.iter().min_by_key(|stamp| stamp.number).copied();
+        let late = |stamp: &Stamp| {
+            let (first, rate) = (first?, u64::from(rate?));
+            let due = first.nanos + (stamp.number - first.number).saturating_mul(1_000_000_000) / rate;
+            Some(Stamp { nanos: stamp.nanos.saturating_sub(due), ..*stamp })
         };
-        let taken = |turn| Self {
-            sent: one(&self.sent, turn),
-            arrived: one(&self.arrived, turn),
-            back: one(&self.back, turn),
-        };
-        (0..count).map(taken).collect()
+        let late = sent.iter().filter_map(late).collect();
+        Self { sent, late, ..Self::default() }
     }
+
+    /// The stamps of each case of a task, numbered as if there were no others: of each that takes turns, or of each
+    /// size.
+    pub fn parts(&self, task: &Task) -> Vec<Self> {
+        let turns = task.exchange.by_turns().len() as u64;
+        if turns > 1 {
+            return (0..turns).map(|turn| self.of(|number| (number % turns, number / turns), turn)).collect();
+        }
+        let sizes = task.sizes.len() as u64;
+        let each = if sizes > 1 { task.count } else { u64::MAX };
+        (0..sizes).map(|size| self.of(|number| (number / each, number % each), size)).collect()
+    }
+
+    /// The stamps of one part, of which each message has its place.
+    fn of(&self, place: impl Fn(u64) -> (u64, u64), part: u64) -> Self {
+        let one = |stamps: &[Stamp]| {
+            let placed = stamps.iter().map(|stamp| (place(stamp.number), stamp.nanos));
+            let of_part = placed.filter(|((of, _), _)| *of == part);
+            of_part.map(|((_, number), nanos)| Stamp { number, nanos }).collect()
+        };
+        Self {
+            sent: one(&self.sent),
+            arrived: one(&self.arrived),
+            back: one(&self.back),
+            late: one(&self.late),
+        }
+    }
+}
+
+/// When each message had come to the last of several ends. What did not come to all of them did not come.
+pub fn last_of(mut ends: Vec<Vec<Stamp>>) -> Vec<Stamp> {
+    if ends.len() == 1 {
+        return ends.remove(0);
+    }
+    let mut last = HashMap::<u64, (usize, u64)>::new();
+    let mut doubled = Vec::new();
+    for end in &ends {
+        let mut here = HashSet::new();
+        for stamp in end {
+            if !here.insert(stamp.number) {
+                doubled.push(*stamp);
+                continue;
+            }
+            let (count, nanos) = last.entry(stamp.number).or_default();
+            (*count, *nanos) = (*count + 1, stamp.nanos.max(*nanos));
+        }
+    }
+    let everywhere = last.into_iter().filter(|(_, (count, _))| *count == ends.len());
+    let mut all: Vec<Stamp> = everywhere.map(|(number, (_, nanos))| Stamp { number, nanos }).collect();
+    all.sort_unstable_by_key(|stamp| stamp.number);
+    // The first one counts; what came twice is only counted.
+    all.extend(doubled);
+    all
 }
 
 /// One run. All times are nanoseconds.
@@ -44,8 +98,10 @@ pub struct Outcome {
     pub doubled: u64,
     /// From sending to receiving, in ping-pong both ways (not of calls).
     pub one_way: Vec<u64>,
-    /// From sending to having it back or answered, in the order of sending (not of bursts).
+    /// From sending to having it back or answered, in the order of sending (not of what goes one way).
     pub round_trip: Vec<u64>,
+    /// From being due to being sent, where messages are due at times.
+    pub late: Vec<u64>,
     /// From the first message's sending to the last one's arrival; 0 of calls.
     pub span: u64,
 }
@@ -61,19 +117,32 @@ impl Outcome {
         let back = Times::of(&taken.back, trial)?;
         let one_way = delays(&sent, &arrived)?;
         let round_trip = delays(&sent, &back)?;
-        let came = if exchange == Exchange::Queue { one_way.len() } else { round_trip.len() };
+        let answered = exchange.figure() == Figure::RoundTrip;
+        let came = if answered { round_trip.len() } else { one_way.len() };
         let mut outcome = Self {
             sent: sent.count(),
             lost: sent.count() - came as u64,
             doubled: arrived.doubled + back.doubled,
             one_way,
             round_trip,
+            late: taken.late.iter().map(|stamp| stamp.nanos).collect(),
             span: span(&taken.sent, &taken.arrived),
         };
-        if exchange == Exchange::PingPong {
+        if answered && !exchange.is_call() {
             outcome.one_way.extend(delays(&arrived, &back)?);
         }
         Ok(outcome)
+    }
+
+    /// Adds what came of others at the same time.
+    pub fn join(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.lost += other.lost;
+        self.doubled += other.doubled;
+        self.one_way.extend(other.one_way);
+        self.round_trip.extend(other.round_trip);
+        self.late.extend(other.late);
+        self.span = self.span.max(other.span);
     }
 
     /// Messages a second, from the first one's sending to the last one's arrival.
@@ -147,6 +216,7 @@ mod tests {
             sent: stamps(&[(5, 100), (6, 200)]),
             arrived: stamps(&[(5, 103), (6, 204)]),
             back: stamps(&[(5, 110), (6, 206)]),
+            ..Taken::default()
         };
         let outcome = Outcome::of(Exchange::PingPong, trial(2, 5), &taken).unwrap();
         assert_eq!(outcome.one_way, [3, 4, 7, 2]);
@@ -196,8 +266,50 @@ mod tests {
             ..Taken::default()
         };
         let trips = |taken: &Taken| Outcome::of(Exchange::SetParam, trial(2, 1), taken).unwrap().round_trip;
-        assert_eq!(taken.turns(2).iter().map(trips).collect::<Vec<_>>(), [[1, 3], [2, 4]]);
-        assert_eq!(taken.turns(1)[0].sent, taken.sent);
+        let task = |exchange| Task::of(exchange, 10, 2, 1);
+        let parts = taken.parts(&task(Exchange::SetParam));
+        assert_eq!(parts.iter().map(trips).collect::<Vec<_>>(), [[1, 3], [2, 4]]);
+        let parts = taken.parts(&task(Exchange::CallOnce));
+        assert_eq!((parts.len(), &parts[0].sent), (1, &taken.sent));
+    }
+
+    #[test]
+    fn each_size_has_its_messages_and_their_lateness() {
+        let sent = stamps(&[(0, 1000), (1, 1_001_500), (2, 2_001_000), (3, 3_000_900)]);
+        let arrived = stamps(&[(0, 1010), (1, 1_001_520), (3, 3_000_940)]);
+        let taken = Taken { arrived, ..Taken::sent(sent, Some(1000)) };
+        let task = Task { sizes: vec![10, 20], ..Task::of(Exchange::Rates, 20, 2, 0) };
+        let of = |taken: &Taken| Outcome::of(Exchange::Rates, task.trial(), taken).unwrap();
+        let [small, large] = [0, 1].map(|part| of(&taken.parts(&task)[part]));
+        assert_eq!((small.one_way.as_slice(), small.late.as_slice()), (&[10, 20][..], &[0, 500][..]));
+        assert_eq!((small.sent, small.lost, large.sent, large.lost), (2, 0, 2, 1));
+        // A message that is sent before it was due is not late.
+        assert_eq!((large.one_way, large.late), (vec![40], vec![0, 0]));
+    }
+
+    #[test]
+    fn a_message_to_many_has_come_when_the_last_one_has_it() {
+        let ends = [&[(0, 5), (1, 9)][..], &[(0, 7), (1, 8), (2, 3)], &[(0, 6), (0, 9), (1, 10)]];
+        let last = last_of(ends.map(stamps).to_vec());
+        assert_eq!(last, stamps(&[(0, 7), (1, 10), (0, 9)]), "2 did not come to all, 0 came twice to one");
+        assert_eq!(last_of(vec![stamps(&[(3, 1)])]), stamps(&[(3, 1)]));
+    }
+
+    #[test]
+    fn pairs_are_told_of_together() {
+        let one = |trip: u64, lost| Outcome {
+            sent: 2,
+            lost,
+            one_way: vec![trip / 2],
+            round_trip: vec![trip],
+            late: vec![1],
+            span: trip,
+            doubled: 1,
+        };
+        let mut both = one(10, 0);
+        both.join(one(30, 1));
+        assert_eq!((both.sent, both.lost, both.doubled, both.span), (4, 1, 2, 30));
+        assert_eq!((both.one_way, both.round_trip, both.late), (vec![5, 15], vec![10, 30], vec![1, 1]));
     }
 
     #[test]

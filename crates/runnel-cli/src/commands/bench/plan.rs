@@ -1,7 +1,12 @@
-//! What is measured: scenarios, sizes, counts, placements.
+//! What is measured: scenarios, placements, amounts.
 
-use runnel_floor::Trial;
+mod exchange;
+mod task;
+
 use serde::Serialize;
+
+pub use exchange::{Exchange, Figure};
+pub use task::{Case, Task};
 
 /// Bytes of a parameter that is an int; other sizes are those of strings.
 pub const INT: usize = size_of::<i32>();
@@ -15,6 +20,27 @@ pub enum Scenario {
     /// Queue processing: a burst of 5000 messages of 50 B, then of 60 000 B
     #[value(name = "A")]
     Queue,
+    /// Sizes from 128 B to 1.75 MiB at 20 to 1000 messages a second
+    #[value(name = "B")]
+    Rates,
+    /// Ping-pong at a rate, without waiting for each answer; then by several pairs at once
+    #[value(name = "D")]
+    Flow,
+    /// The operating system's own ways between two processes: ping-pong of `--size`
+    #[value(name = "ipc")]
+    Ipc,
+    /// A text, a hundred times a second
+    #[value(name = "hello")]
+    Hello,
+    /// Two integers from the first node to the second, which adds, to the third
+    #[value(name = "chain")]
+    Chain,
+    /// 10 B to 8 MiB: handed over, written too, read too
+    #[value(name = "sizes")]
+    Sizes,
+    /// Two processes joined by 1 to 1000 topics; one topic of 1 to 64 subscribers
+    #[value(name = "scale")]
+    Scale,
     /// Calls of a service: each with its own connection, then all on one
     #[value(name = "service")]
     Service,
@@ -28,110 +54,37 @@ pub enum Scenario {
 
 impl Scenario {
     /// All, in the order in which they are measured.
-    pub const ALL: [Self; 5] = [Self::PingPong, Self::Queue, Self::Service, Self::Param, Self::Footprint];
+    pub const ALL: [Self; 12] = [
+        Self::PingPong,
+        Self::Queue,
+        Self::Rates,
+        Self::Flow,
+        Self::Ipc,
+        Self::Hello,
+        Self::Chain,
+        Self::Sizes,
+        Self::Scale,
+        Self::Service,
+        Self::Param,
+        Self::Footprint,
+    ];
 
     /// What is exchanged in each run of it, one kind of run after the other.
     pub fn exchanges(self) -> &'static [Exchange] {
         match self {
             Self::PingPong => &[Exchange::PingPong],
             Self::Queue => &[Exchange::Queue],
+            Self::Rates => &[Exchange::Rates],
+            Self::Flow => &[Exchange::Flow, Exchange::FlowPairs],
+            Self::Ipc => &[Exchange::Ipc],
+            Self::Hello => &[Exchange::Hello],
+            Self::Chain => &[Exchange::Chain],
+            Self::Sizes => &[Exchange::Sizes],
+            Self::Scale => &[Exchange::Topics, Exchange::Subscribers],
             Self::Service => &[Exchange::CallOnce, Exchange::CallPersistent],
             Self::Param => &[Exchange::SetParam],
             Self::Footprint => &[],
         }
-    }
-}
-
-/// What two ends do with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Exchange {
-    /// One message at a time, there and back.
-    #[serde(rename = "C")]
-    PingPong,
-    /// All messages at once, one way.
-    #[serde(rename = "A")]
-    Queue,
-    /// Calls of a service that is looked up and connected to for each.
-    #[serde(rename = "service-once")]
-    CallOnce,
-    /// Calls of a service on one connection.
-    #[serde(rename = "service-persistent")]
-    CallPersistent,
-    /// Setting a parameter at the master.
-    #[serde(rename = "param-set")]
-    SetParam,
-    /// Getting it from there.
-    #[serde(rename = "param-get")]
-    GetParam,
-}
-
-impl Exchange {
-    /// The letter or the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PingPong => "C",
-            Self::Queue => "A",
-            Self::CallOnce => "service-once",
-            Self::CallPersistent => "service-persistent",
-            Self::SetParam => "param-set",
-            Self::GetParam => "param-get",
-        }
-    }
-
-    /// All that is exchanged in one run that begins with this, by turns: of two, message 0 is of the first, message 1 of
-    /// the other, message 2 of the first again.
-    pub fn by_turns(self) -> Vec<Self> {
-        match self {
-            Self::SetParam => vec![Self::SetParam, Self::GetParam],
-            _ => vec![self],
-        }
-    }
-
-    /// Whether one end asks, each time for an answer: what one call takes tells nothing of the others.
-    pub fn is_call(self) -> bool {
-        !matches!(self, Self::PingPong | Self::Queue)
-    }
-
-    /// Whether the master takes part in each call, so that each contestant's own one has to run where it is told to.
-    pub fn asks_master(self) -> bool {
-        matches!(self, Self::CallOnce | Self::SetParam | Self::GetParam)
-    }
-
-    /// Bytes of payload of what is exchanged, one series each.
-    pub fn sizes(self) -> &'static [usize] {
-        match self {
-            Self::PingPong => &[10],
-            Self::Queue => &[50, 60_000],
-            Self::CallOnce | Self::CallPersistent => &[1],
-            Self::SetParam | Self::GetParam => &[INT, 100],
-        }
-    }
-
-    /// Messages that queues hold on either side.
-    pub fn depth(self) -> usize {
-        match self {
-            Self::PingPong => 10,
-            Self::Queue => 5000,
-            _ => 1,
-        }
-    }
-
-    /// The real-time priority that both ends should have.
-    pub fn priority(self) -> Option<i32> {
-        match self {
-            Self::Queue => Some(99),
-            _ => None,
-        }
-    }
-
-    /// How much is exchanged, of this alone.
-    pub fn trial(self, size: usize, amount: Amount) -> Trial {
-        let (count, warm_up) = match self {
-            Self::PingPong | Self::CallPersistent => (amount.pings, amount.warm_up),
-            Self::Queue => (amount.burst, 0),
-            Self::CallOnce | Self::SetParam | Self::GetParam => (amount.calls, amount.calls / 10),
-        };
-        Trial { size, count, warm_up }
     }
 }
 
@@ -171,6 +124,8 @@ impl Placement {
 pub struct Amount {
     /// Turns that each contestant has in each placement.
     pub rounds: u32,
+    /// Turns of what takes minutes.
+    pub long_rounds: u32,
     /// Ping-pongs, or calls on one connection, that count in one turn.
     pub pings: u64,
     /// As many before those.
@@ -179,15 +134,53 @@ pub struct Amount {
     pub burst: u64,
     /// Calls with the master that count in one turn.
     pub calls: u64,
+    /// Messages a second.
+    pub rates: &'static [u32],
+    /// Messages of each size at one rate, one way.
+    pub of_size: u64,
+    /// Messages of each size at one rate, there and back.
+    pub answered: u64,
+    /// Messages of one turn that are sent a hundred times a second.
+    pub paced: u64,
+    /// Topics that join two processes.
+    pub topics: &'static [usize],
+    /// Subscribers of one topic.
+    pub subscribers: &'static [usize],
     /// Seconds that an idle program is watched for.
     pub idle_seconds: u64,
 }
 
 impl Amount {
     /// As published, where that was.
-    pub const FULL: Self =
-        Self { rounds: 5, pings: 10_000, warm_up: 1000, burst: 5000, calls: 2000, idle_seconds: 10 };
+    pub const FULL: Self = Self {
+        rounds: 5,
+        long_rounds: 2,
+        pings: 10_000,
+        warm_up: 1000,
+        burst: 5000,
+        calls: 2000,
+        rates: &[20, 40, 100, 200, 400, 1000],
+        of_size: 100,
+        answered: 300,
+        paced: 1000,
+        topics: &[1, 10, 100, 1000],
+        subscribers: &[1, 2, 4, 8, 16, 32, 64],
+        idle_seconds: 10,
+    };
     /// Enough to see that everything works.
-    pub const QUICK: Self =
-        Self { rounds: 2, pings: 1000, warm_up: 100, burst: 500, calls: 200, idle_seconds: 2 };
+    pub const QUICK: Self = Self {
+        rounds: 2,
+        long_rounds: 1,
+        pings: 1000,
+        warm_up: 100,
+        burst: 500,
+        calls: 200,
+        rates: &[200, 1000],
+        of_size: 10,
+        answered: 10,
+        paced: 30,
+        topics: &[1, 10],
+        subscribers: &[1, 4],
+        idle_seconds: 2,
+    };
 }

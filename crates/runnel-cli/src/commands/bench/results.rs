@@ -5,30 +5,19 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::first::FirstMessage;
 use super::footprint::Footprint;
 use super::machine::Machine;
 use super::outcome::Outcome;
-use super::plan::{Exchange, Placement};
+use super::plan::{Case, Figure};
+use super::published::PUBLISHED;
 use super::statistics::{Summary, jitter};
 use super::summary::{CaseSummary, summaries};
 
 /// The number of this form: a change that a reader must know of gets another.
 const FORMAT: u32 = 1;
-
-/// What is exchanged, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Case {
-    /// The scenario.
-    pub scenario: Exchange,
-    /// Bytes of payload.
-    pub size: usize,
-    /// Where the ends run.
-    pub placement: Placement,
-}
 
 /// One turn of one contestant.
 #[derive(Clone, Debug)]
@@ -66,6 +55,7 @@ impl Run {
             "doubled": count(|outcome| outcome.doubled),
             "one_way_ns": samples(|outcome| &outcome.one_way),
             "round_trip_ns": samples(|outcome| &outcome.round_trip),
+            "late_ns": samples(|outcome| &outcome.late),
             "jitter_ns": outcome.and_then(|outcome| jitter(&outcome.round_trip)),
             "span_ns": count(|outcome| outcome.span).filter(|span| *span > 0),
             "messages_per_second": outcome.and_then(Outcome::messages_per_second),
@@ -76,19 +66,22 @@ impl Run {
 /// One line of progress.
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { scenario, size, placement } = self.case;
-        let (name, placement) = (scenario.name(), placement.name());
-        write!(f, "{name} {size} B {placement} round {} {}: ", self.round, self.contestant)?;
+        write!(f, "{} round {} {}: ", self.case, self.round, self.contestant)?;
         let outcome = match &self.result {
             Ok(outcome) => outcome,
             Err(why) => return write!(f, "no figures: {why}"),
         };
-        match (scenario, Summary::of(outcome.round_trip.clone()), outcome.messages_per_second()) {
-            (Exchange::Queue, _, Some(rate)) => write!(f, "{rate:.0} messages/s")?,
-            (Exchange::PingPong, Some(trip), _) => write!(f, "round trip {:.2} us", trip.p50 as f64 / 1e3)?,
-            (_, Some(trip), _) => write!(f, "call {:.2} us", trip.p50 as f64 / 1e3)?,
-            _ => f.write_str("nothing arrived")?,
-        }
+        let micros = |what: &str, samples: &Vec<u64>| {
+            let summary = Summary::of(samples.clone());
+            summary.map(|all| format!("{what} {:.2} us", all.p50 as f64 / 1e3))
+        };
+        let figure = match self.case.scenario.figure() {
+            Figure::Rate => outcome.messages_per_second().map(|rate| format!("{rate:.0} messages/s")),
+            Figure::OneWay => micros("one-way", &outcome.one_way),
+            Figure::RoundTrip if self.case.scenario.is_call() => micros("call", &outcome.round_trip),
+            Figure::RoundTrip => micros("round trip", &outcome.round_trip),
+        };
+        f.write_str(figure.as_deref().unwrap_or("nothing arrived"))?;
         if outcome.lost > 0 { write!(f, ", {} of {} lost", outcome.lost, outcome.sent) } else { Ok(()) }
     }
 }
@@ -141,6 +134,7 @@ impl Report {
             "quick": self.quick,
             "machine": self.machine,
             "notes": self.notes,
+            "published": PUBLISHED,
             "summaries": self.summaries(),
             "footprints": self.footprints,
             "first_messages": self.first_messages,
@@ -162,6 +156,7 @@ impl Report {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::commands::bench::plan::{Exchange, Placement};
 
     const README: &str = include_str!("../../../../../bench/README.md");
 
@@ -174,14 +169,14 @@ pub mod tests {
             (Placement::OneCore, "runnel-tcpros", [5600, 6000, 9000]),
             (Placement::OneCore, "roscpp", [30_000, 32_000, 50_000]),
         ] {
-            let case = Case { scenario: Exchange::PingPong, size: 10, placement };
+            let case = Case::of(Exchange::PingPong, 10, placement);
             let one_way = trips.iter().map(|trip| trip / 2).collect();
             let outcome =
                 Outcome { sent: 3, one_way, round_trip: trips.to_vec(), span: 90_000, ..Outcome::default() };
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
         }
         for (contestant, lost) in [("floor-tcp", 0), ("runnel-tcpros", 0), ("roscpp", 2)] {
-            let case = Case { scenario: Exchange::Queue, size: 60_000, placement: Placement::TwoCores };
+            let case = Case::of(Exchange::Queue, 60_000, Placement::TwoCores);
             let one_way = vec![2_500_000, 2_600_000];
             let outcome = Outcome { sent: 4 + lost, lost, one_way, span: 8_000_000, ..Outcome::default() };
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
@@ -190,10 +185,28 @@ pub mod tests {
         for (contestant, lost, trips) in
             [("roscpp", 1, [80_000, 90_000]), ("roscpp-at-runnel", 0, [60_000, 72_000])]
         {
-            let case = Case { scenario: Exchange::CallOnce, size: 1, placement: Placement::OneCore };
+            let case = Case::of(Exchange::CallOnce, 1, Placement::OneCore);
             let outcome = Outcome { sent: 2 + lost, lost, round_trip: trips.to_vec(), ..Outcome::default() };
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
         }
+        for (contestant, size, delays, lost) in [
+            ("floor-tcp", 128, [50_000, 60_000], 0),
+            ("floor-tcp", 1536 << 10, [1_500_000, 1_700_000], 0),
+            ("roscpp", 128, [90_000, 95_000], 1),
+            ("roscpp", 1536 << 10, [3_000_000, 3_200_000], 0),
+        ] {
+            let mut case = Case::of(Exchange::Rates, size, Placement::TwoCores);
+            case.rate = Some(1000);
+            let late = vec![0, 10_000];
+            let outcome =
+                Outcome { sent: 2 + lost, lost, one_way: delays.to_vec(), late, ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+        }
+        let mut all = Case::of(Exchange::Sizes, 10, Placement::OneCore);
+        all.payload = Some("write");
+        (all.pairs, all.topics, all.subscribers) = (Some(2), Some(10), Some(4));
+        let outcome = Outcome { sent: 1, one_way: vec![5000], ..Outcome::default() };
+        report.add(Run { case: all, contestant: "floor-tcp", round: 1, result: Ok(outcome) });
         report.footprints.push(Footprint::example());
         report.first_messages.push(FirstMessage::example());
         report

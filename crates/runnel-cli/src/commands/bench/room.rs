@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::Args;
 use super::compile;
 use super::failure::Failure;
+use super::leftovers::{self, SHARED_MEMORY};
 use super::masters::Kind;
 use super::process::{Process, Stop};
 use super::results::Report;
@@ -149,6 +150,14 @@ impl Room {
             command.env("ROS_MASTER_URI", uri);
         }
         Process::start(name, command, self.file("errors"), &self.stop)
+    }
+
+    /// Removes what programs that have ended left in shared memory, if it is named as the folder that is their `ROS_HOME`.
+    pub fn remove_leftovers(&mut self) {
+        let Some(run) = self.scratch.path().file_name().and_then(|name| name.to_str()) else { return };
+        if let Err(error) = leftovers::remove(Path::new(SHARED_MEMORY), run) {
+            self.note(format!("something was left in {SHARED_MEMORY}: {error}"));
+        }
     }
 
     /// Saves what was found so far.

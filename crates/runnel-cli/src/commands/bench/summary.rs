@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::contestants::{FLOOR, ROSCPP};
+use super::contestants::{ROSCPP, floor_of};
 use super::outcome::Outcome;
-use super::plan::Exchange;
-use super::results::{Case, Run};
+use super::plan::{Case, Figure};
+use super::results::Run;
 use super::statistics::{Summary, jitter, median, spread};
 
 /// All turns of one contestant in one case. Turns in which messages, other than calls, were lost or doubled count for
@@ -30,15 +30,17 @@ pub struct CaseSummary {
     pub one_way_ns: Option<Summary>,
     /// As above.
     pub round_trip_ns: Option<Summary>,
+    /// From being due to being sent, where messages are due at times.
+    pub late_ns: Option<Summary>,
     /// The median of the turns.
     pub jitter_ns: Option<f64>,
     /// The median of the turns.
     pub messages_per_second: Option<f64>,
     /// Millions of bytes of payload a second.
     pub megabytes_per_second: Option<f64>,
-    /// How far the turns lie apart, in percent: their median round trips, or their rates.
+    /// How far the turns lie apart, in percent: their medians, or their rates.
     pub spread_percent: Option<f64>,
-    /// The median round trip, or the rate, over that of the floor.
+    /// The median round trip or delay, or the rate, over that of the floor.
     pub to_floor: Option<f64>,
     /// The same over that of roscpp.
     pub to_roscpp: Option<f64>,
@@ -52,11 +54,14 @@ impl CaseSummary {
             Summary::of(clean.iter().flat_map(|outcome| of(outcome)).copied().collect())
         };
         let rates: Vec<f64> = clean.iter().filter_map(|outcome| outcome.messages_per_second()).collect();
-        let trips = clean.iter().filter_map(|outcome| Summary::of(outcome.round_trip.clone()));
-        let trips: Vec<f64> = trips.map(|trip| trip.p50 as f64).collect();
-        let (rates, spread_percent) = match case.scenario {
-            Exchange::Queue => (rates.clone(), spread(&rates)),
-            _ => (Vec::new(), spread(&trips)),
+        let medians = |of: fn(&Outcome) -> &Vec<u64>| -> Vec<f64> {
+            let summaries = clean.iter().filter_map(|outcome| Summary::of(of(outcome).clone()));
+            summaries.map(|summary| summary.p50 as f64).collect()
+        };
+        let (rates, spread_percent) = match case.scenario.figure() {
+            Figure::Rate => (rates.clone(), spread(&rates)),
+            Figure::OneWay => (Vec::new(), spread(&medians(|outcome| &outcome.one_way))),
+            Figure::RoundTrip => (Vec::new(), spread(&medians(|outcome| &outcome.round_trip))),
         };
         let messages_per_second = median(rates);
         Self {
@@ -69,6 +74,7 @@ impl CaseSummary {
             failures: failures(runs),
             one_way_ns: all(|outcome| &outcome.one_way),
             round_trip_ns: all(|outcome| &outcome.round_trip),
+            late_ns: all(|outcome| &outcome.late),
             jitter_ns: median(clean.iter().filter_map(|outcome| jitter(&outcome.round_trip)).collect()),
             messages_per_second,
             megabytes_per_second: messages_per_second.map(|rate| rate * case.size as f64 / 1e6),
@@ -80,9 +86,10 @@ impl CaseSummary {
 
     /// The figure that contestants are compared by.
     fn figure(&self) -> Option<f64> {
-        match self.case.scenario {
-            Exchange::Queue => self.messages_per_second,
-            _ => self.round_trip_ns.map(|trip| trip.p50 as f64),
+        match self.case.scenario.figure() {
+            Figure::Rate => self.messages_per_second,
+            Figure::OneWay => self.one_way_ns.map(|delay| delay.p50 as f64),
+            Figure::RoundTrip => self.round_trip_ns.map(|trip| trip.p50 as f64),
         }
     }
 }
@@ -121,7 +128,8 @@ fn compared(mut summaries: Vec<CaseSummary>) -> Vec<CaseSummary> {
         |case: Case, name: &str| figures.iter().find(|(other, who, _)| *other == case && *who == name)?.2;
     for summary in &mut summaries {
         let ratio = |name| Some(summary.figure()? / of(summary.case, name)?);
-        (summary.to_floor, summary.to_roscpp) = (ratio(FLOOR), ratio(ROSCPP));
+        let floor = floor_of(summary.case.scenario);
+        (summary.to_floor, summary.to_roscpp) = (ratio(floor), ratio(ROSCPP));
     }
     summaries
 }
@@ -129,10 +137,10 @@ fn compared(mut summaries: Vec<CaseSummary>) -> Vec<CaseSummary> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::bench::plan::Placement;
+    use crate::commands::bench::plan::{Exchange, Placement};
 
     fn run(contestant: &'static str, round: u32, trips: &[u64], lost: u64) -> Run {
-        let case = Case { scenario: Exchange::PingPong, size: 10, placement: Placement::OneCore };
+        let case = Case::of(Exchange::PingPong, 10, Placement::OneCore);
         let sent = trips.len() as u64 + lost;
         let outcome = Outcome { sent, lost, round_trip: trips.to_vec(), ..Outcome::default() };
         Run { case, contestant, round, result: Ok(outcome) }

@@ -7,13 +7,12 @@ use runnel_floor::{Stamp, Stamps, Trial};
 
 use super::contestants::{Contestant, Introduction};
 use super::failure::Failure;
-use super::outcome::{Outcome, Taken};
-use super::plan::Exchange;
+use super::outcome::{Outcome, Taken, last_of};
+use super::plan::{Exchange, Figure, Placement, Task};
 use super::process::Process;
-use super::results::Case;
 use super::room::{Place, Room};
 
-/// How long one run may take, from starting its ends to their having ended.
+/// How long one run may take beyond what its rate takes, from starting its ends to their having ended.
 const WATCHDOG: Duration = Duration::from_secs(30);
 
 /// How long ends may take to write down what they have when a run took too long.
@@ -21,64 +20,38 @@ const SALVAGE: Duration = Duration::from_secs(5);
 
 /// One run, apart from who takes part.
 pub struct Setting<'a> {
-    /// What is exchanged first, and where.
-    pub case: &'a Case,
-    /// How much of each that is exchanged.
-    pub trial: Trial,
-    /// The real-time priority of both ends.
+    /// What the ends do.
+    pub task: &'a Task,
+    /// Where.
+    pub placement: Placement,
+    /// The real-time priority of all ends.
     pub priority: Option<i32>,
 }
 
-impl Setting<'_> {
-    fn exchange(&self) -> Exchange {
-        self.case.scenario
-    }
-
-    /// What the ends do in all: they know nothing of turns but that numbers go on.
-    fn whole_trial(&self) -> Trial {
-        let turns = self.exchange().by_turns().len() as u64;
-        let Trial { size, count, warm_up } = self.trial;
-        Trial { size, count: count * turns, warm_up: warm_up * turns }
-    }
-}
-
-/// The files of the stamps of one end.
-struct Files {
-    sent: PathBuf,
-    received: PathBuf,
-}
-
-impl Files {
-    fn new(room: &mut Room) -> Self {
-        Self { sent: room.file("sent"), received: room.file("received") }
-    }
-}
-
-/// Runs a contestant's turn, and gives what came of each that is exchanged by turns.
+/// Runs a contestant's turn, and gives what came of each of its cases.
 ///
 /// # Errors
 /// When an end or a master does not do its part, or the user asks for the end.
 pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> Result<Vec<Outcome>, Failure> {
-    let deadline = Instant::now() + WATCHDOG;
-    let [far_cpu, near_cpu] = setting.case.placement.cpus();
-    // Two real-time ends on one CPU would leave nothing of it to the kernel's own work for them.
-    let priority = setting.priority.filter(|_| far_cpu != near_cpu);
-    let far_place = Place { cpu: Some(far_cpu), priority, namespace: room.namespace(), master: None };
+    let task = setting.task;
+    let deadline = Instant::now() + WATCHDOG + task.duration();
     let master = match contestant.introduction {
-        Introduction::OwnMaster(kind) => Some(kind.start(far_place, deadline, room)?),
-        Introduction::Address | Introduction::Master => None,
+        Introduction::OwnMaster(kind) => {
+            let [cpu, _] = setting.placement.cpus();
+            Some(kind.start(setting.place(cpu, 0), deadline, room)?)
+        }
+        Introduction::Address | Introduction::Master | Introduction::Itself => None,
     };
-    let far_place = Place { master: master.as_ref().map(|(_, uri)| uri.as_str()), ..far_place };
-    let near_place = Place { cpu: Some(near_cpu), ..far_place };
-    let files = [Files::new(room), Files::new(room)];
-    let ends = Ends::start(setting, contestant, [far_place, near_place], &files, deadline, room)?;
-    let waited = ends.run(setting.exchange(), deadline);
-    let outcomes = read(setting, &files);
+    let uri = master.as_ref().map(|(_, uri)| uri.as_str());
+    let start = |_| Group::start(setting, contestant, uri, deadline, room);
+    let mut groups = (0..task.pairs.unwrap_or(1)).map(start).collect::<Result<Vec<_>, _>>()?;
+    let waited = exchange(&mut groups, deadline);
+    let outcomes = read(task, &groups);
     match (waited, outcomes) {
         (Ok(()), outcomes) => outcomes,
         // What was lost is why it took too long. A call that is not answered yet is only late.
         (Err(Failure::TooLate { .. }), Ok(outcomes))
-            if !setting.exchange().is_call() && outcomes.iter().any(|outcome| outcome.lost > 0) =>
+            if !task.exchange.is_call() && outcomes.iter().any(|outcome| outcome.lost > 0) =>
         {
             Ok(outcomes)
         }
@@ -86,114 +59,175 @@ pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> R
     }
 }
 
-/// The two ends, or the one where the other is the master.
-struct Ends {
-    far: Option<Process>,
-    near: Process,
+impl<'a> Setting<'a> {
+    fn place(&self, cpu: usize, namespace: usize) -> Place<'a> {
+        // Two real-time ends on one CPU would leave nothing of it to the kernel's own work for them.
+        let priority = self.priority.filter(|_| self.placement == Placement::TwoCores);
+        Place { cpu: Some(cpu), priority, namespace, master: None }
+    }
 }
 
-impl Ends {
+/// One end, and the files of its stamps.
+struct End {
+    role: Role,
+    process: Process,
+    sent: PathBuf,
+    received: PathBuf,
+}
+
+impl End {
+    /// Whether it ends by itself, after the last message.
+    fn has_the_last(&self) -> bool {
+        !matches!(self.role, "pong" | "source" | "talker" | "para-in" | "para-add" | "serve")
+    }
+}
+
+/// Ends that exchange messages with each other and nobody else. The last of them begins.
+struct Group {
+    ends: Vec<End>,
+}
+
+type Role = &'static str;
+
+impl Group {
     fn start(
         setting: &Setting<'_>,
         contestant: &Contestant,
-        [far_place, near_place]: [Place<'_>; 2],
-        [far_files, near_files]: &[Files; 2],
+        master: Option<&str>,
         deadline: Instant,
         room: &mut Room,
     ) -> Result<Self, Failure> {
-        let (far_role, near_role) = roles(setting.exchange());
-        let mut far = match far_role {
-            Some(role) => {
-                let program = end(setting, contestant, role, far_files);
-                Some(room.launch(&name(contestant, role), &program, far_place)?)
+        let namespace = room.namespace();
+        let [far_cpu, near_cpu] = setting.placement.cpus();
+        let (mut ends, mut addresses) = (Vec::new(), Vec::new());
+        let stages = stages(setting.task);
+        for (index, (role, count)) in stages.iter().copied().enumerate() {
+            // The far CPU is that of the ends next to the one that begins.
+            let cpu = if (stages.len() - index) % 2 == 1 { near_cpu } else { far_cpu };
+            let place = Place { master, ..setting.place(cpu, namespace) };
+            let peers = std::mem::take(&mut addresses);
+            for _ in 0..count {
+                let mut end = launch(setting.task, contestant, (role, &peers), place, room)?;
+                if contestant.introduction == Introduction::Address && index + 1 < stages.len() {
+                    addresses.push(end.process.line_after("at ", deadline)?);
+                }
+                ends.push(end);
             }
-            None => None,
-        };
-        let mut program = end(setting, contestant, near_role, near_files);
-        if let (Some(far), Introduction::Address) = (&mut far, contestant.introduction) {
-            program.extend(["--peer".into(), far.line_after("at ", deadline)?]);
         }
-        let near = room.launch(&name(contestant, near_role), &program, near_place)?;
-        Ok(Self { far, near })
+        Ok(Self { ends })
     }
 
-    /// Has them exchange what they should, until both have ended.
-    fn run(mut self, exchange: Exchange, deadline: Instant) -> Result<(), Failure> {
-        for end in self.far.iter_mut().chain([&mut self.near]) {
-            end.line_after("ready", deadline)?;
+    /// The end that begins.
+    fn near(&mut self) -> Option<&mut End> {
+        self.ends.last_mut()
+    }
+}
+
+/// The roles of the ends in the order in which they are started, and how many of each there are: each is joined to all
+/// that were started just before. The last one begins.
+fn stages(task: &Task) -> Vec<(Role, usize)> {
+    match task.exchange {
+        Exchange::PingPong | Exchange::Ipc | Exchange::Flow | Exchange::FlowPairs | Exchange::Topics => {
+            vec![("pong", 1), ("ping", 1)]
         }
-        self.near.say("go")?;
-        // The end that has the last message ends by itself; the other one when it is told.
-        match (exchange, &mut self.far) {
-            (Exchange::Queue, Some(far)) => wait(far, Some(&mut self.near), deadline),
-            (_, far) => wait(&mut self.near, far.as_mut(), deadline),
+        Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers => {
+            vec![("sink", task.subscribers.unwrap_or(1)), ("source", 1)]
+        }
+        Exchange::Hello => vec![("listener", 1), ("talker", 1)],
+        Exchange::Chain => vec![("add", 1), ("para-add", 1), ("para-in", 1)],
+        Exchange::CallOnce => vec![("serve", 1), ("call", 1)],
+        Exchange::CallPersistent => vec![("serve", 1), ("call-persistent", 1)],
+        Exchange::SetParam | Exchange::GetParam => vec![("param", 1)],
+    }
+}
+
+/// Starts an end that is told the addresses of its peers.
+fn launch(
+    task: &Task,
+    contestant: &Contestant,
+    (role, peers): (Role, &[String]),
+    place: Place<'_>,
+    room: &mut Room,
+) -> Result<End, Failure> {
+    let (sent, received) = (room.file("sent"), room.file("received"));
+    let Trial { size, count, warm_up } = task.whole_trial();
+    let mut program = contestant.program.clone();
+    program.push(role.to_owned());
+    let depth = task.exchange.depth() as u64;
+    for (name, value) in
+        [("--size", size as u64), ("--count", count), ("--warm-up", warm_up), ("--depth", depth)]
+    {
+        program.extend([name.to_owned(), value.to_string()]);
+    }
+    for (name, path) in [("--sent", &sent), ("--received", &received)] {
+        program.extend([name.to_owned(), path.display().to_string()]);
+    }
+    program.extend(task.options());
+    program.extend(peers.iter().flat_map(|peer| ["--peer".to_owned(), peer.clone()]));
+    let process = room.launch(&format!("{} {role}", contestant.name), &program, place)?;
+    Ok(End { role, process, sent, received })
+}
+
+/// Has all ends exchange what they should, until all have ended.
+fn exchange(groups: &mut [Group], deadline: Instant) -> Result<(), Failure> {
+    for end in groups.iter_mut().flat_map(|group| &mut group.ends) {
+        end.process.line_after("ready", deadline)?;
+    }
+    for near in groups.iter_mut().filter_map(Group::near) {
+        near.process.say("go")?;
+    }
+    wait(&mut groups.iter_mut().flat_map(|group| &mut group.ends).collect::<Vec<_>>(), deadline)
+}
+
+/// Waits for the ends that have the last message, which end by themselves, and then for the others, which are told.
+fn wait(ends: &mut [&mut End], deadline: Instant) -> Result<(), Failure> {
+    let mut waited = Ok(());
+    for end in ends.iter_mut().filter(|end| end.has_the_last()) {
+        match end.process.wait(deadline) {
+            Err(failure @ (Failure::Interrupted | Failure::Ended { .. })) => return Err(failure),
+            ended => waited = waited.and(ended),
         }
     }
-}
-
-/// The roles of the end that is started first, if the master is not that end, and of the one that begins.
-fn roles(exchange: Exchange) -> (Option<&'static str>, &'static str) {
-    match exchange {
-        Exchange::PingPong => (Some("pong"), "ping"),
-        Exchange::Queue => (Some("sink"), "source"),
-        Exchange::CallOnce => (Some("serve"), "call"),
-        Exchange::CallPersistent => (Some("serve"), "call-persistent"),
-        Exchange::SetParam | Exchange::GetParam => (None, "param"),
+    ends.iter_mut().for_each(|end| end.process.close_input());
+    let salvaged = Instant::now() + SALVAGE;
+    for end in ends {
+        end.process.wait(salvaged)?;
     }
+    waited
 }
 
-fn name(contestant: &Contestant, role: &str) -> String {
-    format!("{} {role}", contestant.name)
-}
-
-/// The command line of an end.
-fn end(setting: &Setting<'_>, contestant: &Contestant, role: &str, files: &Files) -> Vec<String> {
-    let Trial { size, count, warm_up } = setting.whole_trial();
-    let mut command = contestant.program.clone();
-    command.push(role.to_owned());
-    let numbers = [("--size", size as u64), ("--count", count), ("--warm-up", warm_up)];
-    let depth = ("--depth", setting.exchange().depth() as u64);
-    command.extend(
-        numbers.into_iter().chain([depth]).flat_map(|(name, value)| [name.to_owned(), value.to_string()]),
-    );
-    let paths = [("--sent", &files.sent), ("--received", &files.received)];
-    command.extend(paths.into_iter().flat_map(|(name, path)| [name.to_owned(), path.display().to_string()]));
-    command
-}
-
-fn wait(last: &mut Process, mut other: Option<&mut Process>, deadline: Instant) -> Result<(), Failure> {
-    let ended = last.wait(deadline);
-    if let Err(failure @ (Failure::Interrupted | Failure::Ended { .. })) = ended {
-        return Err(failure);
+/// What came of each case, of all groups together.
+fn read(task: &Task, groups: &[Group]) -> Result<Vec<Outcome>, Failure> {
+    let of_group = |group: &Group| {
+        let taken = taken(task, group)?;
+        let cases = task.cases(Placement::OneCore);
+        let of = |(case, taken): (_, &Taken)| Outcome::of(case, task.trial(), taken);
+        let cases = cases.into_iter().map(|case| case.scenario);
+        cases.zip(&taken.parts(task)).map(of).collect::<Result<Vec<_>, _>>()
+    };
+    let mut outcomes = Vec::<Outcome>::new();
+    for group in groups {
+        let these = of_group(group)?;
+        outcomes.resize_with(these.len(), Outcome::default);
+        outcomes.iter_mut().zip(these).for_each(|(outcome, this)| outcome.join(this));
     }
-    last.close_input();
-    let deadline = Instant::now() + SALVAGE;
-    let others = other.as_mut().map_or(Ok(()), |other| {
-        other.close_input();
-        other.wait(deadline)
-    });
-    if ended.is_err() {
-        last.wait(deadline)?;
-    }
-    ended.and(others)
+    Ok(outcomes)
 }
 
-fn read(setting: &Setting<'_>, [far, near]: &[Files; 2]) -> Result<Vec<Outcome>, Failure> {
+/// The stamps of a group's ends.
+fn taken(task: &Task, group: &Group) -> Result<Taken, Failure> {
     // A message that came twice takes part as well, but no program fills the memory.
-    let limit = setting.whole_trial().total().saturating_mul(2);
+    let limit = task.whole_trial().total().saturating_mul(2);
     let stamps = |path: &PathBuf| -> Result<Vec<Stamp>, Failure> {
         Stamps::read(path, limit).map_err(Failure::missing("the stamps of an end"))
     };
-    let exchange = setting.exchange();
+    let Some((near, far)) = group.ends.split_last() else { return Ok(Taken::default()) };
     let sent = stamps(&near.sent)?;
-    let back = if exchange == Exchange::Queue { Vec::new() } else { stamps(&near.received)? };
-    let arrived = if exchange.is_call() { Vec::new() } else { stamps(&far.received)? };
-    let taken = Taken { sent, arrived, back };
-    let exchanges = exchange.by_turns();
-    let turns = taken.turns(exchanges.len());
-    exchanges
-        .iter()
-        .zip(&turns)
-        .map(|(exchange, taken)| Outcome::of(*exchange, setting.trial, taken))
-        .collect()
+    let back = match task.exchange.figure() {
+        Figure::RoundTrip => stamps(&near.received)?,
+        Figure::Rate | Figure::OneWay => Vec::new(),
+    };
+    let receiving = far.iter().filter(|end| end.role != "para-add" && end.role != "serve");
+    let arrived = receiving.map(|end| stamps(&end.received)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Taken { arrived: last_of(arrived), back, ..Taken::sent(sent, task.rate) })
 }

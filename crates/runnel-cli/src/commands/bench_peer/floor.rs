@@ -1,41 +1,98 @@
-//! Ends on plain TCP: the floor.
+//! Ends on nothing but the operating system: the floor.
 
-use std::net::{Ipv4Addr, TcpListener};
-
-use runnel_floor::{Connections, Tcp};
+use runnel_floor::{Chain, Connections, PacketKind, Packets, Streams, Transport, Waiting, Words};
 
 use super::talk::{say, say_ready, wait_for_go};
 use super::{EndArgs, Role};
 use crate::error::CliError;
 
-pub(super) fn run(args: &EndArgs, connections: Connections) -> Result<(), CliError> {
+/// An end on byte streams.
+pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) -> Result<(), CliError> {
+    let connections = args.topics.map_or(connections, Connections::Topics);
+    let course = args.course();
     match args.role {
         Role::Ping => {
-            let (sent, received) = near(args, connections)?.ping(args.trial())?;
-            args.write_sent(&sent)?;
-            args.write_received(&received)
+            let mut near = near::<S>(args, connections)?;
+            let both = match args.rate {
+                Some(_) => near.flow(&course, args.watermark)?,
+                None => near.ping(args.trial())?,
+            };
+            args.write_both(&both)
         }
-        Role::Source => args.write_sent(&near(args, connections)?.source(args.trial())?),
-        Role::Pong => args.write_received(&far(connections)?.pong(args.trial())?),
-        Role::Sink => args.write_received(&far(connections)?.sink(args.trial())?),
-        _ => Err(CliError::failed("TCP only carries messages")),
+        Role::Source | Role::Talker => args.write_sent(&near::<S>(args, connections)?.source(&course)?),
+        Role::ParaIn => args.write_sent(&Chain(near::<S>(args, connections)?).begin(&course)?),
+        Role::Pong => args.write_received(&far::<S>(connections)?.pong(&course)?),
+        Role::Sink | Role::Listener => args.write_received(&far::<S>(connections)?.sink(&course)?),
+        Role::Add => args.write_received(&Chain(far::<S>(connections)?).end(&course)?),
+        Role::ParaAdd => {
+            let mut next = Chain(Streams::<S>::connect(&args.peer, connections)?);
+            Ok(Chain(far::<S>(connections)?).add(&mut next, &course)?)
+        }
+        _ => Err(only_messages()),
     }
 }
 
 /// The end that connects, and begins when it is told to.
-fn near(args: &EndArgs, connections: Connections) -> Result<Tcp, CliError> {
-    let peer = args.peer.ok_or_else(|| CliError::Usage("--peer is missing".into()))?;
-    let near = Tcp::connect(peer, connections)?;
+fn near<S: Transport>(args: &EndArgs, connections: Connections) -> Result<Streams<S>, CliError> {
+    let near = Streams::connect(&args.peer, connections)?;
     say_ready()?;
     wait_for_go()?;
     Ok(near)
 }
 
 /// The end that listens.
-fn far(connections: Connections) -> Result<Tcp, CliError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    say(format_args!("at {}", listener.local_addr()?))?;
-    let far = Tcp::accept(&listener, connections)?;
+fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, CliError> {
+    let (listener, address) = S::listen()?;
+    say(format_args!("at {address}"))?;
+    let far = Streams::accept(&listener, connections)?;
     say_ready()?;
     Ok(far)
+}
+
+/// An end on sockets that keep messages apart.
+pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), CliError> {
+    match args.role {
+        Role::Ping => {
+            let near = Packets::connect(kind, peer(args)?)?;
+            say_ready()?;
+            wait_for_go()?;
+            args.write_both(&near.ping(args.trial())?)
+        }
+        Role::Pong => {
+            let (waiting, address) = Packets::listen(kind)?;
+            say(format_args!("at {address}"))?;
+            let far = waiting.accept(kind)?;
+            say_ready()?;
+            args.write_received(&far.pong(args.trial())?)
+        }
+        _ => Err(only_messages()),
+    }
+}
+
+/// An end on words of shared memory.
+pub(super) fn words(args: &EndArgs, waiting: Waiting) -> Result<(), CliError> {
+    match args.role {
+        Role::Ping => {
+            let near = Words::connect(waiting, peer(args)?)?;
+            say_ready()?;
+            wait_for_go()?;
+            args.write_both(&near.ping(args.trial())?)
+        }
+        Role::Pong => {
+            let (far, address) = Words::listen(waiting)?;
+            say(format_args!("at {address}"))?;
+            // What the other end writes before this one looks is there all the same.
+            say_ready()?;
+            args.write_received(&far.pong(args.trial())?)
+        }
+        _ => Err(only_messages()),
+    }
+}
+
+fn peer(args: &EndArgs) -> Result<&str, CliError> {
+    args.peer.first().map(String::as_str).ok_or_else(|| CliError::Usage("--peer is missing".into()))
+}
+
+fn only_messages() -> CliError {
+    CliError::failed("the operating system carries no such thing")
 }

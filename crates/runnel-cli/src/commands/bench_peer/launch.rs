@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use runnel::io::{cpu, host};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::CliError;
 
@@ -31,6 +31,7 @@ const SHARE: u64 = 30;
 /// Becomes the program, which ends with whoever started this.
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     host::end_with_parent()?;
+    allow_descriptors()?;
     if let Some(cpu) = args.cpu {
         cpu::bind_thread(&[cpu])
             .map_err(|error| CliError::failed(format_args!("cannot run on CPU {cpu}: {error}")))?;
@@ -44,6 +45,13 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let Some((program, arguments)) = args.program.split_first() else { return Ok(()) };
     let error = Command::new(program).args(arguments).exec();
     Err(CliError::failed(format_args!("cannot start {program}: {error}")))
+}
+
+/// As many descriptors as there may be: a thousand topics take more than programs are given at first.
+fn allow_descriptors() -> Result<(), CliError> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        .map_err(|error| CliError::failed(format_args!("cannot have more descriptors: {error}")))
 }
 
 fn limit(resource: Resource, most: u64) -> Result<(), CliError> {

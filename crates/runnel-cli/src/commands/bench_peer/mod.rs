@@ -1,17 +1,17 @@
 //! `runnel bench-peer`: the ends of exchanges that `runnel bench` starts. How it talks with them is told in
 //! `bench/README.md`.
 
-mod calls;
 mod floor;
 mod launch;
 mod runnel;
 mod talk;
 
-use std::net::SocketAddr;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use runnel_floor::{Connections, Stamps, Trial};
+use runnel_floor::{Connections, Course, Pace, PacketKind, Sizes, Stamps, Touch, Trial, Waiting};
 
 use crate::error::CliError;
 
@@ -30,8 +30,36 @@ enum Part {
     FloorTcp(EndArgs),
     /// An end on plain TCP with a connection each way
     FloorTcpPair(EndArgs),
-    /// An end that is a Runnel node
+    /// An end on a Unix stream
+    FloorUnixStream(EndArgs),
+    /// An end on UDP
+    FloorUdp(EndArgs),
+    /// An end on Unix datagrams
+    FloorUnixDgram(EndArgs),
+    /// An end on Unix packets
+    FloorUnixSeqpacket(EndArgs),
+    /// An end that sleeps on a word of shared memory
+    FloorFutex(EndArgs),
+    /// An end that looks at a word of shared memory again and again
+    FloorSpin(EndArgs),
+    /// An end that is a Runnel node and stays on the network
     RunnelTcpros(EndArgs),
+    /// An end that is a Runnel node
+    RunnelIpc(EndArgs),
+    /// An end that is a Runnel node and never sleeps
+    RunnelIpcSpin(EndArgs),
+    /// An end that is a Runnel node and writes and reads messages where they lie
+    RunnelIpcLoan(EndArgs),
+}
+
+/// How the links of a Runnel node carry messages, and how it waits for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Network,
+    Memory,
+    Spin,
+    Loan,
 }
 
 /// What an end does.
@@ -41,10 +69,20 @@ enum Role {
     Ping,
     /// Sends back what comes.
     Pong,
-    /// Sends all messages at once.
+    /// Sends all messages at once, or at a rate.
     Source,
     /// Takes all messages.
     Sink,
+    /// Sends texts.
+    Talker,
+    /// Takes texts.
+    Listener,
+    /// Sends two integers.
+    ParaIn,
+    /// Adds them.
+    ParaAdd,
+    /// Takes the sum.
+    Add,
     /// Provides a service.
     Serve,
     /// Calls it, with a connection for each call.
@@ -59,9 +97,11 @@ enum Role {
     First,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 struct EndArgs {
     role: Role,
+    #[arg(skip)]
+    mode: Mode,
     /// Bytes of a message
     #[arg(long, default_value_t = 0)]
     size: usize,
@@ -74,9 +114,27 @@ struct EndArgs {
     /// Messages that queues hold
     #[arg(long, default_value_t = 1)]
     depth: usize,
-    /// Where the other end is, for those that are not introduced by a master
+    /// Where another end is, for those that are not introduced by a master
     #[arg(long)]
-    peer: Option<SocketAddr>,
+    peer: Vec<String>,
+    /// Messages a second
+    #[arg(long)]
+    rate: Option<u32>,
+    /// Messages that may be unanswered
+    #[arg(long, default_value_t = 1)]
+    watermark: u64,
+    /// Bytes of messages, as many of each, one size after the other
+    #[arg(long, value_delimiter = ',')]
+    sizes: Vec<usize>,
+    /// Topics that messages take by turns
+    #[arg(long)]
+    topics: Option<usize>,
+    /// Ends that receive
+    #[arg(long, default_value_t = 1)]
+    subscribers: usize,
+    /// What is done with the payload: none, write or read
+    #[arg(long, default_value = "none")]
+    touch: Touch,
     /// File for the stamps of sent messages
     #[arg(long)]
     sent: Option<PathBuf>,
@@ -86,8 +144,29 @@ struct EndArgs {
 }
 
 impl EndArgs {
+    fn with_mode(&self, mode: Mode) -> Self {
+        Self { mode, ..self.clone() }
+    }
+
     fn trial(&self) -> Trial {
         Trial { size: self.size, count: self.count, warm_up: self.warm_up }
+    }
+
+    fn sizes(&self) -> Sizes {
+        Sizes::of(self.trial(), &self.sizes)
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::new(self.rate)
+    }
+
+    fn course(&self) -> Course {
+        Course { trial: self.trial(), sizes: self.sizes(), pace: self.pace(), touch: self.touch }
+    }
+
+    fn write_both(&self, (sent, received): &(Stamps, Stamps)) -> Result<(), CliError> {
+        self.write_sent(sent)?;
+        self.write_received(received)
     }
 
     fn write_sent(&self, stamps: &Stamps) -> Result<(), CliError> {
@@ -109,8 +188,17 @@ fn write(stamps: &Stamps, path: Option<&PathBuf>) -> Result<(), CliError> {
 pub fn run(args: &Args) -> Result<(), CliError> {
     match &args.part {
         Part::Launch(args) => launch::run(args),
-        Part::FloorTcp(args) => floor::run(args, Connections::One),
-        Part::FloorTcpPair(args) => floor::run(args, Connections::Pair),
+        Part::FloorTcp(args) => floor::streams::<TcpStream>(args, Connections::One),
+        Part::FloorTcpPair(args) => floor::streams::<TcpStream>(args, Connections::Pair),
+        Part::FloorUnixStream(args) => floor::streams::<UnixStream>(args, Connections::One),
+        Part::FloorUdp(args) => floor::packets(args, PacketKind::Udp),
+        Part::FloorUnixDgram(args) => floor::packets(args, PacketKind::Datagram),
+        Part::FloorUnixSeqpacket(args) => floor::packets(args, PacketKind::Sequenced),
+        Part::FloorFutex(args) => floor::words(args, Waiting::Futex),
+        Part::FloorSpin(args) => floor::words(args, Waiting::Spin),
         Part::RunnelTcpros(args) => runnel::run(args),
+        Part::RunnelIpc(args) => runnel::run(&args.with_mode(Mode::Memory)),
+        Part::RunnelIpcSpin(args) => runnel::run(&args.with_mode(Mode::Spin)),
+        Part::RunnelIpcLoan(args) => runnel::run(&args.with_mode(Mode::Loan)),
     }
 }

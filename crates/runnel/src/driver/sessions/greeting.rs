@@ -2,23 +2,30 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::memory::{Foreign, Shared};
-use runnel_io::unix::{Packets, Place, Received};
+use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
 
-use super::{FIRST_PAUSE, MOST_SESSIONS, Session};
-use crate::driver::{ACCEPT_BATCH, Driver};
+use super::{MOST_SESSIONS, Session};
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::ipc::{Hello, Inbox, Outbox, Receiver, Sender};
+use crate::driver::{ACCEPT_BATCH, Driver};
+use crate::ipc::{Doorbell, Hello, Inbox, Outbox, Receiver, Sender};
 use crate::logging::console;
 
 /// How long the other end may take to greet.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What the names begin with that processes are found by.
+const PREFIX: &str = "runnel-";
+
+/// What the kernel calls all users whom this namespace does not know.
+const ANYBODY: u32 = 65534;
 
 /// The longest page that is mapped, in bytes: pages of other sizes are known.
 const LONGEST_PAGE: usize = 64 << 10;
@@ -54,24 +61,35 @@ impl Driver {
         let Some(settings) = self.sessions.settings.clone() else { return };
         let name = name(settings.identity.process);
         let by_name = PacketListener::bind(Place::Abstract(name.as_bytes()));
-        self.add_packet_listener(by_name, "by its name");
-        if let Some(directory) = settings.directory {
-            let path = directory.join(&name);
-            self.add_packet_listener(PacketListener::bind(Place::Path(&path)), "in RUNNEL_IPC_DIR");
+        if let Err(error) = by_name.and_then(|listener| self.add_packet_listener(listener)) {
+            console::warning!("other processes of this host cannot find this one by its name: {error}");
+        }
+        let Some(directory) = settings.directory else { return };
+        let by_file = listen_in(&directory, &name).and_then(|listener| self.add_packet_listener(listener));
+        if let Err(error) = by_file {
+            let directory = directory.display();
+            console::warning!(
+                "RUNNEL_IPC_DIR={directory} is of no use: {error}; processes that share only that are reached over the network"
+            );
+            self.sessions.settings.iter_mut().for_each(|settings| settings.directory = None);
         }
     }
 
-    fn add_packet_listener(&mut self, listener: io::Result<PacketListener>, how: &str) {
-        let watched = listener.and_then(|listener| {
-            let key = self.sockets.insert_with(|_| Socket::Nothing);
-            let watched = self.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
-            if let Some(place) = self.sockets.get_mut(key) {
-                *place = Socket::PacketListener(listener);
+    fn add_packet_listener(&mut self, listener: PacketListener) -> io::Result<()> {
+        let key = self.sockets.insert_with(|_| Socket::Nothing);
+        let watched = self.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
+        if let Some(place) = self.sockets.get_mut(key) {
+            *place = Socket::PacketListener(listener);
+        }
+        watched.inspect_err(|_| self.remove_socket(key))
+    }
+
+    /// Other processes of the host do not find this one any more.
+    pub(crate) fn leave_host(&mut self) {
+        for key in self.sockets.keys() {
+            if matches!(self.sockets.get(key), Some(Socket::PacketListener(_))) {
+                self.remove_socket(key);
             }
-            watched.inspect_err(|_| self.remove_socket(key))
-        });
-        if let Err(error) = watched {
-            console::warning!("other processes of this host cannot find this one {how}: {error}");
         }
     }
 
@@ -87,14 +105,23 @@ impl Driver {
     }
 
     fn greeted_by(&mut self, packets: Packets) {
-        let mine = packets.peer().is_ok_and(|peer| peer.uid == host::uid());
-        if mine && self.count_greetings() < MOST_SESSIONS {
+        if self.trusts(&packets) && self.count_greetings() < MOST_SESSIONS {
             self.add_greeting(packets, None);
         }
     }
 
+    /// Whether the process at the other end is of a user whose processes may have a session.
+    fn trusts(&self, packets: &Packets) -> bool {
+        let users = self.sessions.settings.as_ref().map_or(&[][..], |settings| &settings.users);
+        let is_ours = |user| user == host::uid() && user != ANYBODY;
+        packets.peer().is_ok_and(|peer| is_ours(peer.uid) || users.contains(&peer.uid))
+    }
+
     fn count_greetings(&self) -> usize {
-        self.sockets.iter().filter(|socket| matches!(socket, Socket::Greeting(_) | Socket::Session(_))).count()
+        self.sockets
+            .iter()
+            .filter(|socket| matches!(socket, Socket::Greeting(_) | Socket::Session(_)))
+            .count()
     }
 
     /// Connects to a process of this host, unless it is the one that connects, or cannot be found.
@@ -106,27 +133,31 @@ impl Driver {
         let name = name(process);
         let by_name = Packets::connect(Place::Abstract(name.as_bytes()));
         let by_file = |error| match &settings.directory {
-            Some(directory) => Packets::connect(Place::Path(&directory.join(&name))),
+            Some(directory) => connect_in(directory, &name),
             None => Err(error),
         };
         let packets = match by_name.or_else(by_file) {
+            Ok(packets) if !self.trusts(&packets) => return,
+            Ok(_) if self.count_greetings() >= MOST_SESSIONS => {
+                return self.plan_to_meet_again(process, clock::monotonic());
+            }
             Ok(packets) => packets,
-            // More wait there than the kernel keeps.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.meet_later(process),
-            Err(_) => return,
+            Err(error) => return self.try_later(process, &error),
         };
-        if !packets.peer().is_ok_and(|peer| peer.uid == host::uid()) {
-            return;
-        }
-        if self.count_greetings() >= MOST_SESSIONS {
-            return self.meet_later(process);
-        }
         match self.greet(&packets, process) {
             Ok(mine) => self.add_greeting(packets, Some((process, mine))),
             Err(error) => {
-                self.meet_later(process);
                 self.sessions.warn(format_args!("no session with another process of this host: {error}"));
+                self.try_later(process, &error);
             }
+        }
+    }
+
+    /// Has a process that could not be greeted met later, unless it is not of this host, as most are.
+    fn try_later(&mut self, process: u128, error: &io::Error) {
+        let absent = matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound);
+        if !absent && !self.sessions.again.contains_key(&process) {
+            self.plan_to_meet_again(process, clock::monotonic());
         }
     }
 
@@ -169,12 +200,16 @@ impl Driver {
             Ok(Received::Nothing) => return,
             Ok(Received::Packet { len, fds, truncated: false }) => self.understand(key, &buffer[..len], fds),
             Ok(Received::Packet { truncated: true, .. }) => Err("its descriptors did not arrive".into()),
-            Ok(Received::End) => Err("it closed the connection".into()),
+            // It ends, or goes on without.
+            Ok(Received::End) => return self.end_greeting(key),
             Err(error) => Err(error.to_string()),
         };
         let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
         if let Err(why) = stands {
-            self.sessions.warn(format_args!("no session with another process of this host: {why}"));
+            // Said once of each, however often it is tried.
+            if self.greeted_at(key).is_none_or(|process| !self.sessions.again.contains_key(&process)) {
+                self.sessions.warn(format_args!("no session with another process of this host: {why}"));
+            }
             self.end_greeting(key);
         }
     }
@@ -210,23 +245,31 @@ impl Driver {
         let (packets, greeted) = (Arc::clone(packets), greeted.take());
         let mine = match greeted {
             Some((_, mine)) => mine,
-            None => self.greet(&packets, theirs.process).map_err(|error| error.to_string())?,
+            None => match self.greet(&packets, theirs.process) {
+                Ok(mine) => mine,
+                // It has ended since.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.end_greeting(key);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.to_string()),
+            },
         };
         let Theirs { process, page, inbox, bell } = theirs;
         let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
+        let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
+        let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
         let bells = (bell, Arc::clone(&mine.bell));
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), quota));
-        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets));
+        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
         if let Err(error) = self.reactor.add_edge(&*mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
             return Err(error.to_string());
         }
-        let pause = self.sessions.again.remove(&process).map_or(FIRST_PAUSE, |again| again.pause);
         let session = Session {
             process,
-            pause,
             sockets: [key, bell_key],
             packets,
             _bell: mine.bell,
@@ -237,6 +280,8 @@ impl Driver {
             unopened: Vec::new(),
             behind: None,
             hearing: false,
+            since: clock::monotonic(),
+            ending: None,
         };
         let session = self.sessions.open.insert_with(|_| session);
         for (key, socket) in [(key, Socket::Session(session)), (bell_key, Socket::Bell(session))] {
@@ -253,14 +298,20 @@ impl Driver {
         Ok(())
     }
 
+    /// The process that this one has greeted by a socket.
+    fn greeted_at(&self, key: Key) -> Option<u128> {
+        self.sessions.peers.iter().find(|(_, peer)| **peer == key).map(|(process, _)| *process)
+    }
+
     fn end_greeting(&mut self, key: Key) {
         self.sessions.greetings.retain(|greeting| *greeting != key);
-        let connected = self.sessions.peers.iter().find(|(_, peer)| **peer == key).map(|(process, _)| *process);
-        connected.into_iter().for_each(|process| {
-            self.sessions.peers.remove(&process);
-            self.meet_later(process);
-        });
+        let process = self.greeted_at(key);
         self.remove_socket(key);
+        if let Some(process) = process {
+            // It may have been too busy, or have had too many others.
+            self.sessions.peers.remove(&process);
+            self.plan_to_meet_again(process, clock::monotonic());
+        }
     }
 
     /// Ends connections on which nobody has greeted in time.
@@ -282,7 +333,23 @@ impl Driver {
     }
 }
 
+/// Listens in a folder, and removes what processes left there that were killed.
+fn listen_in(directory: &Path, name: &str) -> io::Result<PacketListener> {
+    folder::check(directory)?;
+    folder::remove_dead_sockets(directory, PREFIX)?;
+    PacketListener::bind(Place::Path(&directory.join(name)))
+}
+
+/// Connects in a folder. A process that is found dead there is not the only one.
+fn connect_in(directory: &Path, name: &str) -> io::Result<Packets> {
+    let connected = Packets::connect(Place::Path(&directory.join(name)));
+    if connected.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        let _ = folder::remove_dead_sockets(directory, PREFIX);
+    }
+    connected
+}
+
 /// What a process is found by.
 fn name(process: u128) -> String {
-    format!("runnel-{process:032x}")
+    format!("{PREFIX}{process:032x}")
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use runnel_io::clock;
 use runnel_ros1::tcpros::LENGTH;
 
-use crate::driver::{Driver, SCRATCH};
+use super::LOOKS;
 use crate::driver::links::cut;
 use crate::driver::socket::{Input, Socket};
 use crate::driver::table::Key;
+use crate::driver::{Driver, SCRATCH};
 use crate::ipc::{Heard, RING, Record};
 
 /// Records taken from one session before others get their turn.
@@ -25,6 +26,19 @@ const MOST_CHANNELS: usize = 1 << 16;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Driver {
+    /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
+    /// as well.
+    pub(crate) fn look_out(&self, enough: impl Fn() -> bool) {
+        let has_record =
+            |session: &Key| self.sessions.open.get(*session).is_some_and(|open| open.receiver.has_record());
+        for _ in 0..LOOKS {
+            if self.sessions.standing.is_empty() || self.sessions.standing.iter().any(has_record) || enough()
+            {
+                break;
+            }
+        }
+    }
+
     /// Looks at the rings of all sessions; true if there was anything.
     pub(in crate::driver) fn look_at_sessions(&mut self) -> bool {
         let mut heard = false;
@@ -43,7 +57,8 @@ impl Driver {
     pub(in crate::driver) fn session_readable(&mut self, session: Key) {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         match open.receiver.packet() {
-            Ok(_) => {}
+            // It wakes, or segments have come that records tell of.
+            Ok(_) => self.bell_rang(session),
             Err(why) => self.end_session(session, why),
         }
     }
@@ -51,7 +66,10 @@ impl Driver {
     /// Takes records of a session; true if there were any.
     pub(super) fn hear(&mut self, session: Key) -> bool {
         let Some(open) = self.sessions.open.get_mut(session) else { return false };
-        if std::mem::replace(&mut open.hearing, true) {
+        if open.ending.is_some()
+            || open.receiver.peer_has_gone_on()
+            || std::mem::replace(&mut open.hearing, true)
+        {
             return false;
         }
         let mut heard = false;
@@ -87,11 +105,18 @@ impl Driver {
         if let Some(Socket::Input(input)) = link.and_then(|key| self.sockets.get_mut(key))
             && record.is_of_stream()
         {
-            let heard = open.receiver.hear(&record, || input.topic.spare())?;
+            if record.is_message() {
+                input.begins_message()?;
+                let copy = |into: &mut Vec<u8>| open.receiver.copy(&record, into);
+                input.topic.push_filled(record.len as usize, &input.from, copy);
+                open.receiver.pass(&record);
+                return Ok(true);
+            }
+            let heard = open.receiver.hear(&record)?;
             open.receiver.pass(&record);
             return input.hear(heard).map(|()| true);
         }
-        let heard = open.receiver.hear(&record, Vec::new)?;
+        let heard = open.receiver.hear(&record)?;
         if let Heard::Open { token, before } = heard {
             return self.opened(session, &record, token, before);
         }
@@ -185,7 +210,11 @@ impl Driver {
                 let since = *open.behind.get_or_insert_with(clock::monotonic);
                 self.sessions.behind = Some(self.sessions.behind.map_or(since, |other| other.min(since)));
                 let late = clock::monotonic().since(since) >= PATIENCE;
-                return if late { Err("it says that more went over the network than did".into()) } else { Ok(false) };
+                return if late {
+                    Err("it says that more went over the network than did".into())
+                } else {
+                    Ok(false)
+                };
             }
         }
         Ok(true)
@@ -223,18 +252,25 @@ impl Driver {
 }
 
 impl Input {
+    /// A whole message comes, which cannot be within another.
+    fn begins_message(&self) -> Result<(), String> {
+        match self.reader.is_between_pieces() {
+            true => Ok(()),
+            false => Err("it put a message into the middle of another".into()),
+        }
+    }
+
     /// Takes what comes by a session.
     fn hear(&mut self, heard: Heard) -> Result<(), String> {
         match heard {
-            Heard::Message(_) | Heard::Lent(_) if !self.reader.is_between_pieces() => {
-                Err("it put a message into the middle of another".into())
-            }
-            Heard::Message(message) => {
-                self.topic.push(message, &self.from);
+            Heard::Lent(lent) => {
+                self.begins_message()?;
+                self.topic.push_lent(lent.skip(LENGTH), &self.from);
                 Ok(())
             }
-            Heard::Lent(lent) => {
-                self.topic.push_lent(lent.skip(LENGTH), &self.from);
+            Heard::Copied(message) => {
+                self.begins_message()?;
+                self.topic.push(message, &self.from);
                 Ok(())
             }
             Heard::Bytes(bytes) => cut(self, &bytes).map_err(|error| error.to_string()),

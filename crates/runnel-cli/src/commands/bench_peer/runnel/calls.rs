@@ -6,9 +6,9 @@ use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, FromParam, Node, ParamValue};
 use runnel_floor::Stamps;
 
-use super::EndArgs;
-use super::runnel::PATIENCE;
-use super::talk::{self, end_with_bench, say_ready, wait_for_go};
+use super::PATIENCE;
+use crate::commands::bench_peer::EndArgs;
+use crate::commands::bench_peer::talk::{self, end_with_bench, say_ready, wait_for_go};
 use crate::error::CliError;
 
 /// Bytes of a parameter that is an int; other sizes are those of strings.

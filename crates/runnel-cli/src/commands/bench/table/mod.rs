@@ -1,21 +1,18 @@
 //! The results as tables for a terminal of 80 columns.
 
+mod cells;
+mod grid;
+
 use std::fmt::Write;
 
-use super::contestants::FLOOR;
+use self::cells::{COLUMN, NAME, figures, micros, number, percent, ratio, row, shortened};
+use super::contestants::floor_of;
 use super::first::FirstMessage;
 use super::footprint::Footprint;
-use super::plan::{Exchange, INT};
-use super::results::{Case, Report};
-use super::statistics::Summary;
+use super::plan::{Case, Exchange, Figure, INT};
+use super::published;
+use super::results::{Report, Run};
 use super::summary::CaseSummary;
-
-/// Width of the columns behind the name, and of the name.
-const COLUMN: usize = 8;
-const NAME: usize = 16;
-
-/// What stands where there is no figure.
-const NOTHING: &str = "-";
 
 /// All results.
 pub fn report(report: &Report) -> String {
@@ -23,8 +20,9 @@ pub fn report(report: &Report) -> String {
     let mut text = String::new();
     let mut rest = summaries.as_slice();
     while let Some(first) = rest.first() {
-        let of_case = rest.iter().take_while(|summary| summary.case == first.case).count();
-        let (these, others) = rest.split_at(of_case);
+        let in_common = grid::in_common(first.case);
+        let of_table = rest.iter().take_while(|summary| grid::in_common(summary.case) == in_common).count();
+        let (these, others) = rest.split_at(of_table);
         text += &case_table(first.case, these);
         rest = others;
     }
@@ -37,17 +35,36 @@ pub fn report(report: &Report) -> String {
 fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
     let placement = case.placement.name();
     let rounds = summaries.iter().map(|summary| summary.rounds).max().unwrap_or_default();
-    let (title, table) = match case.scenario {
+    let (title, unit, table) = match case.scenario {
         Exchange::PingPong => {
-            (format!("C  ping-pong, {} B, {placement}, microseconds", case.size), ping_pong(summaries))
+            let title = format!("C  ping-pong, {} B, {placement}, microseconds", case.size);
+            (title, 1e3, ping_pong(summaries))
+        }
+        Exchange::Ipc => {
+            let title = format!("ipc  ping-pong, {} B, {placement}, microseconds", case.size);
+            (title, 1e3, ping_pong(summaries))
         }
         Exchange::Queue => {
-            (format!("A  burst, {} B, {placement}, one-way in milliseconds", case.size), queue(summaries))
+            let title = format!("A  burst, {} B, {placement}, one-way in milliseconds", case.size);
+            (title, 1e6, queue(summaries))
         }
-        _ => (format!("{}, {placement}, microseconds", call(case)), calls(summaries)),
+        Exchange::Hello => {
+            (format!("hello  a text, {placement}, one-way in microseconds"), 1e3, one_way(summaries))
+        }
+        Exchange::Chain => {
+            let title = format!("chain  first to third node, {placement}, microseconds");
+            (title, 1e3, one_way(summaries))
+        }
+        _ if case.scenario.is_call() => {
+            (format!("{}, {placement}, microseconds", call(case)), 1e3, calls(summaries))
+        }
+        _ => {
+            let (title, unit) = grid::title(case);
+            (title, unit, grid::grid(summaries, unit))
+        }
     };
     let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
-    format!("{title}, {rounds}\n{table}{}\n", marks(summaries))
+    format!("{title}, {rounds}\n{table}{}{}\n", averages(summaries, unit), marks(summaries))
 }
 
 fn ping_pong(summaries: &[CaseSummary]) -> String {
@@ -65,6 +82,41 @@ fn ping_pong(summaries: &[CaseSummary]) -> String {
     text += &row("one-way", &[""; 0]);
     for summary in summaries {
         text += &row(summary.contestant, &figures(summary.one_way_ns, 1e3));
+    }
+    text
+}
+
+/// What is sent at times: how late it was sent at most, too.
+fn one_way(summaries: &[CaseSummary]) -> String {
+    let mut text = row("", &["p50", "p99", "max", "min", "late", "spread", "/floor", "/roscpp"]);
+    for summary in summaries {
+        let [_, _, late, _] = figures(summary.late_ns, 1e3);
+        let more = [late, percent(summary.spread_percent), ratio(summary.to_floor), ratio(summary.to_roscpp)];
+        text += &row(summary.contestant, &[figures(summary.one_way_ns, 1e3), more].concat());
+    }
+    text
+}
+
+/// Averages beside those that were published of the same exchange.
+fn averages(summaries: &[CaseSummary], unit: f64) -> String {
+    let published = |summary: &&CaseSummary| published::of_case(summary.case).next().is_some();
+    let ours: Vec<&CaseSummary> = summaries.iter().filter(published).collect();
+    let Some(first) = ours.first() else { return String::new() };
+    let line = |name: &str, ours: &str, theirs: &str| {
+        let line = format!("{:<NAME$}{ours:>COLUMN$}{theirs:>12}", shortened(name));
+        line.trim_end().to_owned() + "\n"
+    };
+    let column = grid::column(first.case);
+    let mut text = line(&format!("average {column}"), "here", "published");
+    for summary in &ours {
+        let delays = match summary.case.scenario.figure() {
+            Figure::RoundTrip => summary.round_trip_ns,
+            Figure::OneWay | Figure::Rate => summary.one_way_ns,
+        };
+        text += &line(summary.contestant, &number(delays.map(|delays| delays.mean / unit)), "");
+    }
+    for published in published::of_case(first.case) {
+        text += &line(published.who, "", &number(Some(published.mean_ns / unit)));
     }
     text
 }
@@ -101,22 +153,31 @@ fn queue(summaries: &[CaseSummary]) -> String {
     text
 }
 
-/// A line for each contestant that lost or doubled messages or failed.
+/// A line for each contestant that lost or doubled messages or failed, in the same way in one column or several.
 fn marks(summaries: &[CaseSummary]) -> String {
-    let mut text = String::new();
+    let mut marks: Vec<(&str, String, Vec<String>)> = Vec::new();
     for summary in summaries {
-        let CaseSummary { contestant, lost, doubled, rounds, rounds_counted, .. } = summary;
-        let mut why: Vec<String> = summary.failures.clone();
-        let what = if summary.case.scenario.is_call() { "calls not answered" } else { "messages lost" };
-        why.extend((*lost > 0).then(|| format!("{lost} {what}")));
-        why.extend((*doubled > 0).then(|| format!("{doubled} messages doubled")));
-        if !why.is_empty() {
-            let why = why.join("; ");
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "! {contestant}: {rounds_counted} of {rounds} rounds count: {why}");
+        let Some(mark) = mark(summary) else { continue };
+        let column = grid::column(summary.case);
+        match marks.iter_mut().find(|(who, other, _)| *who == summary.contestant && *other == mark) {
+            Some((_, _, columns)) => columns.push(column),
+            None => marks.push((summary.contestant, mark, vec![column])),
         }
     }
-    text
+    let line = |(who, mark, columns): &(&str, String, Vec<String>)| {
+        let at = if columns.iter().all(String::is_empty) { String::new() } else { columns.join(", ") + ": " };
+        format!("! {who}: {at}{mark}\n")
+    };
+    marks.iter().map(line).collect()
+}
+
+fn mark(summary: &CaseSummary) -> Option<String> {
+    let CaseSummary { lost, doubled, rounds, rounds_counted, .. } = summary;
+    let mut why: Vec<String> = summary.failures.clone();
+    let what = if summary.case.scenario.is_call() { "calls not answered" } else { "messages lost" };
+    why.extend((*lost > 0).then(|| format!("{lost} {what}")));
+    why.extend((*doubled > 0).then(|| format!("{doubled} messages doubled")));
+    (!why.is_empty()).then(|| format!("{rounds_counted} of {rounds} rounds count: {}", why.join("; ")))
 }
 
 fn footprints(footprints: &[Footprint]) -> String {
@@ -157,8 +218,9 @@ fn notes(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let mut messages = report.runs.iter().filter(|run| !run.case.scenario.is_call()).peekable();
-    if messages.peek().is_some() && messages.all(|run| run.contestant != FLOOR) {
+    let messages = || report.runs.iter().filter(|run| !run.case.scenario.is_call());
+    let is_floor = |run: &Run| run.contestant == floor_of(run.case.scenario);
+    if messages().next().is_some() && !messages().any(is_floor) {
         text += "note: without the floor there is nothing to compare with\n";
     }
     if report.quick {
@@ -167,48 +229,10 @@ fn notes(report: &Report) -> String {
     text
 }
 
-fn row(name: &str, cells: &[impl AsRef<str>]) -> String {
-    let cells: String = cells.iter().map(|cell| format!("{:>COLUMN$}", cell.as_ref())).collect();
-    format!("{}\n", format_args!("{name:<NAME$}{cells}").to_string().trim_end())
-}
-
-/// Median, 99th percentile, greatest and least, in so many nanoseconds.
-fn figures(summary: Option<Summary>, unit: f64) -> [String; 4] {
-    let of = |figure: fn(Summary) -> u64| number(summary.map(|summary| figure(summary) as f64 / unit));
-    [
-        of(|summary| summary.p50),
-        of(|summary| summary.p99),
-        of(|summary| summary.max),
-        of(|summary| summary.min),
-    ]
-}
-
-fn micros(nanos: Option<f64>) -> String {
-    number(nanos.map(|nanos| nanos / 1e3))
-}
-
-fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| NOTHING.into(), |share| format!("{share:.0}%"))
-}
-
-fn ratio(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| NOTHING.into(), |ratio| format!("{ratio:.2}"))
-}
-
-/// A figure in at most seven characters, with as many decimals as tell something.
-fn number(figure: Option<f64>) -> String {
-    match figure {
-        None => NOTHING.into(),
-        Some(figure) if figure < 100.0 => format!("{figure:.2}"),
-        Some(figure) if figure < 10_000.0 => format!("{figure:.1}"),
-        Some(figure) if figure < 1e7 => format!("{figure:.0}"),
-        Some(figure) => format!("{figure:.1e}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::bench::contestants::FLOOR;
     use crate::commands::bench::results::tests::full;
 
     #[test]
@@ -257,11 +281,33 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_to_their_column() {
-        for figure in [0.0, 0.004, 99.99, 100.0, 9999.94, 12_345.6, 9_999_999.4, 1e12] {
-            let text = number(Some(figure));
-            assert!(text.len() < COLUMN, "{text}");
-        }
-        assert_eq!(number(None), "-");
+    fn what_is_varied_has_a_column_each_and_published_averages_stand_beside_ours() {
+        let text = report(&full());
+        let (_, rates) = text.split_once("B  one-way, 1000/s, two-cores, milliseconds, 1 round\n").unwrap();
+        let lines: Vec<&str> = rates.lines().take_while(|line| !line.is_empty()).collect();
+        assert_eq!(
+            lines,
+            [
+                "p50                128 B  1536 K",
+                "floor-tcp           0.05    1.50",
+                "roscpp                 -    3.00",
+                "p99                128 B  1536 K",
+                "floor-tcp           0.06    1.70",
+                "roscpp                 -    3.20",
+                "p50 over floor     128 B  1536 K",
+                "floor-tcp           1.00    1.00",
+                "roscpp                 -    2.00",
+                "latest sending     128 B  1536 K",
+                "floor-tcp           0.01    0.01",
+                "roscpp                 -    0.01",
+                "average 1536 K      here   published",
+                "floor-tcp           1.60",
+                "roscpp              3.10",
+                "ROS 2                         1881.0",
+                "Cyber RT                        1.81",
+                "Isaac                           1.19",
+                "! roscpp: 128 B: 0 of 1 rounds count: 1 messages lost",
+            ]
+        );
     }
 }

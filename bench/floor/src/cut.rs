@@ -1,0 +1,123 @@
+//! Cutting a stream into messages.
+
+use crate::pace::Sizes;
+use crate::touch::{self, Touch};
+use crate::{Course, NUMBER};
+
+/// Cuts a stream into messages of known sizes, keeping nothing of them but their numbers.
+pub(crate) struct Cut {
+    sizes: Sizes,
+    touch: Touch,
+    /// Messages so far.
+    count: u64,
+    /// Bytes of the current message so far.
+    filled: usize,
+    number: [u8; NUMBER],
+    /// Of its payload so far.
+    sum: u64,
+    is_whole: bool,
+}
+
+impl Cut {
+    pub(crate) fn new(course: &Course) -> Self {
+        Self {
+            sizes: course.sizes.clone(),
+            touch: course.touch,
+            count: 0,
+            filled: 0,
+            number: [0; NUMBER],
+            sum: 0,
+            is_whole: true,
+        }
+    }
+
+    /// Messages that were complete.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether every payload that was looked at was what the sender wrote.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Takes what was read, and tells the number of each message that is complete with it.
+    pub(crate) fn each(&mut self, mut bytes: &[u8], mut complete: impl FnMut(u64)) {
+        while !bytes.is_empty() {
+            let size = self.sizes.size(self.count);
+            let (now, rest) = bytes.split_at(bytes.len().min(size - self.filled));
+            self.take(now);
+            bytes = rest;
+            if self.filled == size {
+                complete(self.end_message());
+            }
+        }
+    }
+
+    /// Takes bytes of one message.
+    fn take(&mut self, bytes: &[u8]) {
+        let of_number = NUMBER.saturating_sub(self.filled).min(bytes.len());
+        if let Some(place) = self.number.get_mut(self.filled..self.filled + of_number) {
+            place.copy_from_slice(&bytes[..of_number]);
+        }
+        if self.touch == Touch::Read {
+            self.sum += touch::sum(&bytes[of_number..]);
+        }
+        self.filled += bytes.len();
+    }
+
+    fn end_message(&mut self) -> u64 {
+        let number = u64::from_le_bytes(self.number);
+        if self.touch == Touch::Read {
+            self.is_whole &= self.sum == touch::expected(self.filled - NUMBER, number);
+        }
+        (self.filled, self.sum) = (0, 0);
+        self.count += 1;
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trial;
+
+    fn course(sizes: &[usize], touch: Touch) -> Course {
+        let trial = Trial { size: 12, count: 4, warm_up: 0 };
+        Course { sizes: Sizes::of(trial, sizes), touch, ..Course::plain(trial) }
+    }
+
+    fn stream(course: &Course) -> Vec<u8> {
+        let message = |number: u64| {
+            let mut message = vec![0; course.sizes.size(number)];
+            crate::set_number(&mut message, number);
+            course.touch.fill(&mut message, number);
+            message
+        };
+        (0..course.trial.total()).flat_map(message).collect()
+    }
+
+    #[test]
+    fn messages_are_cut_wherever_the_bytes_are_split() {
+        for course in [course(&[], Touch::None), course(&[8, 12], Touch::Read)] {
+            let stream = stream(&course);
+            for piece in 1..=stream.len() {
+                let (mut cut, mut numbers) = (Cut::new(&course), Vec::new());
+                stream.chunks(piece).for_each(|bytes| cut.each(bytes, |number| numbers.push(number)));
+                assert_eq!((numbers.as_slice(), cut.count()), (&[0, 1, 2, 3][..], 4), "in pieces of {piece}");
+                assert!(cut.is_whole());
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_that_nobody_wrote_is_seen_where_all_are_read() {
+        for (touch, is_whole) in [(Touch::Read, false), (Touch::Write, true)] {
+            let course = course(&[], touch);
+            let (mut stream, mut cut) = (stream(&course), Cut::new(&course));
+            stream[11] ^= 1;
+            cut.each(&stream, |_| {});
+            assert_eq!(cut.is_whole(), is_whole);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Ping-pong without waiting for every answer.
+
+use std::io;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::cut::Cut;
+use crate::stamps::{Stamps, now, set_number};
+use crate::{Course, Streams, Transport};
+
+/// Bytes that are read at once.
+const BUFFER: usize = 64 * 1024;
+
+const SECOND: u64 = 1_000_000_000;
+
+impl<S: Transport> Streams<S> {
+    /// Sends each message when it is due, as long as at most `watermark` are unanswered with it; gives when each was
+    /// sent and when it was back. On one connection each way.
+    ///
+    /// # Errors
+    /// When the other end goes before all are back.
+    pub fn flow(&mut self, course: &Course, watermark: u64) -> io::Result<(Stamps, Stamps)> {
+        let ([sends], [receives]) = (self.sends.as_mut_slice(), self.receives.as_mut_slice()) else {
+            return Err(io::Error::other("it takes one connection each way"));
+        };
+        // Were it to wait while it sends, and the other end as well, neither would receive.
+        sends.set_nonblocking(true)?;
+        receives.set_nonblocking(true)?;
+        let mut flow = Flow::new(course, watermark.max(1));
+        while flow.answers.count() < course.trial.total() {
+            flow.send(sends)?;
+            flow.wait(sends, receives)?;
+            flow.receive(receives)?;
+        }
+        Ok((flow.sent, flow.received))
+    }
+}
+
+struct Flow {
+    course: Course,
+    watermark: u64,
+    /// The number of the message after the one that is being sent.
+    next: u64,
+    message: Vec<u8>,
+    /// Bytes of it that were sent.
+    gone: usize,
+    answers: Cut,
+    buffer: Vec<u8>,
+    sent: Stamps,
+    received: Stamps,
+}
+
+impl Flow {
+    fn new(course: &Course, watermark: u64) -> Self {
+        Self {
+            watermark,
+            next: 0,
+            message: Vec::with_capacity(course.trial.size),
+            gone: 0,
+            answers: Cut::new(course),
+            buffer: vec![0; BUFFER],
+            sent: Stamps::of(course.trial),
+            received: Stamps::of(course.trial),
+            course: course.clone(),
+        }
+    }
+
+    fn is_sending(&self) -> bool {
+        self.gone < self.message.len()
+    }
+
+    /// When the next message may be sent, if no answer has to come before.
+    fn due(&mut self) -> Option<u64> {
+        let unanswered = self.next - self.answers.count();
+        let may = self.next < self.course.trial.total() && unanswered < self.watermark;
+        may.then(|| self.course.pace.due(self.next))
+    }
+
+    /// Begins the next message if it is due, and sends as far as the connection takes it.
+    fn send(&mut self, to: &mut impl Transport) -> io::Result<()> {
+        if !self.is_sending() && self.due().is_some_and(|due| due <= now()) {
+            self.begin();
+        }
+        while self.is_sending() {
+            match to.write(&self.message[self.gone..]) {
+                Ok(count) => self.gone += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) {
+        let number = self.next;
+        self.message.resize(self.course.sizes.size(number), 0);
+        set_number(&mut self.message, number);
+        self.sent.take(number);
+        (self.gone, self.next) = (0, number + 1);
+    }
+
+    /// Waits for an answer, for room to send in, or until the next message is due.
+    fn wait(&mut self, sends: &impl Transport, receives: &impl Transport) -> io::Result<()> {
+        let due = if self.is_sending() { None } else { self.due() };
+        let timeout = due
+            .map(|due| due.saturating_sub(now()))
+            .map(|left| Timespec { tv_sec: (left / SECOND) as i64, tv_nsec: (left % SECOND) as i64 });
+        let out = if self.is_sending() { PollFlags::OUT } else { PollFlags::empty() };
+        let mut both = [PollFd::new(receives, PollFlags::IN), PollFd::new(sends, out)];
+        match poll(&mut both, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes the answers that are there.
+    fn receive(&mut self, from: &mut impl Transport) -> io::Result<()> {
+        match from.read(&mut self.buffer) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                let received = &mut self.received;
+                self.answers.each(&self.buffer[..count], |number| received.take(number));
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::tests::{ends, written};
+    use crate::{Connections, Pace, Sizes, Trial};
+    use std::net::TcpStream;
+    use std::os::unix::net::UnixStream;
+
+    fn flow<S: Transport<Listener: Send> + 'static>(connections: Connections, rate: u32, watermark: u64) {
+        let trial = Trial { size: 3_000_000, count: 60, warm_up: 0 };
+        let (sizes, pace) = (Sizes::of(trial, &[10, 400_000, 3_000_000]), Pace::new(Some(rate)));
+        let course = Course { sizes, pace, ..Course::plain(trial) };
+        let answering = course.clone();
+        let (mut near, far) = ends::<S, _>(connections, move |mut far| far.pong(&answering).unwrap());
+        let start = now();
+        let (sent, received) = near.flow(&course, watermark).unwrap();
+        far.join().unwrap();
+        let (sent, received) = (written(&sent), written(&received));
+        assert_eq!((sent.len(), received.len()), (60, 60));
+        let period = SECOND / u64::from(rate);
+        for (index, stamp) in sent.iter().enumerate() {
+            assert!(stamp.nanos >= start + stamp.number * period, "message {index} is early");
+            let answered = received.iter().filter(|answer| answer.nanos < stamp.nanos).count();
+            assert!(index + 1 - answered <= watermark as usize, "message {index} of {answered} answered");
+        }
+    }
+
+    #[test]
+    fn messages_larger_than_any_buffer_flow_both_ways() {
+        flow::<TcpStream>(Connections::Pair, 100_000, 50);
+        flow::<UnixStream>(Connections::One, 100_000, 50);
+    }
+
+    #[test]
+    fn a_message_waits_for_its_time_and_for_answers() {
+        flow::<TcpStream>(Connections::One, 100_000, 1);
+        flow::<UnixStream>(Connections::One, 1000, 50);
+    }
+}

@@ -1,0 +1,105 @@
+//! Byte streams of the operating system.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A connection that carries bytes.
+pub trait Transport: Read + Write + AsFd + Sized {
+    /// What takes connections.
+    type Listener;
+
+    /// Listens, and gives the address to connect to.
+    ///
+    /// # Errors
+    /// When the operating system refuses, as in all of these.
+    fn listen() -> io::Result<(Self::Listener, String)>;
+
+    /// Takes a connection.
+    ///
+    /// # Errors
+    /// As above.
+    fn accept(listener: &Self::Listener) -> io::Result<Self>;
+
+    /// Connects to an address.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    fn connect(address: &str) -> io::Result<Self>;
+
+    /// The same connection once more.
+    ///
+    /// # Errors
+    /// As above.
+    fn duplicate(&self) -> io::Result<Self>;
+
+    /// Whether reading and writing never wait.
+    ///
+    /// # Errors
+    /// As above.
+    fn set_nonblocking(&self, never_waits: bool) -> io::Result<()>;
+}
+
+impl Transport for TcpStream {
+    type Listener = TcpListener;
+
+    fn listen() -> io::Result<(TcpListener, String)> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?.to_string();
+        Ok((listener, address))
+    }
+
+    fn accept(listener: &TcpListener) -> io::Result<Self> {
+        let (stream, _) = listener.accept()?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    fn connect(address: &str) -> io::Result<Self> {
+        let stream = Self::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    fn duplicate(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    fn set_nonblocking(&self, never_waits: bool) -> io::Result<()> {
+        self.set_nonblocking(never_waits)
+    }
+}
+
+impl Transport for UnixStream {
+    type Listener = UnixListener;
+
+    fn listen() -> io::Result<(UnixListener, String)> {
+        let name = unix_name();
+        Ok((UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?, name))
+    }
+
+    fn accept(listener: &UnixListener) -> io::Result<Self> {
+        Ok(listener.accept()?.0)
+    }
+
+    fn connect(address: &str) -> io::Result<Self> {
+        Self::connect_addr(&SocketAddr::from_abstract_name(address)?)
+    }
+
+    fn duplicate(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
+    fn set_nonblocking(&self, never_waits: bool) -> io::Result<()> {
+        self.set_nonblocking(never_waits)
+    }
+}
+
+/// An abstract name for a Unix socket that this process has not used.
+pub(crate) fn unix_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("runnel-floor-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,149 @@
+//! What the bench tells an end.
+
+use std::collections::HashMap;
+use std::env;
+use std::error::Error;
+use std::path::PathBuf;
+
+use crate::stamps::{NUMBER, Stamps};
+
+/// How an end waits for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It sleeps until it is notified.
+    Event,
+    /// It looks for messages again and again.
+    Poll,
+}
+
+/// What ends do with the payload of a message behind its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// It is copied from where it lies into the memory that is loaned.
+    Copy,
+    /// The memory is handed over as it is.
+    None,
+    /// The sender writes every byte, in the memory that is loaned.
+    Write,
+    /// The receiver reads every byte, too.
+    Read,
+}
+
+/// The command line.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How it waits.
+    pub wait: Wait,
+    /// What it does.
+    pub role: String,
+    /// Bytes of the largest message.
+    pub size: usize,
+    /// Messages that do not count.
+    pub warm_up: u64,
+    /// Messages in all.
+    pub total: u64,
+    /// Messages that queues hold.
+    pub depth: usize,
+    /// Messages a second; as many as possible if 0.
+    pub rate: u64,
+    /// Messages that may be unanswered; if 0, each is answered before the next is sent.
+    pub watermark: u64,
+    /// Topics there that messages take by turns; one without a number in its name if 0.
+    pub topics: usize,
+    /// Ends that subscribe to one topic.
+    pub subscribers: usize,
+    /// What is done with the payload.
+    pub touch: Touch,
+    sizes: Vec<usize>,
+    named: HashMap<String, String>,
+}
+
+impl Options {
+    /// Reads `event|poll ROLE --NAME VALUE...`; options that no role here knows are passed over.
+    ///
+    /// # Errors
+    /// When one is missing or means nothing.
+    pub fn read() -> Result<Self, Box<dyn Error>> {
+        let mut arguments = env::args().skip(1);
+        let wait = match arguments.next().as_deref() {
+            Some("event") => Wait::Event,
+            Some("poll") => Wait::Poll,
+            _ => return Err("the first argument must be event or poll".into()),
+        };
+        let role = arguments.next().ok_or("which role?")?;
+        let mut named = HashMap::new();
+        while let Some(name) = arguments.next() {
+            let value = arguments.next().ok_or_else(|| format!("{name} has no value"))?;
+            named.insert(name, value);
+        }
+        let or_zero = |name: &str| named.get(name).map_or(Ok(0), |value| number(name, value));
+        let warm_up = or_zero("--warm-up")?;
+        Ok(Self {
+            wait,
+            role,
+            size: (or_zero("--size")? as usize).max(NUMBER),
+            warm_up,
+            total: warm_up + or_zero("--count")?,
+            depth: or_zero("--depth")?.max(1) as usize,
+            rate: or_zero("--rate")?,
+            watermark: or_zero("--watermark")?,
+            topics: or_zero("--topics")? as usize,
+            subscribers: or_zero("--subscribers")?.max(1) as usize,
+            touch: touch(named.get("--touch").map(String::as_str))?,
+            sizes: sizes(named.get("--sizes").map(String::as_str))?,
+            named,
+        })
+    }
+
+    /// Bytes of a message: of each size there are as many, one after the other.
+    pub fn size_of(&self, number: u64) -> usize {
+        let each = (self.total / self.sizes.len().max(1) as u64).max(1);
+        let size = self.sizes.get((number / each) as usize).or(self.sizes.last());
+        size.map_or(self.size, |size| (*size).max(NUMBER))
+    }
+
+    /// Room for the stamps of all messages that count.
+    pub fn stamps(&self) -> Stamps {
+        Stamps::new(self.total - self.warm_up, self.warm_up)
+    }
+
+    /// Writes down when messages were sent.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_sent(&self, stamps: &Stamps) -> Result<(), Box<dyn Error>> {
+        self.write("--sent", stamps)
+    }
+
+    /// Writes down when messages were received.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_received(&self, stamps: &Stamps) -> Result<(), Box<dyn Error>> {
+        self.write("--received", stamps)
+    }
+
+    fn write(&self, name: &str, stamps: &Stamps) -> Result<(), Box<dyn Error>> {
+        let path = PathBuf::from(self.named.get(name).ok_or_else(|| format!("{name} is missing"))?);
+        Ok(stamps.write(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))?)
+    }
+}
+
+fn number(name: &str, value: &str) -> Result<u64, Box<dyn Error>> {
+    Ok(value.parse().map_err(|error| format!("{name} {value}: {error}"))?)
+}
+
+fn sizes(list: Option<&str>) -> Result<Vec<usize>, Box<dyn Error>> {
+    let each = list.into_iter().flat_map(|list| list.split(','));
+    each.map(|size| Ok(number("--sizes", size)? as usize)).collect()
+}
+
+fn touch(value: Option<&str>) -> Result<Touch, Box<dyn Error>> {
+    match value {
+        None => Ok(Touch::Copy),
+        Some("none") => Ok(Touch::None),
+        Some("write") => Ok(Touch::Write),
+        Some("read") => Ok(Touch::Read),
+        Some(other) => Err(format!("--touch {other} means nothing").into()),
+    }
+}

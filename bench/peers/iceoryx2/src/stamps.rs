@@ -1,0 +1,88 @@
+//! When messages are due, and when they were sent or received.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Bytes at the start of a message that hold its number, lowest byte first.
+pub const NUMBER: usize = 8;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Now, in nanoseconds of `CLOCK_MONOTONIC`.
+pub fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
+}
+
+/// The number that a message carries; 0 if it is too short for one.
+pub fn number(message: &[u8]) -> u64 {
+    message.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The stamps of one end and direction. Those of the warm-up are left out.
+#[derive(Debug)]
+pub struct Stamps {
+    taken: Vec<(u64, u64)>,
+    warm_up: u64,
+}
+
+impl Stamps {
+    /// Room for so many, so that taking one allocates nothing.
+    pub fn new(count: u64, warm_up: u64) -> Self {
+        Self { taken: Vec::with_capacity(count as usize), warm_up }
+    }
+
+    /// Notes that a message was sent or received now.
+    pub fn take(&mut self, number: u64) {
+        if number >= self.warm_up {
+            self.taken.push((number, now()));
+        }
+    }
+
+    /// Writes them to a file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        for (number, nanos) in &self.taken {
+            file.write_all(&number.to_le_bytes())?;
+            file.write_all(&nanos.to_le_bytes())?;
+        }
+        file.flush()
+    }
+}
+
+/// When messages are due: one that is late shifts no other. At the rate 0 each is due at once.
+#[derive(Debug)]
+pub struct Pace {
+    rate: u64,
+    start: Option<u64>,
+}
+
+impl Pace {
+    /// So many messages a second.
+    pub fn new(rate: u64) -> Self {
+        Self { rate, start: None }
+    }
+
+    /// When a message is due, in nanoseconds of `CLOCK_MONOTONIC`. The first one that is asked for is due now.
+    pub fn due(&mut self, number: u64) -> u64 {
+        if self.rate == 0 {
+            return 0;
+        }
+        *self.start.get_or_insert_with(now) + number * SECOND / self.rate
+    }
+
+    /// Sleeps until a message is due.
+    pub fn wait(&mut self, number: u64) {
+        let due = self.due(number);
+        let time = Timespec { tv_sec: (due / SECOND) as i64, tv_nsec: (due % SECOND) as i64 };
+        // A signal ends it early.
+        while now() < due && clock_nanosleep_absolute(ClockId::Monotonic, &time).is_err() {}
+    }
+}

@@ -1,0 +1,261 @@
+//! What two ends do with each other.
+
+use runnel_floor::Touch;
+use serde::Serialize;
+
+use super::{Amount, INT, Task};
+use crate::commands::bench::published::HELLO;
+
+const KIB: usize = 1024;
+
+/// The sizes of the published evaluation: seven steps of 256 KiB.
+const SIZES: [usize; 8] =
+    [128, 256 * KIB, 512 * KIB, 768 * KIB, 1024 * KIB, 1280 * KIB, 1536 * KIB, 1792 * KIB];
+
+/// Those of its pairs.
+const PAIR_SIZES: [usize; 4] = [128, 512 * KIB, 1024 * KIB, 1536 * KIB];
+
+/// Sizes whose hand-over, writing and reading is told apart.
+const PART_SIZES: [usize; 8] = [10, KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB, 4096 * KIB, 8192 * KIB];
+
+/// Messages that may be unanswered, as published.
+const WATERMARK: u64 = 50;
+
+/// Messages a second of the published pairs.
+const PAIR_RATE: u32 = 400;
+
+/// Messages a second where they only come one after the other.
+const CALM: u32 = 100;
+
+/// The same where they are as large as 8 MiB.
+const CALMER: u32 = 50;
+
+/// What two ends, or more, do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Exchange {
+    /// One message at a time, there and back.
+    #[serde(rename = "C")]
+    PingPong,
+    /// All messages at once, one way.
+    #[serde(rename = "A")]
+    Queue,
+    /// Messages of growing size at a rate, one way.
+    #[serde(rename = "B")]
+    Rates,
+    /// Messages of growing size at a rate, there and back.
+    #[serde(rename = "D")]
+    Flow,
+    /// The same by several pairs at once.
+    #[serde(rename = "D-pairs")]
+    FlowPairs,
+    /// One message at a time, there and back, of any size.
+    #[serde(rename = "ipc")]
+    Ipc,
+    /// Texts.
+    #[serde(rename = "hello")]
+    Hello,
+    /// Three ends in a row.
+    #[serde(rename = "chain")]
+    Chain,
+    /// Messages of growing size whose payload is handed over, written or read.
+    #[serde(rename = "sizes")]
+    Sizes,
+    /// One message at a time, there by one of many topics and back.
+    #[serde(rename = "scale-topics")]
+    Topics,
+    /// One message to many.
+    #[serde(rename = "scale-subscribers")]
+    Subscribers,
+    /// Calls of a service that is looked up and connected to for each.
+    #[serde(rename = "service-once")]
+    CallOnce,
+    /// Calls of a service on one connection.
+    #[serde(rename = "service-persistent")]
+    CallPersistent,
+    /// Setting a parameter at the master.
+    #[serde(rename = "param-set")]
+    SetParam,
+    /// Getting it from there.
+    #[serde(rename = "param-get")]
+    GetParam,
+}
+
+/// What exchanges are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Messages a second: more is better.
+    Rate,
+    /// From sending to the (last) callback.
+    OneWay,
+    /// From sending to the callback with the answer.
+    RoundTrip,
+}
+
+impl Exchange {
+    /// The letter or the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PingPong => "C",
+            Self::Queue => "A",
+            Self::Rates => "B",
+            Self::Flow => "D",
+            Self::FlowPairs => "D-pairs",
+            Self::Ipc => "ipc",
+            Self::Hello => "hello",
+            Self::Chain => "chain",
+            Self::Sizes => "sizes",
+            Self::Topics => "scale-topics",
+            Self::Subscribers => "scale-subscribers",
+            Self::CallOnce => "service-once",
+            Self::CallPersistent => "service-persistent",
+            Self::SetParam => "param-set",
+            Self::GetParam => "param-get",
+        }
+    }
+
+    /// All that is exchanged in one run that begins with this, by turns: of two, message 0 is of the first, message 1 of
+    /// the other, message 2 of the first again.
+    pub fn by_turns(self) -> Vec<Self> {
+        match self {
+            Self::SetParam => vec![Self::SetParam, Self::GetParam],
+            _ => vec![self],
+        }
+    }
+
+    /// What it is compared by.
+    pub fn figure(self) -> Figure {
+        match self {
+            Self::Queue => Figure::Rate,
+            Self::Rates | Self::Hello | Self::Chain | Self::Sizes | Self::Subscribers => Figure::OneWay,
+            _ => Figure::RoundTrip,
+        }
+    }
+
+    /// Whether one end asks, each time for an answer: what one call takes tells nothing of the others.
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::CallOnce | Self::CallPersistent | Self::SetParam | Self::GetParam)
+    }
+
+    /// Whether the master takes part in each call, so that each contestant's own one has to run where it is told to.
+    pub fn asks_master(self) -> bool {
+        matches!(self, Self::CallOnce | Self::SetParam | Self::GetParam)
+    }
+
+    /// Messages that queues hold on either side.
+    pub fn depth(self) -> usize {
+        match self {
+            Self::Queue => 5000,
+            Self::Rates | Self::Hello | Self::Chain => 1000,
+            Self::Flow | Self::FlowPairs | Self::Subscribers => 100,
+            Self::Sizes => 20,
+            Self::PingPong | Self::Ipc | Self::Topics => 10,
+            _ => 1,
+        }
+    }
+
+    /// The real-time priority that all ends should have.
+    pub fn priority(self) -> Option<i32> {
+        match self {
+            Self::Queue | Self::Rates | Self::Flow | Self::FlowPairs => Some(99),
+            _ => None,
+        }
+    }
+
+    /// Turns of each contestant.
+    pub fn rounds(self, amount: Amount) -> u32 {
+        match self {
+            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes => amount.long_rounds,
+            _ => amount.rounds,
+        }
+    }
+
+    /// All kinds of run of it; ping-pong of any size is of those that are `asked`.
+    pub fn tasks(self, amount: Amount, asked: &[usize]) -> Vec<Task> {
+        let pings = |size: usize| Task::of(self, size, amount.pings, amount.warm_up);
+        match self {
+            Self::PingPong => vec![pings(10)],
+            Self::CallPersistent => vec![pings(1)],
+            Self::Ipc => asked.iter().map(|size| pings(*size)).collect(),
+            Self::Topics => {
+                amount.topics.iter().map(|topics| Task { topics: Some(*topics), ..pings(10) }).collect()
+            }
+            Self::Queue => [50, 60_000].map(|size| Task::of(self, size, amount.burst, 0)).to_vec(),
+            Self::CallOnce => vec![self.calls(1, amount)],
+            Self::SetParam | Self::GetParam => [INT, 100].map(|size| self.calls(size, amount)).to_vec(),
+            Self::Hello => vec![self.paced(HELLO, amount)],
+            Self::Chain => vec![self.paced(8, amount)],
+            Self::Subscribers => {
+                let task = self.paced(10, amount);
+                let to = |subscribers: &usize| Task { subscribers: Some(*subscribers), ..task.clone() };
+                amount.subscribers.iter().map(to).collect()
+            }
+            Self::Rates => self.at_rates(&SIZES, amount.of_size, amount.rates),
+            Self::Sizes => {
+                let tasks = self.at_rates(&PART_SIZES, amount.of_size / 2, &[CALMER]);
+                let touched =
+                    |touch| tasks.iter().map(move |task| Task { touch: Some(touch), ..task.clone() });
+                [Touch::None, Touch::Write, Touch::Read].into_iter().flat_map(touched).collect()
+            }
+            Self::Flow => {
+                let tasks = self.at_rates(&SIZES, amount.answered, amount.rates);
+                tasks.into_iter().map(|task| Task { watermark: Some(WATERMARK), ..task }).collect()
+            }
+            Self::FlowPairs => {
+                let tasks = self.at_rates(&PAIR_SIZES, amount.answered, &[PAIR_RATE]);
+                let of = |pairs| {
+                    let task = move |task: &Task| Task { pairs: Some(pairs), ..task.clone() };
+                    tasks.iter().map(task).map(|task| Task { watermark: Some(WATERMARK), ..task })
+                };
+                [1, 2, 3].into_iter().flat_map(of).collect()
+            }
+        }
+    }
+
+    fn calls(self, size: usize, amount: Amount) -> Task {
+        Task::of(self, size, amount.calls, amount.calls / 10)
+    }
+
+    fn paced(self, size: usize, amount: Amount) -> Task {
+        Task { rate: Some(CALM), ..Task::of(self, size, amount.paced, 0) }
+    }
+
+    /// So many messages of each size in one run, at each rate.
+    fn at_rates(self, sizes: &[usize], count: u64, rates: &[u32]) -> Vec<Task> {
+        let at = |rate: &u32| Task {
+            sizes: sizes.to_vec(),
+            rate: Some(*rate),
+            ..Task::of(self, sizes.iter().copied().max().unwrap_or_default(), count, 0)
+        };
+        rates.iter().map(at).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_sizes_are_those_that_were_published() {
+        let tasks = Exchange::Rates.tasks(Amount::FULL, &[]);
+        let rates: Vec<u32> = tasks.iter().filter_map(|task| task.rate).collect();
+        assert_eq!(rates, [20, 40, 100, 200, 400, 1000]);
+        for task in &tasks {
+            assert_eq!((task.whole_trial().total(), task.whole_trial().size), (800, 1_835_008));
+            assert!(task.sizes[1..].windows(2).all(|pair| pair[1] - pair[0] == 256 * 1024));
+        }
+    }
+
+    #[test]
+    fn pairs_flow_at_one_rate() {
+        let tasks = Exchange::FlowPairs.tasks(Amount::FULL, &[]);
+        let of: Vec<_> = tasks.iter().map(|task| (task.pairs, task.rate, task.watermark)).collect();
+        assert_eq!(of, [1, 2, 3].map(|pairs| (Some(pairs), Some(400), Some(50))));
+        assert!(Exchange::Flow.depth() as u64 > WATERMARK, "what may be unanswered has room");
+    }
+
+    #[test]
+    fn a_ping_pong_of_any_size_is_of_those_that_are_asked_for() {
+        let tasks = Exchange::Ipc.tasks(Amount::QUICK, &[10, 4096]);
+        assert_eq!(tasks.iter().map(|task| task.sizes.clone()).collect::<Vec<_>>(), [[10], [4096]]);
+    }
+}

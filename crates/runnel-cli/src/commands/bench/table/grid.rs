@@ -1,0 +1,121 @@
+//! Tables of one figure over what is varied: a column for each size, number of topics or number of subscribers.
+
+use super::cells::{figures, number, ratio, row};
+use crate::commands::bench::plan::{Case, Exchange, Figure};
+use crate::commands::bench::statistics::Summary;
+use crate::commands::bench::summary::CaseSummary;
+
+const KIB: usize = 1024;
+
+/// What the cases of one table have in common: all but what is varied.
+pub(super) fn in_common(case: Case) -> Case {
+    match case.scenario {
+        Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => Case { size: 0, ..case },
+        Exchange::Topics => Case { topics: None, ..case },
+        Exchange::Subscribers => Case { subscribers: None, ..case },
+        _ => case,
+    }
+}
+
+/// The head of a case's column; empty if nothing is varied.
+pub(super) fn column(case: Case) -> String {
+    match case.scenario {
+        Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => size(case.size),
+        Exchange::Topics => case.topics.unwrap_or_default().to_string(),
+        Exchange::Subscribers => case.subscribers.unwrap_or_default().to_string(),
+        _ => String::new(),
+    }
+}
+
+fn size(bytes: usize) -> String {
+    if bytes >= KIB && bytes.is_multiple_of(KIB) {
+        format!("{} K", bytes / KIB)
+    } else {
+        format!("{bytes} B")
+    }
+}
+
+/// What a table is of, and its unit in nanoseconds.
+pub(super) fn title(case: Case) -> (String, f64) {
+    let (what, unit) = match case.scenario {
+        Exchange::Rates => ("B  one-way", 1e6),
+        Exchange::Flow => ("D  round trip, 1 pair", 1e6),
+        Exchange::FlowPairs => ("D  round trip", 1e6),
+        Exchange::Sizes => ("sizes  one-way", 1e3),
+        Exchange::Topics => ("scale  round trip by so many topics", 1e3),
+        _ => ("scale  to the last of so many subscribers", 1e3),
+    };
+    let rate = case.rate.map(|rate| format!("{rate}/s"));
+    let pairs = case.pairs.map(|pairs| if pairs == 1 { "1 pair".into() } else { format!("{pairs} pairs") });
+    let payload = case.payload.map(|payload| match payload {
+        "write" => "written",
+        "read" => "written and read",
+        _ => "handed over",
+    });
+    let more = [payload.map(str::to_owned), rate, pairs].into_iter().flatten();
+    let unit_name = if unit == 1e6 { "milliseconds" } else { "microseconds" };
+    let place = [case.placement.name().to_owned(), unit_name.to_owned()];
+    let parts: Vec<String> = [what.to_owned()].into_iter().chain(more).chain(place).collect();
+    (parts.join(", "), unit)
+}
+
+/// One block of rows for each figure.
+pub(super) fn grid(summaries: &[CaseSummary], unit: f64) -> String {
+    let (mut cases, mut contestants) = (Vec::new(), Vec::new());
+    for summary in summaries {
+        if !cases.contains(&summary.case) {
+            cases.push(summary.case);
+        }
+        if !contestants.contains(&summary.contestant) {
+            contestants.push(summary.contestant);
+        }
+    }
+    let heads: Vec<String> = cases.iter().map(|case| column(*case)).collect();
+    let block = |name: &str, cell: &dyn Fn(&CaseSummary) -> String| {
+        let of = |who: &str, case: &Case| {
+            let found = summaries.iter().find(|summary| summary.contestant == who && summary.case == *case);
+            found.map_or_else(|| number(None), cell)
+        };
+        let line = |who: &&str| row(who, &cases.iter().map(|case| of(who, case)).collect::<Vec<_>>());
+        row(name, &heads) + &contestants.iter().map(line).collect::<String>()
+    };
+    let mut text = block("p50", &|summary| figures(delays(summary), unit)[0].clone());
+    text += &block("p99", &|summary| figures(delays(summary), unit)[1].clone());
+    text += &block("p50 over floor", &|summary| ratio(summary.to_floor));
+    if summaries.iter().any(|summary| summary.late_ns.is_some()) {
+        text += &block("latest sending", &|summary| figures(summary.late_ns, unit)[2].clone());
+    }
+    text
+}
+
+fn delays(summary: &CaseSummary) -> Option<Summary> {
+    match summary.case.scenario.figure() {
+        Figure::RoundTrip => summary.round_trip_ns,
+        Figure::OneWay | Figure::Rate => summary.one_way_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::bench::plan::{Amount, Placement};
+
+    #[test]
+    fn the_columns_of_every_table_fit_in_80() {
+        for exchange in [
+            Exchange::Rates,
+            Exchange::Flow,
+            Exchange::FlowPairs,
+            Exchange::Sizes,
+            Exchange::Topics,
+            Exchange::Subscribers,
+        ] {
+            let tasks = exchange.tasks(Amount::FULL, &[]);
+            let cases = || tasks.iter().flat_map(|task| task.cases(Placement::TwoCores));
+            let first = in_common(cases().next().unwrap());
+            let columns: Vec<String> = cases().filter(|case| in_common(*case) == first).map(column).collect();
+            assert!(columns.len() <= 8 && columns.iter().all(|column| column.len() < 8), "{columns:?}");
+            assert!(title(first).0.len() + ", 2 rounds".len() <= 80, "{}", title(first).0);
+        }
+    }
+}

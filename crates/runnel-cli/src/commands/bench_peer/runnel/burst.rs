@@ -1,0 +1,68 @@
+//! Messages one way.
+
+use std::sync::{Arc, Mutex};
+
+use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
+use runnel::{Context, Node};
+use runnel_floor::{Stamps, number, set_number};
+
+use super::{lock, message, wait_for_others, wait_until_due};
+use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
+use crate::commands::bench_peer::{EndArgs, Mode};
+use crate::error::CliError;
+
+pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    let publisher = node.create_publisher("burst", args.depth)?;
+    let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
+    wait_for_others(args, context, &publisher, args.subscribers)?;
+    say_ready()?;
+    wait_for_go()?;
+    let (sizes, mut pace) = (args.sizes(), args.pace());
+    for number in 0..args.trial().total() {
+        let size = sizes.size(number);
+        wait_until_due(context, &mut pace, number)?;
+        if args.mode == Mode::Loan {
+            sent.take(number);
+            let mut loan = publisher.loan(&UInt8MultiArray::default(), size)?;
+            set_number(&mut loan, number);
+            args.touch.fill(&mut loan, number);
+            loan.publish()?;
+        } else {
+            message.data.resize(size, 0);
+            set_number(&mut message.data, number);
+            sent.take(number);
+            args.touch.fill(&mut message.data, number);
+            publisher.publish(&message)?;
+        }
+    }
+    serve(context)?;
+    args.write_sent(&sent)
+}
+
+pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    let received = Arc::new(Mutex::new((Stamps::of(args.trial()), true)));
+    let (noted, ending) = (Arc::clone(&received), context.clone());
+    let (touch, total) = (args.touch, args.trial().total());
+    let take = move |payload: &[u8]| {
+        let (stamps, all_whole) = &mut *lock(&noted);
+        let number = number(payload).unwrap_or_default();
+        *all_whole &= touch.is_whole(payload, number);
+        stamps.take(number);
+        if number + 1 == total {
+            ending.shutdown();
+        }
+    };
+    let _burst = if args.mode == Mode::Loan {
+        let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
+        node.create_view_subscription::<UInt8MultiArray>("burst", args.depth, view)?
+    } else {
+        node.create_subscription("burst", args.depth, move |message: &UInt8MultiArray| take(&message.data))?
+    };
+    say_ready()?;
+    serve(context)?;
+    let (stamps, all_whole) = &*lock(&received);
+    if !all_whole {
+        return Err(CliError::failed("a payload is not what was sent"));
+    }
+    args.write_received(stamps)
+}

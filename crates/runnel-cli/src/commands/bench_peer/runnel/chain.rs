@@ -1,0 +1,64 @@
+//! Three nodes in a row: the first sends two integers, the second adds them, the third has the sum.
+
+use std::sync::{Arc, Mutex};
+
+use runnel::{Context, Node};
+use runnel_floor::Stamps;
+
+use self::bench_msgs::TwoInts;
+use super::{lock, publish, wait_for_others, wait_until_due};
+use crate::commands::bench_peer::EndArgs;
+use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
+use crate::error::CliError;
+
+runnel::include_interfaces!();
+
+pub(super) fn para_in(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    let publisher = node.create_publisher("para", args.depth)?;
+    let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
+    wait_for_others(args, context, &publisher, 1)?;
+    say_ready()?;
+    wait_for_go()?;
+    for number in 0..args.trial().total() {
+        wait_until_due(context, &mut pace, number)?;
+        sent.take(number);
+        publisher.publish(TwoInts { a: number as i32, b: 1 })?;
+    }
+    serve(context)?;
+    args.write_sent(&sent)
+}
+
+pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    let publisher = node.create_publisher("sum", args.depth)?;
+    let (answering, ending) = (publisher.clone(), context.clone());
+    let add = move |para: &TwoInts| {
+        let TwoInts { a, b } = *para;
+        publish(&answering, &TwoInts { a, b: a.wrapping_add(b) }, &ending);
+    };
+    let _para = node.create_subscription("para", args.depth, add)?;
+    wait_for_others(args, context, &publisher, 1)?;
+    say_ready()?;
+    serve(context)
+}
+
+pub(super) fn add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+    let received = Arc::new(Mutex::new((Stamps::of(args.trial()), true)));
+    let (noted, ending, total) = (Arc::clone(&received), context.clone(), args.trial().total());
+    let take = move |sum: &TwoInts| {
+        let (stamps, all_right) = &mut *lock(&noted);
+        let number = u64::from(sum.a as u32);
+        stamps.take(number);
+        *all_right &= sum.b == sum.a.wrapping_add(1);
+        if number + 1 == total {
+            ending.shutdown();
+        }
+    };
+    let _sum = node.create_subscription("sum", args.depth, take)?;
+    say_ready()?;
+    serve(context)?;
+    let (stamps, all_right) = &*lock(&received);
+    if !all_right {
+        return Err(CliError::failed("a sum is wrong"));
+    }
+    args.write_received(stamps)
+}

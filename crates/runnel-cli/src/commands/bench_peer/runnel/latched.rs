@@ -1,0 +1,31 @@
+//! A message that is kept for those who subscribe later.
+
+use std::sync::{Arc, Mutex};
+
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, Node, QoS};
+use runnel_floor::now;
+
+use super::lock;
+use crate::commands::bench_peer::talk::{say, say_ready, serve};
+use crate::error::CliError;
+
+pub(super) fn latched(context: &Context, node: &Node) -> Result<(), CliError> {
+    let publisher = node.create_publisher::<Text>("latched", QoS::keep_last(1).transient_local())?;
+    publisher.publish(Text { data: "kept".into() })?;
+    say_ready()?;
+    serve(context)
+}
+
+pub(super) fn first(context: &Context, node: &Node) -> Result<(), CliError> {
+    let came = Arc::new(Mutex::new(None));
+    let (note, ending) = (Arc::clone(&came), context.clone());
+    let asked = now();
+    let _latched = node.create_subscription("latched", 1, move |_: &Text| {
+        lock(&note).get_or_insert_with(now);
+        ending.shutdown();
+    })?;
+    context.spin()?;
+    let came = lock(&came).ok_or_else(|| CliError::failed("no latched message came"))?;
+    say(format_args!("first {}", came - asked))
+}

@@ -1,0 +1,97 @@
+//! Ends that are Runnel nodes, written as a user would write them.
+
+mod burst;
+mod calls;
+mod chain;
+mod latched;
+mod ping;
+mod text;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use runnel::core::Message;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Context, ContextOptions, PollingPolicy, Publisher};
+use runnel_floor::{Pace, Trial, now};
+
+use super::{EndArgs, Mode, Role};
+use crate::error::CliError;
+
+/// How long the other end may take to be there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often is looked whether a link has gone over to shared memory.
+const LOOK: Duration = Duration::from_millis(1);
+
+pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
+    let polling = if args.mode == Mode::Spin { PollingPolicy::Spin } else { PollingPolicy::Block };
+    let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
+    let options = options.ipc(args.mode != Mode::Network);
+    let context = Context::with_options(options)?;
+    let node = |name: &str| context.create_node(name);
+    match args.role {
+        Role::Ping if args.rate.is_some() => ping::flow(args, &context, &node("ping")?),
+        Role::Ping => ping::ping(args, &context, &node("ping")?),
+        Role::Pong => ping::pong(args, &context, &node("pong")?),
+        Role::Source => burst::source(args, &context, &node("source")?),
+        // There may be several, and a node's name is its own.
+        Role::Sink => burst::sink(args, &context, &node(&format!("sink_{}", std::process::id()))?),
+        Role::Talker => text::talker(args, &context, &node("talker")?),
+        Role::Listener => text::listener(args, &context, &node("listener")?),
+        Role::ParaIn => chain::para_in(args, &context, &node("para_in")?),
+        Role::ParaAdd => chain::para_add(args, &context, &node("para_add")?),
+        Role::Add => chain::add(args, &context, &node("add")?),
+        Role::Serve => calls::serve(&context, &node("serve")?),
+        Role::Call => calls::call_once(args, &context, &node("call")?),
+        Role::CallPersistent => calls::call_persistent(args, &context, &node("call_persistent")?),
+        Role::Param => calls::param(args, &context, &node("param")?),
+        Role::Latched => latched::latched(&context, &node("latched")?),
+        Role::First => latched::first(&context, &node("first")?),
+    }
+}
+
+fn message(trial: Trial) -> UInt8MultiArray {
+    UInt8MultiArray { data: trial.message(), ..UInt8MultiArray::default() }
+}
+
+/// Publishes from a callback, which has nobody to return an error to.
+fn publish<M: Message>(publisher: &Publisher<M>, message: &M, context: &Context) {
+    if let Err(error) = publisher.publish(message) {
+        log::error!("cannot publish: {error}");
+        context.shutdown();
+    }
+}
+
+fn wait_for_others<M: Message>(
+    args: &EndArgs,
+    context: &Context,
+    publisher: &Publisher<M>,
+    count: usize,
+) -> Result<(), CliError> {
+    let topic = publisher.topic();
+    if !publisher.wait_for_subscribers(count, PATIENCE)? {
+        return Err(CliError::failed(format_args!("nobody subscribes to {topic}")));
+    }
+    let late = now() + PATIENCE.as_nanos() as u64;
+    while args.mode != Mode::Network && publisher.shared_memory_count() < count {
+        if now() > late {
+            return Err(CliError::failed(format_args!("{topic} stays on the network")));
+        }
+        context.sleep_wall(LOOK)?;
+    }
+    Ok(())
+}
+
+/// Sleeps until a message is due; the graph is served meanwhile.
+fn wait_until_due(context: &Context, pace: &mut Pace, number: u64) -> Result<(), CliError> {
+    let due = pace.due(number);
+    if due > now() {
+        context.sleep_wall(Duration::from_nanos(due.saturating_sub(now())))?;
+    }
+    Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

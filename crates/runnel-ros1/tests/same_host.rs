@@ -1,0 +1,215 @@
+//! What the ends of a link tell each other for the case that both are of one host.
+
+use runnel_ros1::node::{Meeting, NodeEvent, Port, SameHost, WantedService};
+use runnel_testkit::net::{
+    App, FakePublisher, Net, Socket, publisher_header, secs, subscriber_header, text_service, text_topic,
+};
+
+const TOPIC: &str = "/chatter";
+
+/// The fields' names, which the other end of a link may be older than, or no Runnel at all.
+const FIELDS: [&str; 2] = ["runnel_process", "runnel_link"];
+
+/// A node of a process with this number, or of one that stays on the network.
+fn node(net: &mut Net, name: &str, process: Option<u128>) -> App {
+    let mut config = net.node_config(name, "host");
+    let secret = name.bytes().map(u128::from).sum();
+    config.same_host = process.map(|process| SameHost { process, secret });
+    net.start_node(config)
+}
+
+/// Whom the publisher was asked to meet, link by link.
+fn met_as_publisher(net: &Net, app: App) -> Vec<Option<Meeting>> {
+    let joined = net.events(app).iter().filter_map(|event| match event {
+        NodeEvent::SubscriberJoined(link) => Some(link.same_host),
+        _ => None,
+    });
+    joined.collect()
+}
+
+fn met_as_subscriber(net: &Net, app: App) -> Vec<Option<Meeting>> {
+    let joined = net.events(app).iter().filter_map(|event| match event {
+        NodeEvent::PublisherJoined(link) => Some(link.same_host),
+        _ => None,
+    });
+    joined.collect()
+}
+
+/// A talker and listeners, linked.
+fn linked(talker: Option<u128>, listeners: &[Option<u128>]) -> (Net, App, Vec<App>) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let talker = node(&mut net, "/talker", talker);
+    net.advertise(talker, TOPIC);
+    let mut apps = Vec::new();
+    for (index, process) in listeners.iter().enumerate() {
+        let listener = node(&mut net, &format!("/listener{index}"), *process);
+        net.subscribe(listener, TOPIC);
+        apps.push(listener);
+    }
+    net.run_until("all are linked", secs(5), |net| net.subscribers(talker, TOPIC).len() == listeners.len());
+    net.run_for(secs(1));
+    (net, talker, apps)
+}
+
+#[test]
+fn both_ends_know_each_others_process_and_the_same_token() {
+    let (net, talker, listeners) = linked(Some(7), &[Some(8)]);
+    let (asked, answered) = (met_as_publisher(&net, talker)[0], met_as_subscriber(&net, listeners[0])[0]);
+    let (asked, answered) = (asked.expect("a meeting"), answered.expect("a meeting"));
+    assert_eq!((asked.process, answered.process), (8, 7));
+    assert_eq!(asked.token, answered.token);
+}
+
+#[test]
+fn who_stays_on_the_network_is_met_by_nobody() {
+    for (talker, listener) in [(Some(7), None), (None, Some(8)), (None, None)] {
+        let (net, talker, listeners) = linked(talker, &[listener]);
+        assert_eq!(met_as_publisher(&net, talker), [None]);
+        assert_eq!(met_as_subscriber(&net, listeners[0]), [None]);
+    }
+}
+
+#[test]
+fn each_link_has_a_token_of_its_own_and_a_new_one_when_it_is_made_again() {
+    let (mut net, talker, listeners) = linked(Some(7), &[Some(8), Some(8), Some(9)]);
+    assert_eq!(net.break_links(talker, listeners[0], Port::Tcpros), 1);
+    net.run_until("it is linked again", secs(5), |net| net.subscribers(talker, TOPIC).len() == 3);
+    let mut tokens: Vec<u128> =
+        met_as_publisher(&net, talker).iter().map(|meeting| meeting.expect("a meeting").token).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 4);
+}
+
+/// A talker, and a scripted subscriber that has sent these fields besides those that it must.
+fn dialed(process: Option<u128>, more: &[(&str, &str)]) -> (Net, App, Socket) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let talker = node(&mut net, "/talker", process);
+    net.advertise(talker, TOPIC);
+    let peer = net.fake("peer", "host");
+    net.run_for(secs(1));
+    let spec = text_topic(TOPIC);
+    let fields = [subscriber_header("/peer", &spec), more.to_vec()].concat();
+    let socket = net.dial_node(peer, talker, &fields);
+    net.settle();
+    (net, talker, socket)
+}
+
+#[test]
+fn who_does_not_tell_of_its_process_is_told_nothing() {
+    let (net, talker, socket) = dialed(Some(7), &[]);
+    let header = net.header_received(socket).expect("an answer");
+    assert!(FIELDS.iter().all(|field| header.get(field).is_none()), "{header:?}");
+    assert_eq!(met_as_publisher(&net, talker), [None]);
+}
+
+#[test]
+fn who_tells_of_its_process_is_told_ours_and_no_token() {
+    let [process, link] = [format!("{:032x}", 8), format!("{:032X}", 0xabc)];
+    let (net, talker, socket) = dialed(Some(7), &[("runnel_process", &process), ("runnel_link", &link)]);
+    let header = net.header_received(socket).expect("an answer");
+    assert_eq!(header.get("runnel_process"), Some(format!("{:032x}", 7).as_str()));
+    assert_eq!(header.get("runnel_link"), None);
+    assert_eq!(met_as_publisher(&net, talker), [Some(Meeting { process: 8, token: 0xabc })]);
+}
+
+#[test]
+fn fields_that_make_no_sense_are_passed_over() {
+    let good = format!("{:032x}", 8);
+    let long = format!("{good}0");
+    for (process, link) in [
+        (Some("8"), Some(good.as_str())),
+        (Some(good.as_str()), Some("")),
+        (Some(&good), Some("no number of thirty-two hex digit")),
+        (Some(&long), Some(&good)),
+        (Some("+000000000000000000000000000000f"), Some(&good)),
+        (
+            Some(
+                "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}",
+            ),
+            Some(&good),
+        ),
+        (Some(&good), None),
+        (None, Some(&good)),
+    ] {
+        let fields = [("runnel_process", process), ("runnel_link", link)];
+        let fields: Vec<_> = fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let (mut net, talker, socket) = dialed(Some(7), &fields);
+        let header = net.header_received(socket).expect("an answer");
+        assert_eq!((header.get("error"), header.get("runnel_process")), (None, None), "{fields:?}");
+        assert_eq!(met_as_publisher(&net, talker), [None], "{fields:?}");
+        net.publish(talker, TOPIC, "hello");
+        net.settle();
+        assert_eq!(net.pieces_received(socket)[1], b"hello");
+    }
+}
+
+/// A listener, and the socket of its link to a scripted publisher that has answered with these fields besides.
+fn answered(process: Option<u128>, more: &[(&str, &str)]) -> (Net, App, FakePublisher, Socket) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = node(&mut net, "/listener", process);
+    net.subscribe(listener, TOPIC);
+    let publisher = net.fake_publisher("/odd", "host");
+    net.run_for(secs(1));
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    let spec = text_topic(TOPIC);
+    let fields = [publisher_header("/odd", &spec), more.to_vec()].concat();
+    let socket = net.answer_subscriber(&publisher, &fields);
+    net.settle();
+    (net, listener, publisher, socket)
+}
+
+#[test]
+fn a_subscriber_tells_every_publisher_unless_it_stays_on_the_network() {
+    let (net, _, _, socket) = answered(Some(8), &[]);
+    let header = net.header_received(socket).expect("our header");
+    assert_eq!(header.get("runnel_process"), Some(format!("{:032x}", 8).as_str()));
+    assert_eq!(header.get("runnel_link").map(str::len), Some(32));
+    let (net, _, _, socket) = answered(None, &[]);
+    let header = net.header_received(socket).expect("our header");
+    assert!(FIELDS.iter().all(|field| header.get(field).is_none()), "{header:?}");
+}
+
+#[test]
+fn a_publisher_that_answers_nonsense_is_heard_over_the_network() {
+    for value in ["", "7", "zz000000000000000000000000000000"] {
+        let (net, listener, publisher, _) = answered(Some(8), &[("runnel_process", value)]);
+        assert_eq!(met_as_subscriber(&net, listener), [None], "{value}");
+        assert_eq!(net.publishers(listener, TOPIC), [publisher.name]);
+    }
+}
+
+/// What a service and its client, of two processes, were told of each other for one call.
+fn called(persistent: bool) -> [Option<Meeting>; 2] {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (server, client) = (node(&mut net, "/server", Some(7)), node(&mut net, "/client", Some(8)));
+    net.provide(server, "/echo");
+    net.run_for(secs(1));
+    let spec = text_service("/echo");
+    let (service, type_name, md5) = (spec.service, spec.type_name, spec.md5);
+    let wanted = WantedService { service, type_name, md5, persistent, probe: false };
+    let link = net.call_service_as(client, wanted, "hello", secs(5));
+    net.run_for(secs(1));
+    assert_eq!(net.answers(client, link), [Ok("hello".to_owned())]);
+    let at_server = net.events(server).iter().find_map(|event| match event {
+        NodeEvent::ServiceClientJoined(link) => Some(link.same_host),
+        _ => None,
+    });
+    let at_client = net.events(client).iter().find_map(|event| match event {
+        NodeEvent::ServiceLinked(link) => Some(link.same_host),
+        _ => None,
+    });
+    [at_server, at_client].map(|told| told.expect("a link"))
+}
+
+#[test]
+fn a_kept_connection_to_a_service_is_met_by_and_one_for_a_single_call_is_not() {
+    let [at_server, at_client] = called(true).map(|meeting| meeting.expect("a meeting"));
+    assert_eq!((at_server.process, at_client.process), (8, 7));
+    assert_eq!(at_server.token, at_client.token);
+    assert_eq!(called(false), [None, None]);
+}

@@ -1,0 +1,95 @@
+//! Messages that are written in place: their memory is had first, and published once it is filled.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use runnel_io::segment::SlotMut;
+use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
+
+use super::{Publication, Refused, State, complain, number};
+use crate::ipc::{Frame, SHORTEST};
+use crate::sync::lock;
+
+/// Memory for one message, with its length before it, to be written before it is published.
+pub(crate) enum Blank {
+    /// Of this process alone. Nobody else holds it.
+    Own(Arc<Vec<u8>>),
+    /// A slot, of which so many bytes count.
+    Slot(SlotMut, usize),
+}
+
+impl Blank {
+    /// The message and its length, as they are so far.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Slot(slot, len) => &slot[..*len],
+        }
+    }
+
+    /// The same, to be written.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Own(bytes) => Arc::get_mut(bytes).map_or(&mut [], Vec::as_mut_slice),
+            Self::Slot(slot, len) => &mut slot[..*len],
+        }
+    }
+}
+
+impl Publication {
+    /// Memory for a message of so many bytes: where subscribers of other processes can read it, if any can and it is long.
+    ///
+    /// # Errors
+    /// When it is longer than any receiver accepts.
+    pub(crate) fn blank(&self, message: usize) -> Result<Blank, LengthBeyondLimit> {
+        LengthBeyondLimit::check(message, MAX_MESSAGE)?;
+        let (length, mut state) = (LENGTH + message, lock(&self.state));
+        let lends = length >= SHORTEST && state.has_channel();
+        let slot = if lends { self.pool.take(length) } else { None };
+        let mut blank = match slot {
+            Some(slot) => Blank::Slot(slot, length),
+            None => Blank::Own(state.pool.taken(|bytes| bytes.resize(length, 0))),
+        };
+        drop(state);
+        if let Some(head) = blank.bytes_mut().first_chunk_mut() {
+            *head = (message as u32).to_le_bytes();
+        }
+        Ok(blank)
+    }
+
+    /// Publishes what was written in such memory, to subscribers of this process as bytes, too. With `keep_all` only if
+    /// no message is dropped for it.
+    ///
+    /// # Errors
+    /// When nobody gets the message.
+    pub(crate) fn publish_filled(&self, mut filled: Blank, keep_all: bool) -> Result<(), Refused<Blank>> {
+        let mut complaint = None;
+        let mut state = lock(&self.state);
+        if state.is_kept_as_bytes() || !state.locals.is_empty() {
+            let bytes = filled.bytes().len();
+            if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes) {
+                return Err(Refused::Full { subscriber, message: filled, bytes });
+            }
+            number(filled.bytes_mut(), state.next_seq());
+            let frame = state.frozen(filled);
+            complaint = self.publish_frame(&mut state, frame, |_| true);
+        }
+        self.published.store(self.published() + 1, Ordering::Relaxed);
+        drop(state);
+        complain(complaint);
+        Ok(())
+    }
+}
+
+impl State {
+    /// What was written as a frame, which is written no more.
+    fn frozen(&mut self, filled: Blank) -> Frame {
+        match filled {
+            Blank::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
+            Blank::Own(bytes) => {
+                self.pool.keep(&bytes);
+                Frame::Own(bytes)
+            }
+        }
+    }
+}

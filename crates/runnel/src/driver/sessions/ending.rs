@@ -1,0 +1,146 @@
+//! How sessions end: their links go back to their connections, and the processes meet again.
+//!
+//! Each end reads what it still finds, tells the other that it has done so, and waits for the same from the other. What
+//! is not read by then goes by the connection, so that nothing is lost or comes twice although both ends live.
+
+use std::time::Duration;
+
+use litemap::LiteMap;
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use super::{Again, FIRST_PAUSE, LONGEST_PAUSE, Session};
+use crate::driver::Driver;
+use crate::driver::socket::Socket;
+use crate::driver::table::Key;
+
+/// How long the other end may take to read what it finds: it may be busy, and if it is dead, its links end with it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Bytes of each channel's stream.
+type Unread = LiteMap<u32, Vec<u8>>;
+
+impl Driver {
+    /// A session ends. `why` is what the peer did, if it ended so.
+    pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
+        if why.is_none() {
+            // What the peer sent before its end counts.
+            self.hear_all(session);
+        }
+        let Some(open) = self.sessions.open.get_mut(session).filter(|open| open.ending.is_none()) else {
+            return;
+        };
+        open.receiver.tell_last();
+        open.sender.tell_of_room();
+        let _ = open.packets.shutdown();
+        let _ = self.reactor.remove(&*open.packets);
+        let until = clock::monotonic() + PATIENCE;
+        open.ending = Some(until);
+        let (process, socket, faulty) =
+            (open.process, open.sockets[0], why.is_some() || open.sender.is_over());
+        self.sessions.standing.retain(|other| *other != session);
+        self.sessions.ending.push(session);
+        self.remove_socket(socket);
+        if faulty || !self.has_links_with(process) {
+            self.go_on_without(session, why);
+        } else {
+            self.end_if_read(session);
+        }
+    }
+
+    /// Ends a session for good if the peer has read what it found.
+    pub(super) fn end_if_read(&mut self, session: Key) {
+        if self.sessions.open.get(session).is_some_and(|open| open.receiver.peer_has_read()) {
+            self.go_on_without(session, None);
+        }
+    }
+
+    /// The last link with a process may be gone, and then nothing is left to wait for when its session ends.
+    pub(super) fn hurry_ending(&mut self, process: u128) {
+        let is_of = |open: &Session| open.process == process;
+        let mut ending = self.sessions.ending.iter().copied();
+        let Some(session) = ending.find(|session| self.sessions.open.get(*session).is_some_and(is_of)) else {
+            return;
+        };
+        if !self.has_links_with(process)
+            && let Some(open) = self.sessions.open.get_mut(session)
+        {
+            open.ending = Some(clock::monotonic());
+        }
+    }
+
+    fn has_links_with(&self, process: u128) -> bool {
+        let of_process = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == process);
+        self.sessions.links.values().any(of_process)
+    }
+
+    /// A session is over, and its links go back to their connections.
+    fn go_on_without(&mut self, session: Key, why: Option<String>) {
+        let Some(over) = self.sessions.open.remove(session) else { return };
+        over.receiver.tell_gone_on();
+        let (fault, unread) = over.sender.finish();
+        self.sessions.ending.retain(|other| *other != session);
+        self.sessions.peers.remove(&over.process);
+        self.remove_socket(over.sockets[1]);
+        if let Some(why) = why.as_deref().or(fault) {
+            let line = format_args!("another process of this host: {why}; its links go on over the network");
+            self.sessions.warn(line);
+        }
+        self.fall_back(&over, unread);
+        self.plan_to_meet_again(over.process, over.since);
+    }
+
+    fn fall_back(&mut self, over: &Session, mut unread: Unread) {
+        for key in self.sockets.keys() {
+            match self.sockets.get_mut(key) {
+                Some(Socket::Output(output)) => {
+                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
+                }
+                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
+                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
+                Some(Socket::Input(input)) if over.channels.contains(&Some(key)) => {
+                    input.from.stats.set_by_memory(false);
+                }
+                _ => {}
+            }
+            if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
+                self.flush_request(key);
+            }
+        }
+    }
+
+    /// Has a process met again with which there are links, after a session that stood since then, or never.
+    pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant) {
+        if !self.has_links_with(process) {
+            self.sessions.again.remove(&process);
+            return;
+        }
+        let now = clock::monotonic();
+        let pause = match self.sessions.again.get(&process) {
+            Some(again) if now.since(since) < LONGEST_PAUSE => (again.pause * 2).min(LONGEST_PAUSE),
+            _ => FIRST_PAUSE,
+        };
+        self.sessions.again.insert(process, Again { at: Some(now + pause), pause });
+    }
+
+    /// Ends sessions whose other end took too long, and meets processes again whose time has come.
+    pub(in crate::driver) fn meet_again(&mut self, now: Instant) {
+        for session in self.sessions.ending.clone() {
+            let late = |open: &Session| open.ending.is_some_and(|until| until <= now);
+            if self.sessions.open.get(session).is_some_and(late) {
+                self.go_on_without(session, None);
+            }
+        }
+        let due =
+            |(process, again): (&u128, &Again)| again.at.is_some_and(|at| at <= now).then_some(*process);
+        let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
+        for process in due {
+            self.connect_process(process);
+            match self.sessions.again.get_mut(&process) {
+                Some(again) if self.sessions.peers.contains_key(&process) => again.at = None,
+                // It is the other that connects, or that cannot be found now.
+                _ => self.plan_to_meet_again(process, now),
+            }
+        }
+    }
+}

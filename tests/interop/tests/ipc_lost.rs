@@ -1,0 +1,67 @@
+//! A session in shared memory that is lost while both processes live: its links go on over the network with what was
+//! under way, and come back to shared memory by themselves.
+
+use interop::containers::{Container, Network, Talk};
+use interop::{Master, PATIENCE, Server, wait_until};
+use runnel_testkit::packets::{connected_packet_sockets, shut};
+use runnel_testkit::process::{Peer, Signal, within};
+
+#[test]
+fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
+    let master = Master::start(Server::Runnel);
+    let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
+    let mut talk = Talk::at_rate(&host, &host, 2000);
+    talk.goes_by_memory();
+    for end in 0..4 {
+        let process = [&talk.talker, &talk.listener][end % 2].id();
+        let lost = lose_session(process);
+        wait_until("another session", within(20), || {
+            let sockets = connected_packet_sockets(process).unwrap();
+            !sockets.is_empty() && !sockets.contains_key(&lost)
+        });
+        talk.hear(1000);
+        talk.goes_by_memory();
+    }
+}
+
+/// Ends the one session that a process has, and gives the number of its socket.
+fn lose_session(process: u32) -> u64 {
+    let mut sockets = connected_packet_sockets(process).unwrap();
+    let (number, socket) = sockets.pop_first().expect("the socket of the session");
+    assert!(sockets.is_empty(), "one session for two processes");
+    shut(socket).unwrap();
+    number
+}
+
+/// Waits until a talker has sent so many messages more.
+fn wait_for_more(talker: &Peer, count: usize) {
+    let before = talker.lines().len();
+    wait_until("more messages are sent", within(PATIENCE), || talker.lines().len() >= before + count);
+}
+
+/// A listener is stopped, messages gather in its ring, the session is lost, and the listener goes on when that many
+/// messages more are sent.
+fn comes_back_after(more: usize) {
+    let master = Master::start(Server::Runnel);
+    let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
+    let mut talk = Talk::between(&host, &host);
+    talk.goes_by_memory();
+    talk.listener.signal(Signal::STOP).unwrap();
+    wait_for_more(&talk.talker, 50);
+    lose_session(talk.talker.id());
+    wait_for_more(&talk.talker, more);
+    talk.listener.signal(Signal::CONT).unwrap();
+    talk.hear(100 + more);
+    talk.goes_by_memory();
+}
+
+#[test]
+fn what_a_listener_has_not_read_when_its_session_is_lost_comes_once() {
+    comes_back_after(20);
+}
+
+#[test]
+fn what_went_on_over_the_network_without_a_listener_that_is_stopped_comes_once() {
+    // Two seconds, which the talker does not wait.
+    comes_back_after(400);
+}
