@@ -317,12 +317,14 @@ fn rosnode_lists_the_connections_of_runnel_nodes() {
     assert!(!info.iter().any(|line| line.contains("/runnel_listener")), "{info:#?}");
 }
 
-/// Whether the lines of a node's information tell of a connection of `/chatter` by TCPROS.
+/// Whether the lines of a node's information tell of a connection of `/chatter`: by TCPROS, or between nodes of Runnel
+/// also by shared memory.
 fn has_connection(info: &[String], peer: &str, direction: &str) -> bool {
     info.windows(4).any(|lines| {
         lines[0] == " * topic: /chatter"
             && lines[1] == format!("    * to: {peer}")
             && lines[2].starts_with(direction)
-            && lines[3] == "    * transport: TCPROS"
+            && (lines[3] == "    * transport: TCPROS"
+                || peer.contains("runnel") && lines[3] == "    * transport: SHM")
     })
 }
