@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// What holds for memory that a peer maps: its size stays, and who did not make it cannot write it.
 const SEALS: SealFlags = SealFlags::FUTURE_WRITE.union(SealFlags::SHRINK).union(SealFlags::GROW);
@@ -72,13 +72,45 @@ impl Shared {
 /// when it has given all memory away, since it promises more pages of a memfd than there are.
 fn check_limits(bytes: u64) -> io::Result<()> {
     let available = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
-    if available.is_some_and(|available| bytes > available) {
+    let left = [available, left_to_container()].into_iter().flatten().min();
+    if left.is_some_and(|left| bytes > left) {
         return Err(Errno::NOMEM.into());
     }
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| bytes > limit) {
         return Err(Errno::FBIG.into());
     }
     Ok(())
+}
+
+/// Where a container sees its limit of memory and what it has of that, by the second and the first version of cgroups.
+/// Beside them the statistics, and what these call the pages of files that the kernel drops when it needs memory.
+const CONTAINER: [[&str; 4]; 2] = [
+    [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory.current",
+        "/sys/fs/cgroup/memory.stat",
+        "inactive_file ",
+    ],
+    [
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+        "total_inactive_file ",
+    ],
+];
+
+/// Bytes that the container may still take, if it has a limit.
+fn left_to_container() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
+    let cached = |path: &str, name: &str| {
+        read(path)?.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok()
+    };
+    let left = |[limit, used, stat, name]: [&str; 4]| {
+        let used = number(used)?.saturating_sub(cached(stat, name).unwrap_or_default());
+        Some(number(limit)?.saturating_sub(used))
+    };
+    CONTAINER.into_iter().find_map(left)
 }
 
 /// Bytes that can be had without taking them from others, as `/proc/meminfo` tells them.
@@ -194,7 +226,13 @@ impl ForeignWords<'_> {
     /// The word at `index` by an order that loads have (`Relaxed`, `Acquire` or `SeqCst`). Past the end it reads 0.
     #[inline]
     pub fn load(&self, index: usize, order: Ordering) -> u64 {
-        self.0.get(index).map_or(0, |word| word.load(order))
+        let Some(word) = self.0.get(index) else { return 0 };
+        // Of memory that may only be read, the language promises relaxed loads and no others.
+        let value = word.load(Ordering::Relaxed);
+        if order != Ordering::Relaxed {
+            fence(order);
+        }
+        value
     }
 }
 

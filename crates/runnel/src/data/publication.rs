@@ -29,6 +29,9 @@ pub(crate) use blank::Blank;
 /// Frames given to the kernel in one call.
 const BATCH: usize = 64;
 
+/// Slots that wait for one subscriber at most; what waits behind them is copied.
+const WAITING_SLOTS: usize = 8;
+
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct PublicationOptions {
@@ -274,7 +277,9 @@ impl Publication {
     }
 
     fn wait_in_line(&self, link: &mut Link, frame: &Frame, sent: usize) {
-        let dropped = link.queue.push(frame.clone(), sent);
+        // A subscriber that does not take its messages is not to take the slots of others with them.
+        let frame = if link.queue.len() < WAITING_SLOTS { frame.clone() } else { frame.to_own() };
+        let dropped = link.queue.push(frame, sent);
         link.stats.count_dropped(dropped);
         self.dropped.fetch_add(dropped, Ordering::Relaxed);
         self.watch(link, true);

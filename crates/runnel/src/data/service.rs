@@ -20,7 +20,7 @@ use crate::sync::lock;
 /// Requests of one client that may wait: the originals send the next when they have the answer.
 const MOST_WAITING: usize = 100;
 
-/// Bytes of those, unless it is one.
+/// Bytes of those, unless it is one, and of answers that a client does not take.
 const MOST_BYTES: usize = 64 << 20;
 
 /// How long a client may take none of what it is answered before its connection ends.
@@ -254,11 +254,16 @@ impl ClientLink {
         Self { reactor, token, stream, persistent, state }
     }
 
-    /// One more request has come; false if it is one too many. A client that is not persistent has one.
+    /// One more request has come; false if it is one too many, or its client does not take what it is answered. A client that
+    /// is not persistent has one.
     fn one_more(&self, bytes: usize) -> bool {
         let mut state = lock(&self.state);
         let most = if self.persistent { MOST_WAITING } else { 1 };
         let first = state.waiting == 0 && !state.over;
+        // On a connection it would not be asked for more; shared memory has no such means.
+        if state.unsent.len() > MOST_BYTES {
+            return false;
+        }
         if !first && (state.waiting >= most || state.over || state.bytes + bytes > MOST_BYTES) {
             return false;
         }

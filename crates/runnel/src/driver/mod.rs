@@ -305,6 +305,7 @@ impl Driver {
             Some(Socket::Greeting(_)) => self.greeting_readable(key),
             Some(Socket::Session(session)) => self.session_readable(*session),
             Some(Socket::Bell(session)) => self.bell_rang(*session),
+            Some(Socket::OwnBell) => self.own_bell_rang(),
             Some(Socket::Opened(_) | Socket::Nothing) | None => {}
         }
     }
@@ -483,6 +484,7 @@ fn engine_of(socket: &Socket) -> Option<Key> {
         | Socket::Greeting(_)
         | Socket::Session(_)
         | Socket::Bell(_)
+        | Socket::OwnBell
         | Socket::Nothing => return None,
     })
 }

@@ -71,6 +71,8 @@ pub(super) struct Sessions {
     settings: Option<IpcSettings>,
     /// Whether this process sleeps; made with the first session.
     page: Option<Shared>,
+    /// By which threads wake the driver: no peer has it. Made with the page.
+    own_bell: Option<Arc<Bell>>,
     /// It listens, or has tried to.
     listens: bool,
     open: Table<Session>,
@@ -106,7 +108,7 @@ pub(super) struct Session {
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
-    _bell: Arc<Bell>,
+    _bell: Bell,
     receiver: Receiver,
     sender: Arc<Sender>,
     /// Sockets of the links that come by each channel.
@@ -128,6 +130,7 @@ impl Sessions {
         Self {
             settings,
             page: None,
+            own_bell: None,
             listens: false,
             open: Table::default(),
             standing: Vec::new(),
@@ -247,6 +250,11 @@ impl Driver {
         {
             session.unasked.push(token);
         }
+    }
+
+    /// Some thread has found room for links that wait.
+    pub(super) fn own_bell_rang(&mut self) {
+        self.sessions.standing.clone().into_iter().for_each(|session| self.bell_rang(session));
     }
 
     /// The doorbell of a session has rung: there are records, or there is room.

@@ -43,6 +43,8 @@ pub(super) enum Socket {
     Session(Key),
     /// The doorbell of a session.
     Bell(Key),
+    /// The bell by which threads of this process wake the driver for sessions.
+    OwnBell,
     /// Is about to be another.
     Nothing,
 }

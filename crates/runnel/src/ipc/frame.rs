@@ -13,6 +13,16 @@ pub(crate) enum Frame {
     Slot(Slot),
 }
 
+impl Frame {
+    /// The same in this process's own memory.
+    pub(crate) fn to_own(&self) -> Self {
+        match self {
+            Self::Own(bytes) => Self::Own(Arc::clone(bytes)),
+            Self::Slot(slot) => Self::Own(Arc::new(slot.to_vec())),
+        }
+    }
+}
+
 impl AsRef<[u8]> for Frame {
     fn as_ref(&self) -> &[u8] {
         match self {

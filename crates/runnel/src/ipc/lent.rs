@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
 use runnel_io::memory::Foreign;
+use runnel_ros1::tcpros::{LENGTH, MAX_MESSAGE};
 
 use super::outbox::{LOANS, Outbox};
 use super::record::{Gift, Lending};
@@ -130,7 +131,7 @@ impl Segments {
         let Lending { segment, loan, slot, len } = lending;
         let segment = self.mapped.get(&segment).ok_or("it lent a slot of a segment that it has not given")?;
         let (slot, len) = (slot as usize, len as usize);
-        if slot >= segment.slots || len > segment.slot_bytes {
+        if slot >= segment.slots || len > segment.slot_bytes || len > LENGTH + MAX_MESSAGE {
             return Err("it lent a slot that its segment does not have");
         }
         if !lock(&returner.writer).borrow() {

@@ -3,7 +3,6 @@
 //! Every word of it has one writer: a process writes in memory of its own alone and reads that of its peer. So no process
 //! can alter what another wrote, and a position that cannot be was falsified by its own writer. The algorithms are
 //! here, over words wherever they lie ([`cells`]); mapping the memory and waking the peer are done by others.
-
 //!
 //! ```text
 //!  Sender (any thread) ─► outbox: ring of records ─► Receiver (the driver) ─► links

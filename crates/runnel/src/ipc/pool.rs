@@ -40,7 +40,7 @@ impl Pool {
 
     /// A slot for a message of so many bytes, whose contents are whatever they were; `None` if there is no memory for it.
     pub(crate) fn take(&self, bytes: usize) -> Option<SlotMut> {
-        let slot_bytes = class(bytes)?;
+        let slot_bytes = class(bytes).filter(|slot_bytes| slot_bytes.saturating_mul(FEWEST) <= self.limit)?;
         let mut state = lock(&self.state);
         let mut fitting = state.segments.iter().rev().filter(|segment| segment.slot_bytes() == slot_bytes);
         if let Some(slot) = fitting.find_map(Segment::take) {

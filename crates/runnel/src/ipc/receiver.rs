@@ -123,6 +123,11 @@ impl Receiver {
         self.segments.borrow(lending, &self.returner).map_err(str::to_owned)
     }
 
+    /// Whether what the peer lends is copied, which takes its time.
+    pub(crate) fn copies(&self) -> bool {
+        self.copies
+    }
+
     /// A record is done with.
     #[inline]
     pub(crate) fn pass(&mut self, record: &Record) {

@@ -51,6 +51,8 @@ struct State {
     channels: Channels,
     /// Links that wait for room.
     waiting: Vec<Token>,
+    /// Which of them was told first.
+    turn: usize,
     /// Channels that could not be closed for want of room.
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
@@ -101,6 +103,7 @@ impl Sender {
             given: Given::default(),
             channels: Channels::default(),
             waiting: Vec::new(),
+            turn: 0,
             closing: VecDeque::new(),
             over: None,
         };
@@ -303,8 +306,14 @@ impl Sender {
     pub(crate) fn with_room(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
-        let goes_on = !state.waiting.is_empty() && self.has_room(state);
-        if goes_on { std::mem::take(&mut state.waiting) } else { Vec::new() }
+        if state.waiting.is_empty() || !self.has_room(state) {
+            return Vec::new();
+        }
+        let mut waiting = std::mem::take(&mut state.waiting);
+        // Each is the first once, who may take all the room.
+        state.turn = (state.turn + 1) % waiting.len();
+        waiting.rotate_left(state.turn);
+        waiting
     }
 
     /// Whether there is room worth going on for. If not, the peer will tell once it has read more.

@@ -41,7 +41,7 @@ pub(in crate::driver) struct Greeting {
 /// What this process gives the other.
 struct Mine {
     outbox: Arc<Outbox>,
-    bell: Arc<Bell>,
+    bell: Bell,
 }
 
 /// What the other process gives.
@@ -179,7 +179,7 @@ impl Driver {
     fn greet(&mut self, packets: &Packets, to: u128) -> io::Result<Mine> {
         let Some(settings) = &self.sessions.settings else { return Err(io::ErrorKind::Unsupported.into()) };
         let from = settings.identity.process;
-        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Arc::new(Bell::new()?) };
+        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Bell::new()? };
         let page = match self.sessions.page.take() {
             Some(page) => page,
             None => Shared::new("runnel-page", size_of::<u64>())?,
@@ -222,7 +222,8 @@ impl Driver {
         };
         let expected = match greeted {
             Some((process, _)) => hello.from == *process,
-            None => !self.sessions.peers.contains_key(&hello.from),
+            // Whose number is greater is connected to, and does not connect.
+            None => Some(hello.from) < me && !self.sessions.peers.contains_key(&hello.from),
         };
         if Some(hello.to) != me || !expected {
             return Err("it is not the process that was expected".into());
@@ -235,6 +236,20 @@ impl Driver {
         let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE).map_err(text)?;
         let (inbox, bell) = (Arc::new(Inbox::new(memory)), Bell::from_fd(bell).map_err(text)?);
         Ok(Theirs { process: hello.from, page, inbox, bell })
+    }
+
+    /// The bell by which threads of this process wake the driver.
+    fn own_bell(&mut self) -> io::Result<Arc<Bell>> {
+        if let Some(bell) = &self.sessions.own_bell {
+            return Ok(Arc::clone(bell));
+        }
+        let bell = Arc::new(Bell::new()?);
+        let key = self.sockets.insert_with(|_| Socket::OwnBell);
+        if let Err(error) = self.reactor.add_edge(&*bell, Token(key.to_bits())) {
+            self.remove_socket(key);
+            return Err(error);
+        }
+        Ok(Arc::clone(self.sessions.own_bell.insert(bell)))
     }
 
     /// Both have greeted once this process has.
@@ -260,11 +275,11 @@ impl Driver {
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
         let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
         let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
-        let bells = (bell, Arc::clone(&mine.bell));
+        let bells = (bell, self.own_bell().map_err(|error| error.to_string())?);
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), quota));
         let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
-        if let Err(error) = self.reactor.add_edge(&*mine.bell, Token(bell_key.to_bits())) {
+        if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
             return Err(error.to_string());
         }

@@ -74,7 +74,8 @@ impl Driver {
         }
         let mut heard = false;
         let begun = open.receiver.position();
-        for _ in 0..BATCH {
+        let batch = if open.receiver.copies() { 1 } else { BATCH };
+        for _ in 0..batch {
             match self.hear_one(session) {
                 Ok(true) => heard = true,
                 Ok(false) => break,
