@@ -278,7 +278,8 @@ impl Publication {
 
     fn wait_in_line(&self, link: &mut Link, frame: &Frame, sent: usize) {
         // A subscriber that does not take its messages is not to take the slots of others with them.
-        let frame = if link.queue.len() < WAITING_SLOTS { frame.clone() } else { frame.to_own() };
+        let copies = link.queue.len() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
+        let frame = if copies { link.way.copy(frame) } else { frame.clone() };
         let dropped = link.queue.push(frame, sent);
         link.stats.count_dropped(dropped);
         self.dropped.fetch_add(dropped, Ordering::Relaxed);

@@ -51,6 +51,12 @@ impl Way {
         self.channel.is_some()
     }
 
+    /// The message as a copy, since the other process takes none.
+    pub(crate) fn copy(&mut self, frame: &Frame) -> Frame {
+        self.copied += 1;
+        frame.to_own()
+    }
+
     /// Messages that were copied because the other process holds as much as it may.
     pub(crate) fn copied(&self) -> u64 {
         self.copied
