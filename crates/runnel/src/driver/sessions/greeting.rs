@@ -1,7 +1,7 @@
 //! The first packets between two processes: each gives the other what it writes for it.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,9 @@ const PREFIX: &str = "runnel-";
 
 /// What the kernel calls all users whom this namespace does not know.
 const ANYBODY: u32 = 65534;
+
+/// Descriptors that must be free for a session: it takes seven while it is made, and connections come first.
+const DESCRIPTORS: u64 = 16;
 
 /// The longest page that is mapped, in bytes: pages of other sizes are known.
 const LONGEST_PAGE: usize = 64 << 10;
@@ -105,7 +108,7 @@ impl Driver {
     }
 
     fn greeted_by(&mut self, packets: Packets) {
-        if self.trusts(&packets) && self.count_greetings() < MOST_SESSIONS {
+        if self.trusts(&packets) && leaves_descriptors(&packets) && self.count_greetings() < MOST_SESSIONS {
             self.add_greeting(packets, None);
         }
     }
@@ -138,7 +141,7 @@ impl Driver {
         };
         let packets = match by_name.or_else(by_file) {
             Ok(packets) if !self.trusts(&packets) => return,
-            Ok(_) if self.count_greetings() >= MOST_SESSIONS => {
+            Ok(packets) if !leaves_descriptors(&packets) || self.count_greetings() >= MOST_SESSIONS => {
                 return self.plan_to_meet_again(process, clock::monotonic());
             }
             Ok(packets) => packets,
@@ -362,6 +365,13 @@ fn connect_in(directory: &Path, name: &str) -> io::Result<Packets> {
         let _ = folder::remove_dead_sockets(directory, PREFIX);
     }
     connected
+}
+
+/// Whether enough descriptors are left for a session and for what the process needs more than that. A new one has the lowest
+/// number that is free, so that all below it are in use.
+fn leaves_descriptors(newest: &Packets) -> bool {
+    let used = u64::try_from(newest.as_fd().as_raw_fd()).unwrap_or(u64::MAX);
+    host::descriptor_limit().is_none_or(|limit| used.saturating_add(DESCRIPTORS) <= limit)
 }
 
 /// What a process is found by.
