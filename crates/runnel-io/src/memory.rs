@@ -10,6 +10,7 @@ use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -72,7 +73,7 @@ impl Shared {
 /// when it has given all memory away, since it promises more pages of a memfd than there are.
 fn check_limits(bytes: u64) -> io::Result<()> {
     let available = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
-    let left = [available, left_to_container()].into_iter().flatten().min();
+    let left = [available, left_to_container(Path::new(CGROUP))].into_iter().flatten().min();
     if left.is_some_and(|left| bytes > left) {
         return Err(Errno::NOMEM.into());
     }
@@ -82,29 +83,27 @@ fn check_limits(bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a container sees its limit of memory and what it has of that, by the second and the first version of cgroups.
-/// Beside them the statistics, and what these call the pages of files that the kernel drops when it needs memory.
+/// Where a container sees its limits.
+const CGROUP: &str = "/sys/fs/cgroup";
+
+/// What its limit of memory and what it has of that are called there, by the second and the first version of cgroups. Then
+/// the statistics, and what these call the pages of files that the kernel drops when it needs memory.
 const CONTAINER: [[&str; 4]; 2] = [
+    ["memory.max", "memory.current", "memory.stat", "inactive_file "],
     [
-        "/sys/fs/cgroup/memory.max",
-        "/sys/fs/cgroup/memory.current",
-        "/sys/fs/cgroup/memory.stat",
-        "inactive_file ",
-    ],
-    [
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        "/sys/fs/cgroup/memory/memory.stat",
+        "memory/memory.limit_in_bytes",
+        "memory/memory.usage_in_bytes",
+        "memory/memory.stat",
         "total_inactive_file ",
     ],
 ];
 
 /// Bytes that the container may still take, if it has a limit.
-fn left_to_container() -> Option<u64> {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
-    let cached = |path: &str, name: &str| {
-        read(path)?.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok()
+fn left_to_container(cgroup: &Path) -> Option<u64> {
+    let read = |file: &str| std::fs::read_to_string(cgroup.join(file)).ok();
+    let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+    let cached = |file: &str, name: &str| {
+        read(file)?.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok()
     };
     let left = |[limit, used, stat, name]: [&str; 4]| {
         let used = number(used)?.saturating_sub(cached(stat, name).unwrap_or_default());

@@ -77,6 +77,8 @@ fn greetings_that_no_process_sends_bring_no_session() {
     });
     let stranger = "it is not the process that was expected";
     refused(&scene, stranger, |packets, me, to| send(packets, &hello(me, to + 1), &mine.fds()));
+    // Whose number is greater does not connect.
+    refused(&scene, stranger, |packets, _, to| send(packets, &hello(to + 1, to), &mine.fds()));
     let mut reader = Reader::new(&scene);
     drop(reader.session.next());
 }

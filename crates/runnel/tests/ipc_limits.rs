@@ -136,7 +136,8 @@ fn a_process_that_may_have_few_descriptors_stays_on_the_network() {
     let outcomes: Vec<String> =
         (3..=30).step_by(3).map(|spare| outcome("has few descriptors", spare).0).collect();
     println!("{outcomes:?}");
-    assert_eq!(outcomes.first().map(String::as_str), Some(BY_NETWORK));
+    // A session leaves 16 of them.
+    assert!(outcomes[..4].iter().all(|outcome| outcome == BY_NETWORK), "{outcomes:?}");
     assert_eq!(outcomes.last().map(String::as_str), Some(BY_MEMORY));
 }
 

@@ -214,3 +214,25 @@ fn what_is_dropped_is_unmapped() {
     drop(shared);
     assert_eq!(mapped(), 0);
 }
+
+#[test]
+fn what_a_container_may_still_take_is_found_by_either_version_of_cgroups() {
+    let folder = std::env::temp_dir().join(format!("runnel_cgroup_{}", crate::host::pid()));
+    std::fs::create_dir_all(folder.join("memory")).unwrap();
+    let write = |file: &str, text: &str| std::fs::write(folder.join(file), text).unwrap();
+    assert_eq!(left_to_container(&folder), None);
+    write("memory/memory.limit_in_bytes", "5000\n");
+    write("memory/memory.usage_in_bytes", "3000\n");
+    assert_eq!(left_to_container(&folder), Some(2000));
+    write("memory/memory.stat", "cache 900\ntotal_inactive_file 500\n");
+    assert_eq!(left_to_container(&folder), Some(2500));
+    write("memory.max", "max\n");
+    write("memory.current", "10\n");
+    assert_eq!(left_to_container(&folder), Some(2500), "the second version has no limit");
+    write("memory.max", "100\n");
+    write("memory.stat", "anon 1\ninactive_file 4\n");
+    assert_eq!(left_to_container(&folder), Some(94));
+    write("memory.current", "1000\n");
+    assert_eq!(left_to_container(&folder), Some(0));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -329,3 +329,6 @@ impl ClientLink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -452,15 +452,7 @@ impl TopicInput {
 
     /// Gives a received message to every subscription; only the first takes it without a copy.
     pub(crate) fn push(&self, message: Vec<u8>, from: &Arc<LinkInfo>) {
-        from.stats.count(1, (message.len() + runnel_ros1::tcpros::LENGTH) as u64);
-        if from.latching {
-            self.keep(&message, from);
-        }
-        let subscriptions = lock(&self.subscriptions);
-        let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
-        let Some(first) = readers.next() else { return };
-        readers.for_each(|other| other.push_copy(&message, from));
-        first.push_bytes(Received::Own(message), from);
+        self.give(Received::Own(message), from);
     }
 
     /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
@@ -479,8 +471,12 @@ impl TopicInput {
         self.push(message, from);
     }
 
-    /// Gives a message in another process's memory to every subscription; only the first takes it without a copy.
+    /// The same of a message that lies in another process's memory.
     pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
+        self.give(Received::Lent(message), from);
+    }
+
+    fn give(&self, message: Received, from: &Arc<LinkInfo>) {
         from.stats.count(1, (message.len() + runnel_ros1::tcpros::LENGTH) as u64);
         if from.latching {
             self.keep(&message, from);
@@ -489,7 +485,7 @@ impl TopicInput {
         let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
-        first.push_bytes(Received::Lent(message), from);
+        first.push_bytes(message, from);
     }
 
     /// Messages of a publisher did not arrive whole.

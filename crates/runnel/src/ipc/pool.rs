@@ -109,6 +109,13 @@ mod tests {
     }
 
     #[test]
+    fn a_message_for_which_there_never_is_memory_keeps_it_from_no_other() {
+        let pool = Pool::new(10 << 20);
+        assert!(pool.take(3 << 20).is_none());
+        assert!(pool.take(1 << 20).is_some());
+    }
+
+    #[test]
     fn there_is_a_limit_and_what_serves_nobody_gives_way() {
         let pool = Pool::new(10 << 20);
         let held = pool.take(1 << 20).unwrap();

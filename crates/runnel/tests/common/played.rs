@@ -61,8 +61,7 @@ pub fn talk(sizes: &[usize]) {
             say("linked");
         }
         if number % 8 == 0 {
-            context.spin_once(Duration::ZERO).unwrap();
-            std::thread::sleep(Duration::from_millis(10));
+            context.sleep_wall(Duration::from_millis(10)).unwrap();
         }
     }
 }

@@ -6,26 +6,16 @@ use runnel::{Context, Node};
 use runnel_floor::Stamps;
 
 use self::bench_msgs::TwoInts;
-use super::{lock, publish, wait_for_others, wait_until_due};
+use super::{lock, publish, send_all, wait_for_others};
 use crate::commands::bench_peer::EndArgs;
-use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
+use crate::commands::bench_peer::talk::{say_ready, serve};
 use crate::error::CliError;
 
 runnel::include_interfaces!();
 
 pub(super) fn para_in(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = node.create_publisher("para", args.depth)?;
-    let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
-    wait_for_others(args, context, &publisher, 1)?;
-    say_ready()?;
-    wait_for_go()?;
-    for number in 0..args.trial().total() {
-        wait_until_due(context, &mut pace, number)?;
-        sent.take(number);
-        publisher.publish(TwoInts { a: number as i32, b: 1 })?;
-    }
-    serve(context)?;
-    args.write_sent(&sent)
+    send_all(args, context, &publisher, |number| TwoInts { a: number as i32, b: 1 })
 }
 
 pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {

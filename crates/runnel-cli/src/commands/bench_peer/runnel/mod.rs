@@ -13,8 +13,9 @@ use std::time::Duration;
 use runnel::core::Message;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, ContextOptions, PollingPolicy, Publisher};
-use runnel_floor::{Pace, Trial, now};
+use runnel_floor::{Pace, Stamps, Trial, now};
 
+use super::talk::{say_ready, serve, wait_for_go};
 use super::{EndArgs, Mode, Role};
 use crate::error::CliError;
 
@@ -81,6 +82,26 @@ fn wait_for_others<M: Message>(
         context.sleep_wall(LOOK)?;
     }
     Ok(())
+}
+
+/// Publishes each message when it is due, once the other ends are there.
+fn send_all<M: Message>(
+    args: &EndArgs,
+    context: &Context,
+    publisher: &Publisher<M>,
+    message: impl Fn(u64) -> M,
+) -> Result<(), CliError> {
+    let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
+    wait_for_others(args, context, publisher, 1)?;
+    say_ready()?;
+    wait_for_go()?;
+    for number in 0..args.trial().total() {
+        wait_until_due(context, &mut pace, number)?;
+        sent.take(number);
+        publisher.publish(message(number))?;
+    }
+    serve(context)?;
+    args.write_sent(&sent)
 }
 
 /// Sleeps until a message is due; the graph is served meanwhile.

@@ -6,9 +6,9 @@ use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, Node};
 use runnel_floor::Stamps;
 
-use super::{lock, wait_for_others, wait_until_due};
+use super::{lock, send_all};
 use crate::commands::bench_peer::EndArgs;
-use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
+use crate::commands::bench_peer::talk::{say_ready, serve};
 use crate::error::CliError;
 
 /// What stands before the number.
@@ -16,17 +16,7 @@ const GREETING: &str = "hello world ";
 
 pub(super) fn talker(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = node.create_publisher("chatter", args.depth)?;
-    let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
-    wait_for_others(args, context, &publisher, 1)?;
-    say_ready()?;
-    wait_for_go()?;
-    for number in 0..args.trial().total() {
-        wait_until_due(context, &mut pace, number)?;
-        sent.take(number);
-        publisher.publish(Text { data: format!("{GREETING}{number}") })?;
-    }
-    serve(context)?;
-    args.write_sent(&sent)
+    send_all(args, context, &publisher, |number| Text { data: format!("{GREETING}{number}") })
 }
 
 pub(super) fn listener(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
