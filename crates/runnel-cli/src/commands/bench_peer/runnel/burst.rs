@@ -1,9 +1,11 @@
 //! Messages one way.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use runnel::core::message::len_with_tail;
 use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Context, Node};
+use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, number, set_number};
 
 use super::{lock, message, wait_for_others, wait_until_due};
@@ -11,9 +13,15 @@ use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
 use crate::commands::bench_peer::{EndArgs, Mode};
 use crate::error::CliError;
 
+/// Messages that may be on their way at a time where they are not sent at once.
+const PACED: usize = 4;
+
 pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = node.create_publisher("burst", args.depth)?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
+    if args.mode == Mode::Loan {
+        reserve(args, &publisher)?;
+    }
     wait_for_others(args, context, &publisher, args.subscribers)?;
     say_ready()?;
     wait_for_go()?;
@@ -37,6 +45,17 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
     }
     serve(context)?;
     args.write_sent(&sent)
+}
+
+/// Makes memory before the messages, as iceoryx2 does for its publishers: for all that the queue holds if they are sent
+/// at once, and otherwise for some of each size.
+fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), CliError> {
+    let messages = if args.rate.is_some() { PACED } else { args.depth };
+    let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
+    for size in sizes {
+        publisher.reserve(messages, len_with_tail(&UInt8MultiArray::default(), size).unwrap_or(size))?;
+    }
+    Ok(())
 }
 
 pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
