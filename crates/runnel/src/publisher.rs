@@ -21,6 +21,9 @@ use crate::node::PublisherEnd;
 /// How long publishing waits at most for a subscriber when all messages are to be kept.
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
 
+/// How long subscribers may take to map what is reserved.
+const MAPPING: Duration = Duration::from_secs(1);
+
 /// What can be published as a message of type `M`: a message, a reference to one, or a shared one. Subscribers of the
 /// same process get a shared or owned one by reference; of a borrowed one they share a single clone.
 pub trait Publishable<M> {
@@ -271,14 +274,14 @@ macro_rules! getters {
             self.handle.end.publication.copied()
         }
 
-        /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, which subscribers
-        /// of this host map when they come. Otherwise memory is made when messages first need it, at about a millisecond
+        /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, and waits for at
+        /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is made when messages first need it, at about a millisecond
         /// for 4 MB, and the first messages in it are copied. It is given back when the topic's publishers end, and comes
         /// on top of what [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below
         /// 4 KiB need none.
         ///
         /// # Errors
-        /// [`Error::Io`] when there is not so much memory.
+        /// [`Error::Io`] when there is not so much memory, or the operating system refuses to wait.
         pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
             self.handle.reserve(messages, bytes)
         }
@@ -334,9 +337,11 @@ impl Handle {
         if context.settings.ipc.is_none() {
             return Ok(());
         }
-        let reserved = self.end.publication.reserve(messages, bytes);
+        let publication = &self.end.publication;
         let what = || format!("topic {}: memory for {messages} messages of {bytes} bytes", self.end.topic);
-        reserved.map_err(|error| Error::io(what(), &error))
+        publication.reserve(messages, bytes).map_err(|error| Error::io(what(), &error))?;
+        context.wait(MAPPING, |_| publication.is_reserved_everywhere())?;
+        Ok(())
     }
 
     /// Memory for a message of so many bytes.

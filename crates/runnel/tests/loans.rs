@@ -5,7 +5,7 @@ mod common;
 mod raw;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -403,16 +403,26 @@ fn the_first_message_lies_in_memory_that_was_reserved_and_that_goes_with_its_top
         let subscription = subscription.unwrap();
         Link::Memory.stands(&far, &publisher, &subscription);
         if !before {
-            reserve();
+            // The other end maps it meanwhile.
+            reserve_while_serving(&far, reserve);
         }
-        let bytes = messages * (3 << 19);
-        spin_until(&far, "it is mapped", || segments(bytes, " r--s ").len() == 1);
+        let place = segments(messages * (3 << 19), " r--s ");
+        assert_eq!(place.len(), 1, "it is mapped");
         publisher.loan(&UInt8MultiArray::default(), MESSAGE - 100).unwrap().publish().unwrap();
         spin_until(&far, "the message", || heard.lock().unwrap().len() == 1);
-        assert!(segments(bytes, " r--s ")[0].contains(&heard.lock().unwrap()[0]));
+        assert!(place[0].contains(&heard.lock().unwrap()[0]));
         drop(publisher);
-        spin_until(&near, "it is given back", || segments(bytes, " rw-s ").is_empty());
+        spin_until(&near, "it is given back", || segments(place[0].len(), " rw-s ").is_empty());
     }
+}
+
+fn reserve_while_serving(far: &Context, reserve: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| spin_until(far, "it is reserved", || done.load(Ordering::SeqCst)));
+        reserve();
+        done.store(true, Ordering::SeqCst);
+    });
 }
 
 #[test]

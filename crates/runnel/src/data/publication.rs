@@ -428,16 +428,18 @@ impl Publication {
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
-    /// be now.
+    /// be now, also because the subscriber has not mapped yet what is reserved.
     pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
         let Some(link) = links.iter_mut().find(|link| link.conn == conn) else { return true };
+        if reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+            return false;
+        }
         self.flush(link);
         let gone_over = link.way.go_over(&self.reactor, sender, token);
         link.stats.set_by_memory(link.way.is_channel());
         self.flush(link);
-        reserved.iter_mut().for_each(|reserved| link.way.give(reserved.segments()));
         self.count_channels(&state);
         gone_over
     }
@@ -447,7 +449,7 @@ impl Publication {
         self.channels.store(channels, Ordering::Relaxed);
     }
 
-    /// Makes memory for so many messages of up to so many bytes, which subscribers of this host map at once.
+    /// Makes memory for so many messages of up to so many bytes.
     ///
     /// # Errors
     /// When there is not so much.
@@ -456,11 +458,16 @@ impl Publication {
         if length < SHORTEST {
             return Ok(());
         }
-        let mut reserved = self.pool.reserve(messages, length)?;
-        let mut state = lock(&self.state);
-        state.links.iter().for_each(|link| link.way.give(reserved.segments()));
-        state.reserved.push(reserved);
+        let reserved = self.pool.reserve(messages, length)?;
+        lock(&self.state).reserved.push(reserved);
         Ok(())
+    }
+
+    /// Whether subscribers of this host have mapped all that is reserved, which they are given if they were not yet.
+    pub(crate) fn is_reserved_everywhere(&self) -> bool {
+        let mut state = lock(&self.state);
+        let State { links, reserved, .. } = &mut *state;
+        reserved.iter_mut().all(|reserved| links.iter().all(|link| link.way.give(reserved.segments())))
     }
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber

@@ -52,11 +52,9 @@ impl Way {
         self.channel.is_some()
     }
 
-    /// Has the other process map memory of which it may be lent messages later.
-    pub(crate) fn give(&self, segments: &[Arc<Segment>]) {
-        if let Some(Channel { sender, .. }) = &self.channel {
-            sender.give(segments);
-        }
+    /// Has the other process map memory of which it may be lent messages later; false until it has.
+    pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
+        self.channel.as_ref().is_none_or(|Channel { sender, .. }| sender.give(segments))
     }
 
     /// The message as a copy, since the other process takes none.

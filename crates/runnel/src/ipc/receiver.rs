@@ -167,7 +167,7 @@ impl Receiver {
         self.inbox.has_come(End::GoneOn)
     }
 
-    /// Takes one packet of the peer's; false if there is none, or it only wakes. An error is the end of the session: `None` in good order.
+    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. An error is the end of the session: `None` in good order.
     pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
         let mut buffer = [0; Gift::LEN];
         match self.packets.recv(&mut buffer) {

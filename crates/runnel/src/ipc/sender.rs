@@ -212,12 +212,12 @@ impl Sender {
         }
     }
 
-    /// Has the peer map memory of which it may be lent slots later.
-    pub(crate) fn give(&self, segments: &[Arc<Segment>]) {
+    /// Has the peer map memory of which it may be lent slots later; false until it has. It rings then.
+    pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
         let state = &mut *lock(&self.state);
-        for segment in segments {
-            self.given(state, segment);
-        }
+        let unmapped = segments.iter().filter(|segment| self.given(state, segment).is_none()).count();
+        let (_, full) = self.inbox.mapped();
+        unmapped == 0 || full || state.given.segments.len() >= MOST_SEGMENTS
     }
 
     /// Which segment this is for the peer, once the peer has mapped it. The first time it is given to it.
@@ -340,8 +340,8 @@ impl Sender {
         }
     }
 
-    /// Wakes the peer, which waits for room.
-    pub(crate) fn tell_of_room(&self) {
+    /// Wakes the peer, which waits for room, or for segments to be mapped.
+    pub(crate) fn ring(&self) {
         self.bell.ring();
     }
 

@@ -132,9 +132,9 @@ struct EndArgs {
     /// Ends that receive
     #[arg(long, default_value_t = 1)]
     subscribers: usize,
-    /// What is done with the payload: none, write or read
-    #[arg(long, default_value = "none")]
-    touch: Touch,
+    /// What is done with the payload, where that is told apart: none, write or read
+    #[arg(long)]
+    touch: Option<Touch>,
     /// File for the stamps of sent messages
     #[arg(long)]
     sent: Option<PathBuf>,
@@ -160,8 +160,12 @@ impl EndArgs {
         Pace::new(self.rate)
     }
 
+    fn touch(&self) -> Touch {
+        self.touch.unwrap_or_default()
+    }
+
     fn course(&self) -> Course {
-        Course { trial: self.trial(), sizes: self.sizes(), pace: self.pace(), touch: self.touch }
+        Course { trial: self.trial(), sizes: self.sizes(), pace: self.pace(), touch: self.touch() }
     }
 
     fn write_both(&self, (sent, received): &(Stamps, Stamps)) -> Result<(), CliError> {

@@ -31,7 +31,7 @@ impl Driver {
             return;
         };
         open.receiver.tell_last();
-        open.sender.tell_of_room();
+        open.sender.ring();
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
         let until = clock::monotonic() + PATIENCE;

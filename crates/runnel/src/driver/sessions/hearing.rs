@@ -57,8 +57,12 @@ impl Driver {
     pub(in crate::driver) fn session_readable(&mut self, session: Key) {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         match open.receiver.packet() {
-            // It wakes, or segments have come that records tell of.
-            Ok(_) => self.bell_rang(session),
+            Ok(mapped) => {
+                if mapped {
+                    open.sender.ring();
+                }
+                self.bell_rang(session);
+            }
             Err(why) => self.end_session(session, why),
         }
     }
@@ -92,7 +96,7 @@ impl Driver {
         if let Some(open) = self.sessions.open.get_mut(session) {
             open.hearing = false;
             if heard && open.receiver.tell() {
-                open.sender.tell_of_room();
+                open.sender.ring();
             }
         }
         heard

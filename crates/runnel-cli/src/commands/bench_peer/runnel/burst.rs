@@ -27,24 +27,37 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
     wait_for_go()?;
     let (sizes, mut pace) = (args.sizes(), args.pace());
     for number in 0..args.trial().total() {
-        let size = sizes.size(number);
+        message.data.resize(sizes.size(number), 0);
+        set_number(&mut message.data, number);
         wait_until_due(context, &mut pace, number)?;
+        sent.take(number);
         if args.mode == Mode::Loan {
-            sent.take(number);
-            let mut loan = publisher.loan(&UInt8MultiArray::default(), size)?;
-            set_number(&mut loan, number);
-            args.touch.fill(&mut loan, number);
-            loan.publish()?;
+            loan(args, &publisher, &message.data, number)?;
         } else {
-            message.data.resize(size, 0);
-            set_number(&mut message.data, number);
-            sent.take(number);
-            args.touch.fill(&mut message.data, number);
+            args.touch().fill(&mut message.data, number);
             publisher.publish(&message)?;
         }
     }
     serve(context)?;
     args.write_sent(&sent)
+}
+
+/// Sends a payload in loaned memory: copied there, where the hand-over alone is not what is measured.
+fn loan(
+    args: &EndArgs,
+    publisher: &Publisher<UInt8MultiArray>,
+    payload: &[u8],
+    number: u64,
+) -> Result<(), CliError> {
+    let mut loan = publisher.loan(&UInt8MultiArray::default(), payload.len())?;
+    match args.touch {
+        None => loan.copy_from_slice(payload),
+        Some(touch) => {
+            set_number(&mut loan, number);
+            touch.fill(&mut loan, number);
+        }
+    }
+    Ok(loan.publish()?)
 }
 
 /// Makes memory before the messages, as iceoryx2 does for its publishers: for all that the queue holds if they are sent
@@ -61,7 +74,7 @@ fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(),
 pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let received = Arc::new(Mutex::new((Stamps::of(args.trial()), true)));
     let (noted, ending) = (Arc::clone(&received), context.clone());
-    let (touch, total) = (args.touch, args.trial().total());
+    let (touch, total) = (args.touch(), args.trial().total());
     let take = move |payload: &[u8]| {
         let (stamps, all_whole) = &mut *lock(&noted);
         let number = number(payload).unwrap_or_default();
