@@ -265,7 +265,10 @@ struct Keeping {
 
 impl Keeping {
     fn over(link: Link, graph: &Graph, keeps: u8) -> Self {
-        let (near, far) = link.contexts(graph);
+        Self::between(link, link.contexts(graph), keeps)
+    }
+
+    fn between(link: Link, (near, far): (Context, Context), keeps: u8) -> Self {
         let publisher = near.create_node("talker").unwrap().create_publisher("bytes", 5000).unwrap();
         let (kept, count) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let (into, counted) = (Arc::clone(&kept), Arc::clone(&count));
@@ -372,13 +375,17 @@ fn past_the_quota_messages_are_copied_and_none_is_lost() {
 
 /// The addresses of segments of so many bytes, mapped with these rights.
 fn segments(bytes: usize, rights: &str) -> Vec<Range<usize>> {
+    all_segments(rights).into_iter().filter(|place| place.len() == bytes).collect()
+}
+
+fn all_segments(rights: &str) -> Vec<Range<usize>> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let place = |line: &str| {
         let (start, end) = line.split_whitespace().next()?.split_once('-')?;
         Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
     };
     let ours = maps.lines().filter(|line| line.contains("runnel-segment") && line.contains(rights));
-    ours.filter_map(place).filter(|place| place.len() == bytes).collect()
+    ours.filter_map(place).collect()
 }
 
 #[test]
@@ -433,6 +440,31 @@ fn memory_that_cannot_be_had_is_not_reserved() {
     let error = publisher.reserve(1 << 30, 1 << 30).unwrap_err().to_string();
     assert!(error.contains("/reserved") && error.contains("1073741824 messages"), "{error}");
     publisher.reserve(usize::MAX, 100).unwrap();
+}
+
+#[test]
+fn a_process_is_lent_as_much_as_its_user_says_and_what_is_reserved() {
+    const MEGABYTE: usize = 1 << 20;
+    let graph = Graph::new();
+    let lent = |memory: usize, share: usize, reserved: usize| {
+        let near = Context::with_options(graph.options().shared_memory(memory, share)).unwrap();
+        let keeping = Keeping::between(Link::Memory, (near, graph.context()), 1);
+        reserve_while_serving(&keeping.far, || {
+            keeping.publisher.reserve(reserved, MEGABYTE + 100).unwrap();
+        });
+        (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
+        let segments = all_segments(" r--s ");
+        let in_place = |message: &&Borrowed<UInt8MultiArray>| {
+            let place = message.view().unwrap().data.as_ptr().addr();
+            segments.iter().any(|segment| segment.contains(&place))
+        };
+        keeping.kept.lock().unwrap().iter().filter(in_place).count()
+    };
+    assert_eq!((lent(0, 64 << 20, 0), lent(64 << 20, 0, 0)), (0, 0));
+    assert_eq!((lent(0, 0, 5), lent(0, 0, 20)), (5, 20));
+    // The first message in each segment is copied, before that is mapped.
+    assert!((1..=4).contains(&lent(64 << 20, 5 << 20, 0)));
+    assert!(lent(64 << 20, 64 << 20, 0) > 10);
 }
 
 #[test]

@@ -25,6 +25,11 @@ impl Graph {
         Self { master, uri }
     }
 
+    /// What makes a context that uses the master.
+    pub fn options(&self) -> ContextOptions {
+        ContextOptions::default().signals(false).arguments([format!("__master:={}", self.uri)])
+    }
+
     /// A context that uses the master; with a second one, messages go through sockets.
     pub fn context(&self) -> Context {
         self.context_with(&[])
@@ -39,14 +44,12 @@ impl Graph {
 
     /// A context whose links stay on the network.
     pub fn context_on_network(&self) -> Context {
-        let options = ContextOptions::default().signals(false).ipc(false);
-        Context::with_options(options.arguments([format!("__master:={}", self.uri)])).unwrap()
+        Context::with_options(self.options().ipc(false)).unwrap()
     }
 
     /// A context whose nodes neither log to `/rosout` nor follow simulated time: a tool's.
     pub fn tool(&self) -> Context {
-        let options = ContextOptions::default().signals(false).rosout(false).sim_time(false);
-        Context::with_options(options.arguments([format!("__master:={}", self.uri)])).unwrap()
+        Context::with_options(self.options().rosout(false).sim_time(false)).unwrap()
     }
 
     /// The value of an answer of the master.
