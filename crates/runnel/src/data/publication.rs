@@ -42,36 +42,41 @@ pub(crate) struct PublicationOptions {
     pub(crate) has_header: bool,
 }
 
-/// One topic as one node publishes it.
+/// One topic as one node publishes it. What each message touches comes first.
+#[repr(C)]
 pub(crate) struct Publication {
-    reactor: Arc<Reactor>,
-    pool: Arc<Pool>,
+    published: AtomicU64,
     state: Mutex<State>,
     dropped: AtomicU64,
-    published: AtomicU64,
     info: Arc<LinkInfo>,
+    reactor: Arc<Reactor>,
+    pool: Arc<Pool>,
 }
 
+/// What each message touches comes first.
+#[repr(C)]
 struct State {
-    options: PublicationOptions,
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Arc<SubscriptionCore>>,
+    options: PublicationOptions,
+    seq: u32,
     latched: Option<Frame>,
     pool: FramePool,
-    seq: u32,
     /// Messages that were copied for subscribers that are gone, because they held as much as they may.
     copied: u64,
 }
 
+/// What each message touches lies in the middle, from the end of `way` to the beginning of `queue`.
+#[repr(C)]
 struct Link {
     conn: ConnId,
-    way: Way,
-    queue: SendQueue<Frame>,
-    stats: Arc<LinkStats>,
     subscriber: String,
+    way: Way,
+    stats: Arc<LinkStats>,
     /// Sending failed; the reactor will tell the driver of the end.
     failed: bool,
+    queue: SendQueue<Frame>,
 }
 
 /// A message to be published.

@@ -18,15 +18,16 @@ use crate::sync::lock;
 /// Most buffers that a subscription keeps for use again.
 const SPARE: usize = 4;
 
-/// What a subscription knows of the publisher that a message came from.
+/// What a subscription knows of the publisher that a message came from. What each message touches comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct LinkInfo {
+    pub(crate) stats: Arc<LinkStats>,
+    pub(crate) latching: bool,
     pub(crate) publisher: String,
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
-    pub(crate) latching: bool,
-    pub(crate) stats: Arc<LinkStats>,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -50,30 +51,32 @@ enum Item {
 /// It fails on a message that cannot be read.
 type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send>;
 
-/// What a subscription is to.
+/// What a subscription is to. What each message is held against comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct SubscriptionOptions {
+    /// What may wait for the callback.
+    pub(crate) bound: QueueBound,
     pub(crate) topic: String,
     pub(crate) type_name: String,
     /// MD5 sum of the type; `*` takes any.
     pub(crate) md5: String,
-    /// What may wait for the callback.
-    pub(crate) bound: QueueBound,
     /// The type that it takes by reference; `None` takes bytes only.
     pub(crate) takes: Option<TypeId>,
 }
 
-/// One subscription of the user's.
+/// One subscription of the user's. What each message touches comes first.
+#[repr(C)]
 pub(crate) struct SubscriptionCore {
-    options: SubscriptionOptions,
     queue: Arc<Mutex<Queue>>,
-    callback: Mutex<Callback>,
-    dropped: AtomicU64,
+    myself: Weak<SubscriptionCore>,
+    when: When,
     received: AtomicU64,
+    callback: Mutex<Callback>,
+    options: SubscriptionOptions,
+    dropped: AtomicU64,
     lost: AtomicU64,
     malformed: AtomicU64,
-    when: When,
-    myself: Weak<SubscriptionCore>,
 }
 
 /// What waits for a callback.
@@ -96,15 +99,15 @@ impl SubscriptionCore {
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
-            options,
             queue: Arc::default(),
-            callback: Mutex::new(Box::new(callback)),
-            dropped: AtomicU64::new(0),
+            myself: myself.clone(),
+            when,
             received: AtomicU64::new(0),
+            callback: Mutex::new(Box::new(callback)),
+            options,
+            dropped: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
-            when,
-            myself: myself.clone(),
         })
     }
 
