@@ -85,7 +85,10 @@ pub(crate) struct Queue {
     waiting: VecDeque<Item>,
     /// Bytes of those.
     bytes: usize,
-    spare: Vec<Vec<u8>>,
+    /// A buffer for use again, if it is one; it is at hand.
+    spare: Vec<u8>,
+    /// More of them.
+    spares: Vec<Vec<u8>>,
     /// It stands in the ready queue, or its callback runs.
     scheduled: bool,
     /// The user has dropped the subscription.
@@ -207,7 +210,7 @@ impl SubscriptionCore {
     fn push_filled(&self, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
         let mut unheard = Vec::new();
         let mut queue = lock(&self.queue);
-        let mut bytes = queue.spare.pop().unwrap_or_default();
+        let mut bytes = queue.take_spare();
         fill(&mut bytes);
         self.push_into(
             queue,
@@ -269,7 +272,7 @@ impl SubscriptionCore {
 
     /// A buffer to receive the next message into; what it holds does not matter.
     fn spare(&self) -> Vec<u8> {
-        lock(&self.queue).spare.pop().unwrap_or_default()
+        lock(&self.queue).take_spare()
     }
 
     fn next(&self) -> Option<Item> {
@@ -319,6 +322,10 @@ impl Queue {
     fn take(&mut self) -> Option<Item> {
         let item = self.waiting.pop_front()?;
         self.bytes -= item.bytes();
+        if self.waiting.is_empty() {
+            // The next one goes to the same place again, which is at hand.
+            self.waiting.clear();
+        }
         Some(item)
     }
 
@@ -335,8 +342,18 @@ impl Queue {
 
     /// Keeps a buffer for use again, unless it is none.
     pub(super) fn keep_spare(&mut self, spare: Vec<u8>) {
-        if spare.capacity() > 0 && self.spare.len() < SPARE {
-            self.spare.push(spare);
+        if self.spare.capacity() == 0 {
+            self.spare = spare;
+        } else if spare.capacity() > 0 && self.spares.len() + 1 < SPARE {
+            self.spares.push(spare);
+        }
+    }
+
+    /// A buffer for use again, or an empty one.
+    fn take_spare(&mut self) -> Vec<u8> {
+        match std::mem::take(&mut self.spare) {
+            none if none.capacity() == 0 => self.spares.pop().unwrap_or_default(),
+            spare => spare,
         }
     }
 }
