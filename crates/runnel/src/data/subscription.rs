@@ -398,8 +398,15 @@ impl Drop for Running<'_> {
 /// All subscriptions of one node to one topic: they share the links to the publishers.
 #[derive(Default)]
 pub(crate) struct TopicInput {
-    subscriptions: Mutex<Vec<Arc<SubscriptionCore>>>,
+    readers: Mutex<Readers>,
     links: Mutex<Vec<Link>>,
+}
+
+#[derive(Default)]
+struct Readers {
+    all: Vec<Arc<SubscriptionCore>>,
+    /// There was a publisher whose type not all of them read: each message is held against their types.
+    mixed: bool,
 }
 
 /// A link to a publisher of another process.
@@ -412,31 +419,39 @@ struct Link {
 impl TopicInput {
     /// The type of a subscription whose messages this one cannot read.
     pub(crate) fn conflict(&self, subscription: &SubscriptionCore) -> Option<String> {
-        let subscriptions = lock(&self.subscriptions);
-        let other = subscriptions.iter().find(|other| !other.agrees_with(&subscription.options.md5))?;
+        let readers = lock(&self.readers);
+        let other = readers.all.iter().find(|other| !other.agrees_with(&subscription.options.md5))?;
         Some(other.options.type_name.clone())
     }
 
     /// Adds a subscription: it gets what latched publishers sent last.
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
-        for link in lock(&self.links).iter().filter(|link| subscription.reads(&link.from)) {
-            link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+        let mut mixed = false;
+        for link in lock(&self.links).iter() {
+            if subscription.reads(&link.from) {
+                link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+            } else {
+                mixed = true;
+            }
         }
-        lock(&self.subscriptions).push(subscription);
+        let mut readers = lock(&self.readers);
+        readers.mixed |= mixed;
+        readers.all.push(subscription);
     }
 
     /// Removes a subscription; true if none is left.
     pub(crate) fn remove(&self, subscription: &Arc<SubscriptionCore>) -> bool {
-        let mut subscriptions = lock(&self.subscriptions);
-        subscriptions.retain(|other| !Arc::ptr_eq(other, subscription));
-        subscriptions.is_empty()
+        let mut readers = lock(&self.readers);
+        readers.all.retain(|other| !Arc::ptr_eq(other, subscription));
+        readers.all.is_empty()
     }
 
     /// A link to a publisher stands.
     pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
-        self.for_each(|subscription| {
-            subscription.reads(from);
-        });
+        let mut readers = lock(&self.readers);
+        let Readers { all, mixed } = &mut *readers;
+        all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
+        drop(readers);
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
 
@@ -462,12 +477,12 @@ impl TopicInput {
 
     /// Whether this is so for any subscription.
     pub(crate) fn any(&self, is_so: impl FnMut(&Arc<SubscriptionCore>) -> bool) -> bool {
-        lock(&self.subscriptions).iter().any(is_so)
+        lock(&self.readers).all.iter().any(is_so)
     }
 
     /// A buffer to receive the next message into; what it holds does not matter.
     pub(crate) fn spare(&self) -> Vec<u8> {
-        lock(&self.subscriptions).first().map(|first| first.spare()).unwrap_or_default()
+        lock(&self.readers).all.first().map(|first| first.spare()).unwrap_or_default()
     }
 
     /// Gives a received message to every subscription; only the first takes it without a copy.
@@ -477,15 +492,15 @@ impl TopicInput {
 
     /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
     pub(crate) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
-        let subscriptions = lock(&self.subscriptions);
-        if let [only] = subscriptions.as_slice()
+        let readers = lock(&self.readers);
+        if let [only] = readers.all.as_slice()
             && !from.latching
-            && only.agrees_with(&from.md5)
+            && !readers.mixed
         {
             from.stats.count(1, (len + runnel_ros1::tcpros::LENGTH) as u64);
             return only.push_filled(from, fill);
         }
-        drop(subscriptions);
+        drop(readers);
         let mut message = self.spare();
         fill(&mut message);
         self.push(message, from);
@@ -501,8 +516,8 @@ impl TopicInput {
         if from.latching {
             self.keep(&message, from);
         }
-        let subscriptions = lock(&self.subscriptions);
-        let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
+        let readers = lock(&self.readers);
+        let mut readers = readers.of(from);
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
         first.push_bytes(message, from);
@@ -511,8 +526,7 @@ impl TopicInput {
     /// Messages of a publisher did not arrive whole.
     pub(crate) fn lose(&self, messages: u64, from: &LinkInfo) {
         from.stats.count_dropped(messages);
-        let subscriptions = lock(&self.subscriptions);
-        for subscription in subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5)) {
+        for subscription in lock(&self.readers).of(from) {
             subscription.lost.fetch_add(messages, Ordering::Relaxed);
         }
     }
@@ -527,6 +541,13 @@ impl TopicInput {
 
     /// Does `each` for every subscription.
     pub(crate) fn for_each(&self, each: impl FnMut(&Arc<SubscriptionCore>)) {
-        lock(&self.subscriptions).iter().for_each(each);
+        lock(&self.readers).all.iter().for_each(each);
+    }
+}
+
+impl Readers {
+    /// Those that read what this publisher sends.
+    fn of(&self, from: &LinkInfo) -> impl Iterator<Item = &Arc<SubscriptionCore>> {
+        self.all.iter().filter(|subscription| !self.mixed || subscription.agrees_with(&from.md5))
     }
 }
