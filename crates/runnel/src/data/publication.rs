@@ -18,7 +18,7 @@ use runnel_ros1::tcpros::{Front, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBo
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
-use super::frames::FramePool;
+use super::frames::{FramePool, SHORT};
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
 use super::way::Way;
 use crate::ipc::{Frame, Pool, SHORTEST, Sender};
@@ -206,15 +206,15 @@ impl Publication {
 
     /// The message as a frame: where subscribers of other processes can read it, if any can and it is long.
     fn written(&self, state: &mut State, message: &impl Outgoing) -> Frame {
-        if state.has_channel()
-            && let length = LENGTH + message.wire_len()
-            && length >= SHORTEST
+        let length = LENGTH + message.wire_len();
+        if length >= SHORTEST
+            && state.has_channel()
             && let Some(mut slot) = self.pool.take(length)
             && state.write_slot(message, &mut slot, length)
         {
             return Frame::Slot(slot.freeze(length));
         }
-        state.written(message)
+        state.written(message, length)
     }
 
     fn publish_frame(
@@ -518,9 +518,11 @@ impl State {
     }
 
     /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
-    fn written(&mut self, message: &impl Outgoing) -> Frame {
+    fn written(&mut self, message: &impl Outgoing, length: usize) -> Frame {
         let seq = self.next_seq();
-        Frame::Own(self.pool.filled(|out| {
+        // Of no length are messages whose length is not known beforehand. One that is latched is held for long.
+        let short = (LENGTH + 1..=SHORT).contains(&length) && !self.options.latching;
+        Frame::Own(self.pool.filled(short, |out| {
             frame(out, |out| message.write(out));
             number(out, seq);
         }))
