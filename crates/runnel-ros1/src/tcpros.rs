@@ -220,9 +220,11 @@ impl QueueBound {
 
 /// The messages that wait for one subscriber, framed, as whatever holds their bytes. The first may have been sent in part.
 #[derive(Debug)]
+#[repr(C)]
 pub struct SendQueue<F = Vec<u8>> {
-    bound: QueueBound,
+    /// The first of all, since each message looks whether another waits.
     frames: VecDeque<F>,
+    bound: QueueBound,
     /// Bytes of the first frame that are sent.
     sent: usize,
     bytes: usize,

@@ -17,6 +17,7 @@ use crate::data::{Blank, Outgoing, Publication, Refused, Shared};
 use crate::error::Error;
 use crate::loan::Loan;
 use crate::node::PublisherEnd;
+use crate::turning::Turning;
 
 /// How long publishing waits at most for a subscriber when all messages are to be kept.
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
@@ -100,6 +101,9 @@ impl BytesPublisher {
 #[derive(Clone)]
 pub(crate) struct Handle {
     end: Arc<PublisherEnd>,
+    /// Of the end's, at hand for each message.
+    publication: Arc<Publication>,
+    turning: Arc<Turning>,
     keep_all: bool,
     max_blocking: Duration,
 }
@@ -325,7 +329,10 @@ impl fmt::Debug for DynamicPublisher {
 
 impl Handle {
     fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
-        Self { end, keep_all: qos.history == History::KeepAll, max_blocking: MAX_BLOCKING }
+        let (publication, turning) =
+            (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
+        let keep_all = qos.history == History::KeepAll;
+        Self { end, publication, turning, keep_all, max_blocking: MAX_BLOCKING }
     }
 
     pub(crate) fn topic(&self) -> &str {
@@ -346,7 +353,7 @@ impl Handle {
 
     /// Memory for a message of so many bytes.
     pub(crate) fn blank(&self, bytes: usize) -> Result<Blank, Error> {
-        let blank = self.end.publication.blank(bytes);
+        let blank = self.publication.blank(bytes);
         blank.map_err(|length| Error::TooLong { topic: self.end.topic.clone(), length })
     }
 
@@ -369,7 +376,7 @@ impl Handle {
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
         let published = self.patiently(message, patience, publish);
-        self.end.node.context.shared.turning.attend();
+        self.turning.attend();
         published
     }
 
@@ -379,7 +386,7 @@ impl Handle {
         patience: Duration,
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
-        let publication = &self.end.publication;
+        let publication = &*self.publication;
         let mut start = None;
         loop {
             let refused = match publish(publication, message) {

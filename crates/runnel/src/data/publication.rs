@@ -18,7 +18,7 @@ use runnel_ros1::tcpros::{Front, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBo
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
-use super::frames::FramePool;
+use super::frames::{FramePool, SHORT};
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
 use super::way::Way;
 use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
@@ -42,40 +42,45 @@ pub(crate) struct PublicationOptions {
     pub(crate) has_header: bool,
 }
 
-/// One topic as one node publishes it.
+/// One topic as one node publishes it. What each message touches comes first.
+#[repr(C)]
 pub(crate) struct Publication {
-    reactor: Arc<Reactor>,
-    pool: Arc<Pool>,
+    published: AtomicU64,
     /// Links whose subscribers read messages in shared memory.
     channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
-    published: AtomicU64,
     info: Arc<LinkInfo>,
+    reactor: Arc<Reactor>,
+    pool: Arc<Pool>,
 }
 
+/// What each message touches comes first.
+#[repr(C)]
 struct State {
-    options: PublicationOptions,
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Arc<SubscriptionCore>>,
+    options: PublicationOptions,
+    seq: u32,
     latched: Option<Frame>,
     pool: FramePool,
     /// Memory that was made ahead.
     reserved: Vec<Reservation>,
-    seq: u32,
     /// Messages that were copied for subscribers that are gone, because they held as much as they may.
     copied: u64,
 }
 
+/// What each message touches lies in the middle, from the end of `way` to the beginning of `queue`.
+#[repr(C)]
 struct Link {
     conn: ConnId,
-    way: Way,
-    queue: SendQueue<Frame>,
-    stats: Arc<LinkStats>,
     subscriber: String,
+    way: Way,
+    stats: Arc<LinkStats>,
     /// Sending failed; the reactor will tell the driver of the end.
     failed: bool,
+    queue: SendQueue<Frame>,
 }
 
 /// A message to be published.
@@ -213,21 +218,24 @@ impl Publication {
         Ok(())
     }
 
-    /// A slot for a message, if subscribers of other processes can read it there and it is long. It is had without the
-    /// lock, since memory may have to be made for it.
-    fn slot_of(&self, length: usize) -> Option<SlotMut> {
-        let lends = length >= SHORTEST && self.shared_memory_count() > 0;
-        if lends { self.pool.take(length) } else { None }
-    }
-
-    /// The message in such a slot.
+    /// The message in memory where subscribers of other processes can read it, if any can and it is long. That is had
+    /// without the lock, since it may have to be made.
     fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
+        if self.shared_memory_count() == 0 {
+            return None;
+        }
         let length = LENGTH + message.wire_len();
-        let mut slot = self.slot_of(length)?;
+        let mut slot = self.slot(length)?;
         let (head, body) = slot[..length].split_first_chunk_mut::<LENGTH>()?;
         *head = ((length - LENGTH) as u32).to_le_bytes();
         // It may not have the length that it said.
         message.write_slice(body).then_some(Blank::Slot(slot, length))
+    }
+
+    /// Memory for so many bytes where subscribers of other processes can read them.
+    fn slot(&self, length: usize) -> Option<SlotMut> {
+        let lends = length >= SHORTEST && self.shared_memory_count() > 0;
+        if lends { self.pool.take(length) } else { None }
     }
 
     fn publish_frame(
@@ -573,7 +581,9 @@ impl State {
             return self.frozen(lendable);
         }
         let seq = self.next_seq();
-        Frame::Own(self.pool.filled(|out| {
+        // Of no length are messages whose length is not known beforehand. One that is latched is held for long.
+        let short = (1..=SHORT).contains(&message.wire_len()) && !self.options.latching;
+        Frame::Own(self.pool.filled(short, |out| {
             frame(out, |out| message.write(out));
             number(out, seq);
         }))

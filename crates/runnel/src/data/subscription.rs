@@ -18,15 +18,16 @@ use crate::sync::lock;
 /// Most buffers that a subscription keeps for use again.
 const SPARE: usize = 4;
 
-/// What a subscription knows of the publisher that a message came from.
+/// What a subscription knows of the publisher that a message came from. What each message touches comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct LinkInfo {
+    pub(crate) stats: Arc<LinkStats>,
+    pub(crate) latching: bool,
     pub(crate) publisher: String,
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
-    pub(crate) latching: bool,
-    pub(crate) stats: Arc<LinkStats>,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -50,30 +51,32 @@ enum Item {
 /// It fails on a message that cannot be read.
 type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send>;
 
-/// What a subscription is to.
+/// What a subscription is to. What each message is held against comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct SubscriptionOptions {
+    /// What may wait for the callback.
+    pub(crate) bound: QueueBound,
     pub(crate) topic: String,
     pub(crate) type_name: String,
     /// MD5 sum of the type; `*` takes any.
     pub(crate) md5: String,
-    /// What may wait for the callback.
-    pub(crate) bound: QueueBound,
     /// The type that it takes by reference; `None` takes bytes only.
     pub(crate) takes: Option<TypeId>,
 }
 
-/// One subscription of the user's.
+/// One subscription of the user's. What each message touches comes first.
+#[repr(C)]
 pub(crate) struct SubscriptionCore {
-    options: SubscriptionOptions,
     queue: Arc<Mutex<Queue>>,
-    callback: Mutex<Callback>,
-    dropped: AtomicU64,
+    myself: Weak<SubscriptionCore>,
+    when: When,
     received: AtomicU64,
+    callback: Mutex<Callback>,
+    options: SubscriptionOptions,
+    dropped: AtomicU64,
     lost: AtomicU64,
     malformed: AtomicU64,
-    when: When,
-    myself: Weak<SubscriptionCore>,
 }
 
 /// What waits for a callback.
@@ -82,7 +85,10 @@ pub(crate) struct Queue {
     waiting: VecDeque<Item>,
     /// Bytes of those.
     bytes: usize,
-    spare: Vec<Vec<u8>>,
+    /// A buffer for use again, if it is one; it is at hand.
+    spare: Vec<u8>,
+    /// More of them.
+    spares: Vec<Vec<u8>>,
     /// It stands in the ready queue, or its callback runs.
     scheduled: bool,
     /// The user has dropped the subscription.
@@ -96,15 +102,15 @@ impl SubscriptionCore {
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
-            options,
             queue: Arc::default(),
-            callback: Mutex::new(Box::new(callback)),
-            dropped: AtomicU64::new(0),
+            myself: myself.clone(),
+            when,
             received: AtomicU64::new(0),
+            callback: Mutex::new(Box::new(callback)),
+            options,
+            dropped: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
-            when,
-            myself: myself.clone(),
         })
     }
 
@@ -204,7 +210,7 @@ impl SubscriptionCore {
     fn push_filled(&self, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
         let mut unheard = Vec::new();
         let mut queue = lock(&self.queue);
-        let mut bytes = queue.spare.pop().unwrap_or_default();
+        let mut bytes = queue.take_spare();
         fill(&mut bytes);
         self.push_into(
             queue,
@@ -266,7 +272,7 @@ impl SubscriptionCore {
 
     /// A buffer to receive the next message into; what it holds does not matter.
     fn spare(&self) -> Vec<u8> {
-        lock(&self.queue).spare.pop().unwrap_or_default()
+        lock(&self.queue).take_spare()
     }
 
     fn next(&self) -> Option<Item> {
@@ -316,6 +322,10 @@ impl Queue {
     fn take(&mut self) -> Option<Item> {
         let item = self.waiting.pop_front()?;
         self.bytes -= item.bytes();
+        if self.waiting.is_empty() {
+            // The next one goes to the same place again, which is at hand.
+            self.waiting.clear();
+        }
         Some(item)
     }
 
@@ -332,8 +342,18 @@ impl Queue {
 
     /// Keeps a buffer for use again, unless it is none.
     pub(super) fn keep_spare(&mut self, spare: Vec<u8>) {
-        if spare.capacity() > 0 && self.spare.len() < SPARE {
-            self.spare.push(spare);
+        if self.spare.capacity() == 0 {
+            self.spare = spare;
+        } else if spare.capacity() > 0 && self.spares.len() + 1 < SPARE {
+            self.spares.push(spare);
+        }
+    }
+
+    /// A buffer for use again, or an empty one.
+    fn take_spare(&mut self) -> Vec<u8> {
+        match std::mem::take(&mut self.spare) {
+            none if none.capacity() == 0 => self.spares.pop().unwrap_or_default(),
+            spare => spare,
         }
     }
 }
@@ -378,8 +398,15 @@ impl Drop for Running<'_> {
 /// All subscriptions of one node to one topic: they share the links to the publishers.
 #[derive(Default)]
 pub(crate) struct TopicInput {
-    subscriptions: Mutex<Vec<Arc<SubscriptionCore>>>,
+    readers: Mutex<Readers>,
     links: Mutex<Vec<Link>>,
+}
+
+#[derive(Default)]
+struct Readers {
+    all: Vec<Arc<SubscriptionCore>>,
+    /// There was a publisher whose type not all of them read: each message is held against their types.
+    mixed: bool,
 }
 
 /// A link to a publisher of another process.
@@ -392,31 +419,39 @@ struct Link {
 impl TopicInput {
     /// The type of a subscription whose messages this one cannot read.
     pub(crate) fn conflict(&self, subscription: &SubscriptionCore) -> Option<String> {
-        let subscriptions = lock(&self.subscriptions);
-        let other = subscriptions.iter().find(|other| !other.agrees_with(&subscription.options.md5))?;
+        let readers = lock(&self.readers);
+        let other = readers.all.iter().find(|other| !other.agrees_with(&subscription.options.md5))?;
         Some(other.options.type_name.clone())
     }
 
     /// Adds a subscription: it gets what latched publishers sent last.
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
-        for link in lock(&self.links).iter().filter(|link| subscription.reads(&link.from)) {
-            link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+        let mut mixed = false;
+        for link in lock(&self.links).iter() {
+            if subscription.reads(&link.from) {
+                link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+            } else {
+                mixed = true;
+            }
         }
-        lock(&self.subscriptions).push(subscription);
+        let mut readers = lock(&self.readers);
+        readers.mixed |= mixed;
+        readers.all.push(subscription);
     }
 
     /// Removes a subscription; true if none is left.
     pub(crate) fn remove(&self, subscription: &Arc<SubscriptionCore>) -> bool {
-        let mut subscriptions = lock(&self.subscriptions);
-        subscriptions.retain(|other| !Arc::ptr_eq(other, subscription));
-        subscriptions.is_empty()
+        let mut readers = lock(&self.readers);
+        readers.all.retain(|other| !Arc::ptr_eq(other, subscription));
+        readers.all.is_empty()
     }
 
     /// A link to a publisher stands.
     pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
-        self.for_each(|subscription| {
-            subscription.reads(from);
-        });
+        let mut readers = lock(&self.readers);
+        let Readers { all, mixed } = &mut *readers;
+        all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
+        drop(readers);
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
 
@@ -442,12 +477,12 @@ impl TopicInput {
 
     /// Whether this is so for any subscription.
     pub(crate) fn any(&self, is_so: impl FnMut(&Arc<SubscriptionCore>) -> bool) -> bool {
-        lock(&self.subscriptions).iter().any(is_so)
+        lock(&self.readers).all.iter().any(is_so)
     }
 
     /// A buffer to receive the next message into; what it holds does not matter.
     pub(crate) fn spare(&self) -> Vec<u8> {
-        lock(&self.subscriptions).first().map(|first| first.spare()).unwrap_or_default()
+        lock(&self.readers).all.first().map(|first| first.spare()).unwrap_or_default()
     }
 
     /// Gives a received message to every subscription; only the first takes it without a copy.
@@ -457,15 +492,15 @@ impl TopicInput {
 
     /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
     pub(crate) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
-        let subscriptions = lock(&self.subscriptions);
-        if let [only] = subscriptions.as_slice()
+        let readers = lock(&self.readers);
+        if let [only] = readers.all.as_slice()
             && !from.latching
-            && only.agrees_with(&from.md5)
+            && !readers.mixed
         {
             from.stats.count(1, (len + runnel_ros1::tcpros::LENGTH) as u64);
             return only.push_filled(from, fill);
         }
-        drop(subscriptions);
+        drop(readers);
         let mut message = self.spare();
         fill(&mut message);
         self.push(message, from);
@@ -481,8 +516,8 @@ impl TopicInput {
         if from.latching {
             self.keep(&message, from);
         }
-        let subscriptions = lock(&self.subscriptions);
-        let mut readers = subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5));
+        let readers = lock(&self.readers);
+        let mut readers = readers.of(from);
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(&message, from));
         first.push_bytes(message, from);
@@ -491,8 +526,7 @@ impl TopicInput {
     /// Messages of a publisher did not arrive whole.
     pub(crate) fn lose(&self, messages: u64, from: &LinkInfo) {
         from.stats.count_dropped(messages);
-        let subscriptions = lock(&self.subscriptions);
-        for subscription in subscriptions.iter().filter(|subscription| subscription.agrees_with(&from.md5)) {
+        for subscription in lock(&self.readers).of(from) {
             subscription.lost.fetch_add(messages, Ordering::Relaxed);
         }
     }
@@ -507,6 +541,13 @@ impl TopicInput {
 
     /// Does `each` for every subscription.
     pub(crate) fn for_each(&self, each: impl FnMut(&Arc<SubscriptionCore>)) {
-        lock(&self.subscriptions).iter().for_each(each);
+        lock(&self.readers).all.iter().for_each(each);
+    }
+}
+
+impl Readers {
+    /// Those that read what this publisher sends.
+    fn of(&self, from: &LinkInfo) -> impl Iterator<Item = &Arc<SubscriptionCore>> {
+        self.all.iter().filter(|subscription| !self.mixed || subscription.agrees_with(&from.md5))
     }
 }

@@ -9,19 +9,20 @@ use runnel_io::{Interest, Reactor, Stream, Token};
 
 use crate::ipc::{Frame, Sender};
 
-/// See the module's documentation.
+/// See the module's documentation. What each message touches comes last.
+#[repr(C)]
 pub(crate) struct Way {
-    stream: Arc<Stream>,
     token: Token,
-    /// Bytes of our connection header that are still to go; they are not of the link's stream.
-    header: usize,
-    /// Bytes of the link's stream that went by the connection.
-    sent: u64,
-    channel: Option<Channel>,
-    /// Messages that were copied because the other process holds as much as it may.
-    copied: u64,
     /// The reactor tells when the connection takes more.
     watched: bool,
+    /// Bytes of our connection header that are still to go; they are not of the link's stream.
+    header: usize,
+    stream: Arc<Stream>,
+    /// Bytes of the link's stream that went by the connection.
+    sent: u64,
+    /// Messages that were copied because the other process holds as much as it may.
+    copied: u64,
+    channel: Option<Channel>,
 }
 
 /// A channel, which is closed when it is dropped.

@@ -15,7 +15,8 @@ use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
 use crate::ipc::Sender;
 
-/// One socket in the reactor.
+/// One socket in the reactor. What it is for comes first, beside what each message touches.
+#[repr(u8)]
 pub(super) enum Socket {
     /// Accepts connections for an engine.
     Listener { listener: Listener, engine: Key, port: Port },
@@ -63,14 +64,15 @@ pub(super) struct Control {
     pub(super) unsent: Unsent,
 }
 
-/// A link to a publisher.
+/// A link to a publisher. What each message touches comes first.
+#[repr(C)]
 pub(super) struct Input {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) stream: Arc<Stream>,
-    pub(super) reader: FrameReader,
     pub(super) topic: Arc<TopicInput>,
     pub(super) from: Arc<LinkInfo>,
+    pub(super) reader: FrameReader,
+    pub(super) stream: Arc<Stream>,
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
     /// Bytes of its stream that came by the connection.
     pub(super) received: u64,
     /// The publisher may be of this host.

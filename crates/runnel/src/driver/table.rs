@@ -22,8 +22,16 @@ impl Key {
 /// A vector whose places are used again under new keys.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    places: Vec<(u32, Option<T>)>,
+    places: Vec<Place<T>>,
     free: Vec<u32>,
+}
+
+/// Whoever looks something up reads its generation and what it begins with: they lie side by side.
+#[derive(Debug)]
+#[repr(C)]
+struct Place<T> {
+    generation: u32,
+    value: Option<T>,
 }
 
 impl<T> Default for Table<T> {
@@ -36,27 +44,27 @@ impl<T> Table<T> {
     /// Adds what `make` makes of its key.
     pub(crate) fn insert_with(&mut self, make: impl FnOnce(Key) -> T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push((0, None));
+            self.places.push(Place { generation: 0, value: None });
             (self.places.len() - 1) as u32
         });
         let place = &mut self.places[index as usize];
-        let key = Key { index, generation: place.0 };
-        place.1 = Some(make(key));
+        let key = Key { index, generation: place.generation };
+        place.value = Some(make(key));
         key
     }
 
     pub(crate) fn get(&self, key: Key) -> Option<&T> {
-        let (generation, value) = self.places.get(key.index as usize)?;
+        let Place { generation, value } = self.places.get(key.index as usize)?;
         value.as_ref().filter(|_| *generation == key.generation)
     }
 
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        let (generation, value) = self.places.get_mut(key.index as usize)?;
+        let Place { generation, value } = self.places.get_mut(key.index as usize)?;
         value.as_mut().filter(|_| *generation == key.generation)
     }
 
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        let (generation, value) = self.places.get_mut(key.index as usize)?;
+        let Place { generation, value } = self.places.get_mut(key.index as usize)?;
         if *generation != key.generation {
             return None;
         }
@@ -67,14 +75,14 @@ impl<T> Table<T> {
     }
 
     pub(crate) fn keys(&self) -> Vec<Key> {
-        let key = |(index, (generation, value)): (usize, &(u32, Option<T>))| {
+        let key = |(index, Place { generation, value }): (usize, &Place<T>)| {
             value.as_ref().map(|_| Key { index: index as u32, generation: *generation })
         };
         self.places.iter().enumerate().filter_map(key).collect()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().filter_map(|(_, value)| value.as_ref())
+        self.places.iter().filter_map(|place| place.value.as_ref())
     }
 }
 

@@ -44,7 +44,7 @@ impl Publication {
     pub(crate) fn blank(&self, message: usize) -> Result<Blank, LengthBeyondLimit> {
         LengthBeyondLimit::check(message, MAX_MESSAGE)?;
         let length = LENGTH + message;
-        let mut blank = match self.slot_of(length) {
+        let mut blank = match self.slot(length) {
             Some(slot) => Blank::Slot(slot, length),
             None => Blank::Own(lock(&self.state).pool.taken(|bytes| bytes.resize(length, 0))),
         };

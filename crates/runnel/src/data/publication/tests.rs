@@ -113,3 +113,34 @@ fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
     publication.join_datagrams(link, Fragmenter::new(1, 1000), Token(1), near);
     assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
 }
+
+/// A message of one byte.
+struct Byte;
+
+impl Outgoing for Byte {
+    fn shared_type(&self) -> Option<TypeId> {
+        None
+    }
+    fn wire_len(&self) -> usize {
+        1
+    }
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(1);
+    }
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        out == [1]
+    }
+    fn into_shared(self) -> Shared {
+        Arc::new(())
+    }
+}
+
+#[test]
+fn a_latched_message_leaves_the_frame_at_hand_to_others() {
+    let publication = publication();
+    lock(&publication.state).options.latching = true;
+    assert!(publication.publish(Byte, false).is_ok());
+    let place = |pool: &mut FramePool| pool.filled(true, |bytes| bytes.push(2)).as_ptr();
+    let (mut one, mut other) = (FramePool::default(), FramePool::default());
+    assert_eq!(place(&mut one), place(&mut other));
+}
