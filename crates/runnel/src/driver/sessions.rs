@@ -34,6 +34,7 @@ use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::ipc::{Receiver, Sender, awake};
 use crate::logging::console;
+use ending::Ending;
 pub(super) use greeting::Greeting;
 use hearing::PATIENCE;
 
@@ -121,8 +122,8 @@ pub(super) struct Session {
     /// Its records are being worked on.
     hearing: bool,
     since: Instant,
-    /// Until when the peer may read what it still finds, once the session ends.
-    ending: Option<Instant>,
+    /// The session ends, but the peer may still read what it finds.
+    ending: Option<Ending>,
 }
 
 impl Sessions {
@@ -152,7 +153,10 @@ impl Sessions {
 
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let ending = self.ending.iter().filter_map(|session| self.open.get(*session)?.ending);
+        let ending = self
+            .ending
+            .iter()
+            .filter_map(|session| Some(self.open.get(*session)?.ending.as_ref()?.deadline()));
         self.again.values().filter_map(|again| again.at).chain(ending).min()
     }
 

@@ -2,6 +2,9 @@
 //!
 //! Each end reads what it still finds, tells the other that it has done so, and waits for the same from the other. What
 //! is not read by then goes by the connection, so that nothing is lost or comes twice although both ends live.
+//!
+//! Who waits is woken by the doorbell. Between users that is the session's socket, which is shut by now: so each end also
+//! looks by itself, after a millisecond, after twice that, and so on.
 
 use std::time::Duration;
 
@@ -16,6 +19,38 @@ use crate::driver::table::Key;
 
 /// How long the other end may take to read what it finds: it may be busy, and if it is dead, its links end with it.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The pause before the first look whether the other end has read, doubled for each that follows.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+
+/// What a session that ends waits for: that the other end has read what it finds.
+pub(super) struct Ending {
+    /// Until when.
+    until: Instant,
+    /// When that is looked at next, and the pause after it.
+    look: Instant,
+    pause: Duration,
+}
+
+impl Ending {
+    fn new(now: Instant) -> Self {
+        Self { until: now + PATIENCE, look: now + FIRST_LOOK, pause: FIRST_LOOK * 2 }
+    }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Instant {
+        self.until.min(self.look)
+    }
+
+    /// True if the other end took too long; if not, it is looked at again later.
+    fn is_late(&mut self, now: Instant) -> bool {
+        if self.look <= now {
+            self.look = now + self.pause;
+            self.pause *= 2;
+        }
+        self.until <= now
+    }
+}
 
 /// Bytes of each channel's stream.
 type Unread = LiteMap<u32, Vec<u8>>;
@@ -34,8 +69,7 @@ impl Driver {
         open.sender.tell_of_room();
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
-        let until = clock::monotonic() + PATIENCE;
-        open.ending = Some(until);
+        open.ending = Some(Ending::new(clock::monotonic()));
         let (process, socket, faulty) =
             (open.process, open.sockets[0], why.is_some() || open.sender.is_over());
         self.sessions.standing.retain(|other| *other != session);
@@ -63,9 +97,9 @@ impl Driver {
             return;
         };
         if !self.has_links_with(process)
-            && let Some(open) = self.sessions.open.get_mut(session)
+            && let Some(ending) = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut())
         {
-            open.ending = Some(clock::monotonic());
+            ending.until = clock::monotonic();
         }
     }
 
@@ -126,9 +160,11 @@ impl Driver {
     /// Ends sessions whose other end took too long, and meets processes again whose time has come.
     pub(in crate::driver) fn meet_again(&mut self, now: Instant) {
         for session in self.sessions.ending.clone() {
-            let late = |open: &Session| open.ending.is_some_and(|until| until <= now);
-            if self.sessions.open.get(session).is_some_and(late) {
-                self.go_on_without(session, None);
+            let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
+            match ending.filter(|ending| ending.deadline() <= now).map(|ending| ending.is_late(now)) {
+                Some(true) => self.go_on_without(session, None),
+                Some(false) => self.end_if_read(session),
+                None => {}
             }
         }
         let due =
