@@ -114,7 +114,7 @@ pub(super) struct Session {
     sender: Arc<Sender>,
     /// Sockets of the links that come by each channel.
     channels: Vec<Option<Key>>,
-    /// Tokens that were not asked for or not answered yet, for want of room.
+    /// Tokens that were not asked for or not answered yet: for want of room, or because a header of ours is on its way.
     unasked: Vec<u128>,
     unopened: Vec<u128>,
     /// Since when a link waits for what its connection still has.
@@ -275,7 +275,7 @@ impl Driver {
                 self.ask(session, key, token);
             }
         }
-        unopened.into_iter().for_each(|token| self.asked(session, token));
+        unopened.into_iter().for_each(|token| self.go_over(session, token));
         for Token(bits) in waiting {
             self.writable(Key::from_bits(bits));
         }

@@ -328,6 +328,11 @@ impl Sender {
         }
     }
 
+    /// Has the driver look after what waits for this session.
+    pub(crate) fn wake_driver(&self) {
+        self.own_bell.ring();
+    }
+
     /// Wakes the peer, which waits for room.
     pub(crate) fn tell_of_room(&self) {
         self.bell.ring();

@@ -177,7 +177,8 @@ pub struct FakeSession {
     pub mine: Mine,
     inbox: Foreign,
     bell: Bell,
-    written: u64,
+    /// Where the next record of this process will be.
+    pub written: u64,
     pub read: u64,
     pub returned: u64,
     pub segments: Vec<Foreign>,
