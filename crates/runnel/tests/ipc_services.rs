@@ -4,6 +4,10 @@
 mod common;
 #[path = "common/fake_process.rs"]
 mod fake_process;
+#[path = "common/ipc_scene.rs"]
+mod ipc_scene;
+#[path = "common/logged.rs"]
+mod logged;
 #[path = "common/raw.rs"]
 mod raw;
 
@@ -15,6 +19,7 @@ use common::{Graph, LONG, wait_until};
 use fake_process::{
     ASK, BYTES, FakeSession, MESSAGE, OPEN, POSITION, hex, opening, small_number, token_bytes, unhex,
 };
+use ipc_scene::subscribe_to;
 use raw::{Ports, framed_text, read_frame};
 use runnel::core::message::Service;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
@@ -173,13 +178,8 @@ fn requests_go_over_to_shared_memory_once_there_is_room() {
     let me = small_number();
     let mut called = Called::new(&graph, &context, me, "short".into());
     // A subscriber of the same process lets the ring fill up.
-    let (process, token) = (hex(me), small_number());
-    let hidden = hex(token);
-    let fields = [("callerid", "/reader"), ("topic", "/data"), ("md5sum", "*"), ("type", "*")];
-    let fields = fields.into_iter().chain([("runnel_process", &*process), ("runnel_link", &hidden)]);
     let tcpros = Ports::of(&other, "/talker", "/data").tcpros;
-    let mut stream = raw::send(tcpros, &ConnectionHeader::new(fields).emit());
-    read_frame(&mut stream).unwrap();
+    let (_stream, _, token) = subscribe_to(tcpros, "/data", me);
     called.session.push(ASK, 0, &token_bytes(token));
     called.session.wait_for(OPEN);
     // So short that the ring has no room for anything else when it has none for another.
