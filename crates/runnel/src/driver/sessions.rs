@@ -15,6 +15,7 @@
 mod ending;
 mod greeting;
 mod hearing;
+mod versions;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,6 +38,7 @@ use crate::logging::console;
 use ending::Ending;
 pub(super) use greeting::Greeting;
 use hearing::PATIENCE;
+use versions::OtherVersions;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -89,6 +91,8 @@ pub(super) struct Sessions {
     links: HashMap<u128, Key>,
     /// Processes that were met, and are to be met again.
     again: HashMap<u128, Again>,
+    /// Processes with which there can be no session.
+    other_versions: OtherVersions,
     /// Since when a link of some session waits for what its connection still has.
     behind: Option<Instant>,
     /// With messages, since the reactor was looked at.
@@ -140,6 +144,7 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
+            other_versions: OtherVersions::default(),
             behind: None,
             turns: 0,
             throttle: Throttle::default(),

@@ -145,7 +145,7 @@ impl Driver {
 
     /// Has a process met again with which there are links, after a session that stood since then, or never.
     pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant) {
-        if !self.has_links_with(process) {
+        if !self.has_links_with(process) || self.sessions.other_versions.has(process) {
             self.sessions.again.remove(&process);
             return;
         }
