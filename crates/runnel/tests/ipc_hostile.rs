@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering;
 
 use common::wait_until;
 use fake_process::{
-    ASK, BYTES, CLOSE, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record, SLOT,
-    WANTS, gift, is_ended, lending, opening, send, token_bytes, words,
+    ASK, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record,
+    SLOT, WANTS, gift, is_ended, lending, opening, send, token_bytes, words,
 };
 use ipc_scene::{Reader, Scene, alone, numbered};
 use logged::count_logged;
@@ -113,6 +113,27 @@ fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
         drop(reader);
         wait_until("it is gone", || scene.publisher.subscription_count() == 1);
     }
+}
+
+#[test]
+fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    scene.talk(10, 100);
+    // It has not told yet how far it has read.
+    (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, MESSAGE));
+    reader.session.push(99, 0, &[]);
+    reader.session.wait_for_end();
+    // A moment in which the other could go on without hearing how far it was.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    reader.session.set(POSITION, reader.session.read);
+    reader.session.set(END, 1);
+    for number in 6..10 {
+        let message = read_frame(&mut reader.stream).unwrap();
+        assert!(message.ends_with(&numbered(number, 100).data), "message {number} is due");
+    }
+    scene.is_undisturbed();
 }
 
 #[test]

@@ -176,6 +176,11 @@ impl Sessions {
         self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
     }
 
+    /// Logs what a peer did that ended its session.
+    fn warn_of_end(&mut self, why: &str) {
+        self.warn(format_args!("another process of this host: {why}; its links go on over the network"));
+    }
+
     /// Whether the reactor may be passed over once more.
     pub(super) fn passes_over_reactor(&mut self) -> bool {
         self.turns = (self.turns + 1) % TURNS;

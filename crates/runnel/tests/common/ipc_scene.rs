@@ -12,7 +12,9 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::{Context, Publisher, Subscription};
 
 use super::common::{Graph, spin_until, wait_until};
-use super::fake_process::{ASK, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex};
+use super::fake_process::{
+    ASK, END, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex,
+};
 use super::logged::{count_logged, keep_log};
 use super::raw::{self, Ports, read_frame};
 
@@ -158,6 +160,7 @@ impl Reader {
     pub fn goes_on_over_network(mut self, scene: &Scene, says: &[&str], before: usize) {
         wait_until(&format!("{says:?} logged"), || count_logged(says) > before);
         self.session.wait_for_end();
+        self.session.set(END, 1);
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
         scene.talk(10, 100);
         let last = numbered(scene.published.get() - 1, 100).data;

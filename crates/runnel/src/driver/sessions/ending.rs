@@ -70,13 +70,14 @@ impl Driver {
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
         open.ending = Some(Ending::new(clock::monotonic()));
-        let (process, socket, faulty) =
-            (open.process, open.sockets[0], why.is_some() || open.sender.is_over());
+        let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
         self.sessions.standing.retain(|other| *other != session);
         self.sessions.ending.push(session);
         self.remove_socket(socket);
-        if faulty || !self.has_links_with(process) {
-            self.go_on_without(session, why);
+        why.into_iter().for_each(|why| self.sessions.warn_of_end(&why));
+        // Whatever else the other end did, it may say what it has read; but if that was falsified, it says nothing.
+        if over || !self.has_links_with(process) {
+            self.go_on_without(session);
         } else {
             self.end_if_read(session);
         }
@@ -85,7 +86,7 @@ impl Driver {
     /// Ends a session for good if the peer has read what it found.
     pub(super) fn end_if_read(&mut self, session: Key) {
         if self.sessions.open.get(session).is_some_and(|open| open.receiver.peer_has_read()) {
-            self.go_on_without(session, None);
+            self.go_on_without(session);
         }
     }
 
@@ -109,17 +110,14 @@ impl Driver {
     }
 
     /// A session is over, and its links go back to their connections.
-    fn go_on_without(&mut self, session: Key, why: Option<String>) {
+    fn go_on_without(&mut self, session: Key) {
         let Some(over) = self.sessions.open.remove(session) else { return };
         over.receiver.tell_gone_on();
         let (fault, unread) = over.sender.finish();
         self.sessions.ending.retain(|other| *other != session);
         self.sessions.peers.remove(&over.process);
         self.remove_socket(over.sockets[1]);
-        if let Some(why) = why.as_deref().or(fault) {
-            let line = format_args!("another process of this host: {why}; its links go on over the network");
-            self.sessions.warn(line);
-        }
+        fault.into_iter().for_each(|why| self.sessions.warn_of_end(why));
         self.fall_back(&over, unread);
         self.plan_to_meet_again(over.process, over.since);
     }
@@ -162,7 +160,7 @@ impl Driver {
         for session in self.sessions.ending.clone() {
             let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
             match ending.filter(|ending| ending.deadline() <= now).map(|ending| ending.is_late(now)) {
-                Some(true) => self.go_on_without(session, None),
+                Some(true) => self.go_on_without(session),
                 Some(false) => self.end_if_read(session),
                 None => {}
             }
