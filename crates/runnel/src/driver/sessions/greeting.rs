@@ -24,9 +24,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// What the names begin with that processes are found by.
 const PREFIX: &str = "runnel-";
 
-/// What the kernel calls all users whom this namespace does not know.
-const ANYBODY: u32 = 65534;
-
 /// Descriptors that must be free for a session: it takes seven while it is made, and connections come first.
 const DESCRIPTORS: u64 = 16;
 
@@ -116,8 +113,7 @@ impl Driver {
     /// Whether the process at the other end is of a user whose processes may have a session.
     fn trusts(&self, packets: &Packets) -> bool {
         let users = self.sessions.settings.as_ref().map_or(&[][..], |settings| &settings.users);
-        let is_ours = |user| user == host::uid() && user != ANYBODY;
-        packets.peer().is_ok_and(|peer| is_ours(peer.uid) || users.contains(&peer.uid))
+        packets.same_user().is_some() || packets.peer().is_ok_and(|peer| users.contains(&peer.uid))
     }
 
     fn count_greetings(&self) -> usize {
@@ -285,11 +281,14 @@ impl Driver {
         let Theirs { process, page, inbox, bell } = theirs;
         let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
-        let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
-        let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
+        let same_user = packets.same_user();
+        let bell = match same_user {
+            Some(_) => Doorbell::Bell(bell),
+            None => Doorbell::Packet(Arc::clone(&packets)),
+        };
         let bells = (bell, self.own_bell().map_err(|error| error.to_string())?);
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), quota));
-        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
+        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), same_user);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
         if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
