@@ -3,6 +3,7 @@
 //! It is a memfd whose pages are all there before anybody reads it, so that no access can fail, and which is sealed
 //! once its maker has mapped it: nobody can map it writable any more, change its size or take pages from it.
 
+use crate::unix::SameUser;
 use rustix::fs::{self, MemfdFlags, SealFlags, SeekFrom};
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
@@ -17,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// What holds for memory that a peer maps: its size stays, and who did not make it cannot write it.
 const SEALS: SealFlags = SealFlags::FUTURE_WRITE.union(SealFlags::SHRINK).union(SealFlags::GROW);
+
+/// Bytes of a word.
+const WORD: usize = size_of::<AtomicU64>();
 
 /// Bytes that are asked of the kernel at once: a signal interrupts no more work than that.
 const STEP: usize = 4 << 20;
@@ -143,6 +147,8 @@ fn allocate(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Foreign {
     mapping: Mapping,
+    /// Who made it is of this process's user.
+    trusted: Option<SameUser>,
 }
 
 impl Foreign {
@@ -156,7 +162,13 @@ impl Foreign {
         // From here on neither the size nor the pages can change any more.
         let bytes = check_size(&fd, at_least, at_most)?;
         check_pages(&fd, bytes)?;
-        Ok(Self { mapping: Mapping::new(&fd, bytes, ProtFlags::READ)? })
+        Ok(Self { mapping: Mapping::new(&fd, bytes, ProtFlags::READ)?, trusted: None })
+    }
+
+    /// The same memory, whose [`bytes`](Self::bytes) can be looked at if it came over a connection to a process of this
+    /// one's user.
+    pub fn sent_by(self, peer: Option<SameUser>) -> Self {
+        Self { trusted: peer, ..self }
     }
 
     /// The memory as words; bytes after the last whole one are left out.
@@ -164,18 +176,36 @@ impl Foreign {
         ForeignWords(self.mapping.words())
     }
 
-    /// So many bytes from `offset` on; `None` if they are not all in this memory.
+    /// So many bytes from `offset` on, where they lie; `None` if they are not all in this memory, or it is not known to
+    /// [be of](Self::sent_by) a process of this one's user.
     ///
-    /// They are for payload that its owner has lent and leaves alone until it is given back. An owner that is not
-    /// trusted to do so may alter them at any time: then they are to be copied first, and only the copy is looked at.
+    /// They are for payload that its owner has lent and leaves alone until it is given back.
     pub fn bytes(&self, offset: usize, len: usize) -> Option<&[u8]> {
-        let end = offset.checked_add(len)?;
-        if end > self.mapping.bytes {
-            return None;
-        }
-        // SAFETY: `offset..end` is in the mapping, which lives as long as `self` and is never writable here; all bytes
-        // are values of `u8`. That the other process does not write them meanwhile is what the caller was promised.
+        self.trusted?;
+        self.check_range(offset, len)?;
+        // SAFETY: the range is in the mapping, which lives as long as `self` and is never writable here; all bytes are
+        // values of `u8`. That nobody writes them meanwhile is what a process of the same user has agreed to. It is taken at
+        // its word: the kernel lets it write any memory of this process as well.
         Some(unsafe { slice::from_raw_parts(self.mapping.start.add(offset).as_ptr(), len) })
+    }
+
+    /// A copy of so many bytes from `offset` on, which their owner may alter meanwhile: then it is a mix of what was there.
+    /// `None` if they are not all in this memory.
+    pub fn copy(&self, offset: usize, len: usize) -> Option<Vec<u8>> {
+        let end = self.check_range(offset, len)?;
+        let (first, mut skipped) = (offset / WORD, offset % WORD);
+        let mut bytes = Vec::with_capacity(len + WORD);
+        for word in self.mapping.words_up_to(end).iter().skip(first) {
+            let word = word.load(Ordering::Relaxed).to_ne_bytes();
+            bytes.extend_from_slice(&word[std::mem::take(&mut skipped)..]);
+        }
+        bytes.truncate(len);
+        Some(bytes)
+    }
+
+    /// Where a range ends that is in this memory.
+    fn check_range(&self, offset: usize, len: usize) -> Option<usize> {
+        offset.checked_add(len).filter(|end| *end <= self.mapping.bytes)
     }
 
     /// Its bytes.
@@ -262,10 +292,16 @@ impl Mapping {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as
-        // `self`. Any bits are a value, and others write them by atomics too. Processors that this runs on load 64 bits
-        // without writing, so that memory mapped for reading alone will do.
-        unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), self.bytes / size_of::<AtomicU64>()) }
+        self.words_up_to(self.bytes / WORD * WORD)
+    }
+
+    /// The words that hold the bytes before `end`. Behind the last byte there are zeros up to the end of its page.
+    fn words_up_to(&self, end: usize) -> &[AtomicU64] {
+        let count = end.min(self.bytes).div_ceil(WORD);
+        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them as it ends with a page, and lives
+        // as long as `self`. Any bits are a value, and others write them by atomics too. Processors that this runs on load
+        // 64 bits without writing, so that memory mapped for reading alone will do.
+        unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), count) }
     }
 }
 

@@ -9,11 +9,20 @@ use std::ops::{Deref, DerefMut};
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Slots begin at multiples of this, so that no two share a cache line.
 const ALIGNMENT: usize = 64;
+
+/// How many segments of this process are no more.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// How many segments of this process are no more. Whoever gave some of them away need look after them only when this has
+/// changed: an end that is counted shows in the counts of all [`Weak`](std::sync::Weak) that are left of it.
+pub fn ended() -> u64 {
+    ENDED.load(Ordering::Acquire)
+}
 
 /// Slots of one size.
 pub struct Segment {
@@ -102,6 +111,12 @@ impl Segment {
     fn start_of(&self, index: u32) -> NonNull<u8> {
         // SAFETY: `index` is of a slot, and the memory holds `slot_bytes` for each.
         unsafe { self.memory.start().add(index as usize * self.slot_bytes) }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        ENDED.fetch_add(1, Ordering::Release);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Unix sockets that keep packets apart and carry descriptors (SEQPACKET); they never block.
 
+use crate::host;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FileType, Mode};
 use rustix::io::Errno;
@@ -181,6 +182,13 @@ pub struct Peer {
     pub uid: u32,
 }
 
+/// Proof that the process at the other end of a connection is of this one's user: only [`Packets::same_user`] gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct SameUser(pub(crate) ());
+
+/// What the kernel calls all users whom this namespace does not know.
+const ANYBODY: u32 = 65534;
+
 /// What one look at a connection found.
 #[derive(Debug)]
 pub enum Received {
@@ -236,6 +244,12 @@ impl Packets {
         } else {
             Err(io::Error::last_os_error())
         }
+    }
+
+    /// Proof that the peer is of the user under whom this process acts, if it is, and that is one known user.
+    pub fn same_user(&self) -> Option<SameUser> {
+        let is_same = |peer: Peer| peer.uid == host::uid() && peer.uid != ANYBODY;
+        self.peer().is_ok_and(is_same).then_some(SameUser(()))
     }
 
     /// Sends one packet; false when the kernel has no room for it now.

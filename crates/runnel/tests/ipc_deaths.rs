@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{LONG, wait_until};
+use fake_process::END;
 use ipc_scene::{Reader, Scene, alone, number_in};
 use played::{THEIRS, context, play_if_asked, say, start, talk};
 use runnel::io::host;
@@ -255,6 +256,31 @@ fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
     let last = stopped.wait_for_line(|line| line.starts_with("heard 30000,"), within(30)).unwrap();
     let dropped = scene.publisher.dropped();
     assert_eq!((last, dropped > 10_000), (format!("heard 30000, skipped {dropped}"), true));
+    scene.is_undisturbed();
+}
+
+/// A reader of another user has no doorbell but the session's socket.
+#[test]
+fn a_session_ends_as_soon_as_its_reader_has_read_though_no_bell_rings() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let end_one = || {
+        let reader = Reader::new(&scene);
+        reader.session.packets.shutdown().unwrap();
+        wait_until("it has read its last", || reader.session.told(END) == 1);
+        // It looks once at once; from then on nobody wakes it.
+        std::thread::sleep(Duration::from_millis(20));
+        let began = Instant::now();
+        reader.session.set_quietly(END, 1);
+        wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+        let waited = began.elapsed();
+        drop(reader);
+        wait_until("it is gone", || links(&scene) == (1, 1));
+        waited
+    };
+    // It would be given up after a second. One of many may be that late because others had the processor.
+    let shortest = (0..5).map(|_| end_one()).min().unwrap();
+    assert!(shortest < Duration::from_millis(500), "{shortest:?}");
     scene.is_undisturbed();
 }
 

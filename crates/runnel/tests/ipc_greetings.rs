@@ -64,14 +64,11 @@ fn greetings_that_no_process_sends_bring_no_session() {
     let _alone = alone();
     let scene = Scene::new();
     let mine = Mine::new();
-    let version = "it does not greet as this version does";
-    refused(&scene, version, |packets, me, to| {
-        let mut other = hello(me, to);
-        other[15] = b'2';
-        send(packets, &other, &mine.fds());
-    });
-    refused(&scene, version, |packets, _, _| send(packets, &[0], &mine.fds()));
-    refused(&scene, version, |packets, me, to| send(packets, &hello(me, to)[..47], &mine.fds()));
+    let unknown = "it does not greet as Runnel does";
+    refused(&scene, unknown, |packets, _, _| send(packets, &[0], &mine.fds()));
+    refused(&scene, unknown, |packets, me, to| send(packets, &hello(me, to)[..47], &mine.fds()));
+    // It would not connect.
+    refused(&scene, unknown, |packets, _, to| send(packets, &other_hello(to + 1, to), &mine.fds()));
     refused(&scene, "its descriptors did not arrive", |packets, me, to| {
         send(packets, &[hello(me, to), vec![0]].concat(), &mine.fds());
     });
@@ -81,6 +78,58 @@ fn greetings_that_no_process_sends_bring_no_session() {
     refused(&scene, stranger, |packets, _, to| send(packets, &hello(to + 1, to), &mine.fds()));
     let mut reader = Reader::new(&scene);
     drop(reader.session.next());
+}
+
+const OTHER_VERSION: [&str; 2] = ["is of another version of Runnel", "links with it stay on the network"];
+
+/// A greeting of another version, which has more to say.
+fn other_hello(from: u128, to: u128) -> Vec<u8> {
+    let mut other = [hello(from, to), vec![7; 100]].concat();
+    other[15] = b'2';
+    other
+}
+
+#[test]
+fn a_process_of_another_version_that_connects_is_told_and_named_once() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let me = small_number();
+    let (mut stream, process, _) = subscribe(&scene, me);
+    let before = count_logged(&OTHER_VERSION);
+    for _ in 0..3 {
+        let packets = connect(process);
+        send(&packets, &other_hello(me, process), &Mine::new().fds());
+        let (answer, fds) = packet(&packets).expect("an answer");
+        assert_eq!((answer, fds.len()), (hello(process, me), 0));
+        wait_until("the connection closed", || is_ended(&packets));
+        heard_on_network(&scene, &mut stream);
+    }
+    assert_eq!(count_logged(&OTHER_VERSION) - before, 1);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_process_of_another_version_that_is_connected_to_is_named_once_and_left_alone() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let [other, same] = [(); 2].map(|()| great_number());
+    let [of_other, of_same] = [other, same].map(listen);
+    let before = count_logged(&OTHER_VERSION);
+    let (mut stream, process, _) = subscribe(&scene, other);
+    let packets = accept(&of_other);
+    send(&packets, &other_hello(other, process), &[]);
+    wait_until("the connection closed", || is_ended(&packets));
+    heard_on_network(&scene, &mut stream);
+    // One that greets badly is met again and again, and meanwhile nobody connects to the other.
+    let _stream = subscribe(&scene, same);
+    for _ in 0..3 {
+        send(&accept(&of_same), &[0], &[]);
+    }
+    let _another = subscribe(&scene, other);
+    send(&accept(&of_same), &[0], &[]);
+    assert!(of_other.accept().unwrap().is_none());
+    assert_eq!(count_logged(&OTHER_VERSION) - before, 1);
+    scene.is_undisturbed();
 }
 
 #[test]

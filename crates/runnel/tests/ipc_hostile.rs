@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering;
 
 use common::wait_until;
 use fake_process::{
-    ASK, BYTES, CLOSE, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record, SLOT,
-    WANTS, gift, is_ended, lending, opening, send, token_bytes, words,
+    ASK, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record,
+    SLOT, WANTS, gift, is_ended, lending, opening, send, token_bytes, words,
 };
 use ipc_scene::{Reader, Scene, alone, numbered};
 use logged::count_logged;
@@ -116,6 +116,27 @@ fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
 }
 
 #[test]
+fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    scene.talk(10, 100);
+    // It has not told yet how far it has read.
+    (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, MESSAGE));
+    reader.session.push(99, 0, &[]);
+    reader.session.wait_for_end();
+    // A moment in which the other could go on without hearing how far it was.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    reader.session.set(POSITION, reader.session.read);
+    reader.session.set(END, 1);
+    for number in 6..10 {
+        let message = read_frame(&mut reader.stream).unwrap();
+        assert!(message.ends_with(&numbered(number, 100).data), "message {number} is due");
+    }
+    scene.is_undisturbed();
+}
+
+#[test]
 fn slots_that_were_not_lent_are_not_taken_back() {
     let _alone = alone();
     let scene = Scene::new();
@@ -159,10 +180,7 @@ fn a_slot_of_another_reader_is_not_taken_back() {
     let mut other = Reader::new(&scene);
     let kept = other.borrow(&scene, 20);
     // What the other holds is read again at the end: it must not have been written since.
-    let bytes = |reader: &Reader| {
-        let slots = reader.session.segments[0].bytes(0, 5000 * 20).unwrap();
-        slots.to_vec()
-    };
+    let bytes = |reader: &Reader| reader.session.segments[0].copy(0, 5000 * 20).unwrap();
     let (before, foreign) = (bytes(&other), *kept.last().unwrap());
     ends_beside(&scene, &["gave back what was not lent to it"], |reader| {
         let own = reader.borrow(&scene, 1).len() as u64;
@@ -355,7 +373,7 @@ fn what_was_lent_when_a_session_ended_is_not_written_again() {
     // Whoever holds a message goes on reading it.
     let read = |session: &fake_process::FakeSession| -> Vec<Vec<u8>> {
         let lent = slots.iter().map(|word| ((word >> 32) as usize * 5120, *word as u32 as usize));
-        lent.map(|(start, len)| session.segments[0].bytes(start, len).unwrap().to_vec()).collect()
+        lent.map(|(start, len)| session.segments[0].copy(start, len).unwrap()).collect()
     };
     let before = read(&reader.session);
     assert!(before.iter().all(|frame| frame.len() == 5016 && frame[1000] == frame[5015]));

@@ -1,7 +1,9 @@
 //! A session in shared memory that is lost while both processes live: its links go on over the network with what was
 //! under way, and come back to shared memory by themselves.
 
-use interop::containers::{Container, Network, Talk};
+use std::time::{Duration, Instant};
+
+use interop::containers::{self, Container, Network, Talk};
 use interop::{Master, PATIENCE, Server, wait_until};
 use runnel_testkit::packets::{connected_packet_sockets, shut};
 use runnel_testkit::process::{Peer, Signal, within};
@@ -22,6 +24,43 @@ fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
         talk.hear(1000);
         talk.goes_by_memory();
     }
+}
+
+/// Such a session has no doorbell but its own socket, by which neither end can wake the other any more.
+#[test]
+fn a_session_between_users_that_is_lost_is_given_up_as_soon_as_both_have_read() {
+    let master = Master::start(Server::Runnel);
+    let uri = master.graph().master_uri();
+    let Some(other) = Container::of_other_user() else {
+        eprintln!("passed over: the namespace of this test has one user only");
+        return;
+    };
+    let far = other.with("ROS_MASTER_URI", uri).with("RUNNEL_IPC_USERS", "0");
+    let near = Container::that_shares_users().with("ROS_MASTER_URI", uri);
+    let near = near.with("RUNNEL_IPC_USERS", containers::OTHER_USER.to_string());
+    let mut talk = Talk::at_rate(&near, &far, 2000);
+    talk.goes_by_memory();
+    let mut shortest = Duration::MAX;
+    for end in 0..4 {
+        let processes = [talk.talker.id(), talk.listener.id()];
+        let sockets = processes.map(|process| {
+            let sockets = connected_packet_sockets(process).unwrap();
+            sockets.into_keys().next().expect("the socket of the session")
+        });
+        lose_session(processes[end % 2]);
+        let began = Instant::now();
+        wait_until("both ends give it up", within(20), || {
+            processes.iter().all(|process| {
+                let left = connected_packet_sockets(*process).unwrap();
+                sockets.iter().all(|lost| !left.contains_key(lost))
+            })
+        });
+        shortest = shortest.min(began.elapsed());
+        talk.hear(1000);
+        talk.goes_by_memory();
+    }
+    // It would be given up after a second. Some may be that late because others had the processor.
+    assert!(shortest < Duration::from_millis(500), "{shortest:?}");
 }
 
 /// Ends the one session that a process has, and gives the number of its socket.

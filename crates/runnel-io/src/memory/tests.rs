@@ -22,6 +22,11 @@ fn crafted(bytes: u64, present: usize, seals: SealFlags) -> OwnedFd {
     fd
 }
 
+/// What a process of the same user has proved.
+fn ours() -> Option<SameUser> {
+    Some(SameUser(()))
+}
+
 fn refusal(fd: OwnedFd) -> String {
     let error = Foreign::map(fd, 1, 1 << 20).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
@@ -37,7 +42,7 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
     let shared = Shared::new("test", 1).unwrap();
     assert_eq!(shared.len(), page());
     assert!(rustix::io::fcntl_getfd(shared.fd()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
-    let foreign = Foreign::map(received(&shared), page(), page()).unwrap();
+    let foreign = Foreign::map(received(&shared), page(), page()).unwrap().sent_by(ours());
     assert_eq!((foreign.len(), foreign.words().len()), (page(), page() / 8));
     shared.words()[3].store(0x0102, Ordering::Release);
     assert_eq!(foreign.words().load(3, Ordering::Acquire), 0x0102);
@@ -49,7 +54,7 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
 #[test]
 fn nothing_is_read_past_the_end() {
     let shared = Shared::new("test", 1).unwrap();
-    let foreign = Foreign::map(received(&shared), 1, PAGE * 64).unwrap();
+    let foreign = Foreign::map(received(&shared), 1, PAGE * 64).unwrap().sent_by(ours());
     shared.words().iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     let words = foreign.words();
     assert_eq!(words.load(words.len() - 1, Ordering::Relaxed), u64::MAX);
@@ -61,16 +66,37 @@ fn nothing_is_read_past_the_end() {
     for (offset, count) in [(0, len + 1), (1, len), (len, 1), (len + 1, 0), (usize::MAX, 1), (1, usize::MAX)]
     {
         assert_eq!(foreign.bytes(offset, count), None, "{offset} {count}");
+        assert_eq!(foreign.copy(offset, count), None, "{offset} {count}");
     }
 }
 
 #[test]
 fn bytes_after_the_last_word_count_as_bytes_only() {
     let fd = crafted(13, 13, SEALS);
-    let foreign = Foreign::map(fd, 13, 13).unwrap();
+    let foreign = Foreign::map(fd, 13, 13).unwrap().sent_by(ours());
     assert_eq!((foreign.len(), foreign.words().len(), foreign.words().is_empty()), (13, 1, false));
     assert_eq!(foreign.bytes(8, 5), Some(&[7; 5][..]));
     assert_eq!(foreign.bytes(8, 6), None);
+    assert_eq!((foreign.copy(7, 6), foreign.copy(8, 6)), (Some(vec![7; 6]), None));
+}
+
+#[test]
+fn memory_of_another_user_can_be_copied_and_not_looked_at() {
+    let shared = Shared::new("test", 1).unwrap();
+    let written: Vec<u8> = (0..page()).map(|index| (index * 7) as u8).collect();
+    for (word, bytes) in shared.words().iter().zip(written.as_chunks().0) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+    let foreign = Foreign::map(received(&shared), 1, page()).unwrap();
+    let ranges = (0..20).flat_map(|offset| (0..30).map(move |len| (offset, len)));
+    for (offset, len) in ranges.chain([(0, page()), (page() - 9, 9), (page(), 0)]) {
+        let found = foreign.copy(offset, len);
+        assert_eq!(found.as_deref(), Some(&written[offset..offset + len]), "{offset} {len}");
+        assert_eq!(foreign.bytes(offset, len), None);
+    }
+    let foreign = foreign.sent_by(ours());
+    assert_eq!(foreign.bytes(3, 100), Some(&written[3..103]));
+    assert_eq!(foreign.sent_by(None).bytes(3, 100), None);
 }
 
 #[test]

@@ -180,6 +180,7 @@ fn the_kernel_says_who_the_peer_is() {
     let (near, far) = pair();
     let own = Peer { pid: host::pid(), uid: host::uid() };
     assert_eq!((near.peer().unwrap(), far.peer().unwrap()), (own, own));
+    assert!(near.same_user().is_some() && far.same_user().is_some());
     assert_eq!(host::uid(), std::fs::metadata("/proc/self").unwrap().uid());
 }
 

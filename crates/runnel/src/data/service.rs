@@ -290,7 +290,14 @@ impl ClientLink {
     /// cannot be now.
     pub(crate) fn go_over(&self, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
-        state.unsent.is_empty() && state.way.go_over(&self.reactor, sender, token)
+        if !state.way.go_over(&self.reactor, sender, token) {
+            return false;
+        }
+        if std::mem::take(&mut state.watched) {
+            let _ = self.reactor.modify(&*self.stream, self.token, Interest::Read);
+        }
+        self.flush(&mut state);
+        true
     }
 
     /// The session is over: answers go by the connection again, with what the client has not read.

@@ -18,6 +18,8 @@ pub(crate) struct Way {
     /// Bytes of our connection header that are still to go; they are not of the link's stream.
     header: usize,
     stream: Arc<Stream>,
+    /// The session that the link goes over to once our header is sent.
+    wanted: Option<Arc<Sender>>,
     /// Bytes of the link's stream that went by the connection.
     sent: u64,
     /// Messages that were copied because the other process holds as much as it may.
@@ -40,7 +42,8 @@ impl Drop for Channel {
 impl Way {
     /// The way by a connection, on which `header` bytes go before the link's stream.
     pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
-        Self { stream, token, header, sent: 0, channel: None, copied: 0, watched: false }
+        let (channel, wanted) = (None, None);
+        Self { stream, token, header, sent: 0, channel, wanted, copied: 0, watched: false }
     }
 
     /// The same, of which the reactor tells already when it takes more.
@@ -99,6 +102,11 @@ impl Way {
         let header = self.header.min(sent);
         self.header -= header;
         self.sent += (sent - header) as u64;
+        if self.header == 0
+            && let Some(sender) = self.wanted.take()
+        {
+            sender.wake_driver();
+        }
     }
 
     /// Has the driver told when more is taken, or no longer.
@@ -117,9 +125,15 @@ impl Way {
         reactor.modify(&*self.stream, self.token, interest)
     }
 
-    /// Goes over to a session, on which the peer knows the link by `token`; false if that cannot be now.
+    /// Goes over to a session, on which the peer knows the link by `token`; false if that cannot be now. The driver is woken
+    /// when it can: by the peer once there is room, or once our header is sent. What is to be sent next of the link's stream
+    /// goes by the session then, wherever in a message that is.
     pub(crate) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
-        if self.header > 0 || self.channel.is_some() {
+        if self.channel.is_some() {
+            return true;
+        }
+        if self.header > 0 {
+            self.wanted = Some(Arc::clone(sender));
             return false;
         }
         let Some(number) = sender.open(token, self.sent) else { return false };
@@ -140,5 +154,55 @@ impl Way {
     /// The session is over: what is sent from now on goes by the connection.
     pub(crate) fn fall_back(&mut self) {
         self.channel = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use runnel_io::memory::{Foreign, Shared};
+    use runnel_io::unix::{Packets, Place};
+    use runnel_io::{Bell, Events, Listener, PacketListener, host};
+
+    use super::*;
+    use crate::ipc::{Doorbell, Inbox, Outbox, Pool};
+
+    /// A sender to a process that does nothing.
+    fn sender(own_bell: &Arc<Bell>) -> Arc<Sender> {
+        let name = format!("runnel-test-way-{}-{}", host::pid(), host::random().unwrap());
+        let _listener = PacketListener::bind(Place::Abstract(name.as_bytes())).unwrap();
+        let packets = Arc::new(Packets::connect(Place::Abstract(name.as_bytes())).unwrap());
+        let map = |memory: &Shared| {
+            Foreign::map(memory.fd().try_clone_to_owned().unwrap(), 8, Inbox::BYTES + (1 << 16)).unwrap()
+        };
+        let (mine, theirs) = (Outbox::new().unwrap(), Outbox::new().unwrap());
+        let page = map(&Shared::new("test-page", 8).unwrap());
+        let memory = (Arc::new(mine), Arc::new(Inbox::new(map(theirs.memory()))));
+        let bells = (Doorbell::Bell(Bell::new().unwrap()), Arc::clone(own_bell));
+        Arc::new(Sender::new(memory, page, bells, packets, Arc::new(Pool::new(0, 0))))
+    }
+
+    #[test]
+    fn a_link_whose_header_is_on_its_way_goes_over_behind_it() {
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let stream = Arc::new(Stream::connect(listener.address()).unwrap());
+        let (reactor, own_bell) = (Reactor::new().unwrap(), Arc::new(Bell::new().unwrap()));
+        reactor.add_edge(&*own_bell, Token(3)).unwrap();
+        let is_rung = || {
+            let mut events = Events::default();
+            reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
+            events.iter().any(|ready| ready.token == Token(3))
+        };
+        let (mut way, sender) = (Way::new(stream, Token(1), 10), sender(&own_bell));
+        assert!(!way.go_over(&reactor, &sender, 5));
+        assert_eq!(way.send(&[0; 4]).unwrap(), 4);
+        assert!(!is_rung() && !way.go_over(&reactor, &sender, 5));
+        assert_eq!(way.send(&[0; 16]).unwrap(), 16);
+        assert!(is_rung(), "the driver tries again");
+        assert!(way.go_over(&reactor, &sender, 5) && way.is_channel());
+        assert_eq!(way.sent, 10);
+        assert!(way.go_over(&reactor, &sender, 5), "it has gone over");
+        assert!(!is_rung());
     }
 }

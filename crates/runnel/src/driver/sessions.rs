@@ -15,6 +15,7 @@
 mod ending;
 mod greeting;
 mod hearing;
+mod versions;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,8 +35,10 @@ use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::logging::console;
+use ending::Ending;
 pub(super) use greeting::Greeting;
 use hearing::PATIENCE;
+use versions::OtherVersions;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -88,6 +91,8 @@ pub(super) struct Sessions {
     links: HashMap<u128, Key>,
     /// Processes that were met, and are to be met again.
     again: HashMap<u128, Again>,
+    /// Processes with which there can be no session.
+    other_versions: OtherVersions,
     /// Since when a link of some session waits for what its connection still has.
     behind: Option<Instant>,
     /// With messages, since the reactor was looked at.
@@ -113,7 +118,7 @@ pub(super) struct Session {
     sender: Arc<Sender>,
     /// Sockets of the links that come by each channel.
     channels: Vec<Option<Key>>,
-    /// Tokens that were not asked for or not answered yet, for want of room.
+    /// Tokens that were not asked for or not answered yet: for want of room, or because a header of ours is on its way.
     unasked: Vec<u128>,
     unopened: Vec<u128>,
     /// Since when a link waits for what its connection still has.
@@ -121,8 +126,8 @@ pub(super) struct Session {
     /// Its records are being worked on.
     hearing: bool,
     since: Instant,
-    /// Until when the peer may read what it still finds, once the session ends.
-    ending: Option<Instant>,
+    /// The session ends, but the peer may still read what it finds.
+    ending: Option<Ending>,
 }
 
 impl Sessions {
@@ -140,6 +145,7 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
+            other_versions: OtherVersions::default(),
             behind: None,
             turns: 0,
             throttle: Throttle::default(),
@@ -153,7 +159,10 @@ impl Sessions {
 
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let ending = self.ending.iter().filter_map(|session| self.open.get(*session)?.ending);
+        let ending = self
+            .ending
+            .iter()
+            .filter_map(|session| Some(self.open.get(*session)?.ending.as_ref()?.deadline()));
         self.again.values().filter_map(|again| again.at).chain(ending).min()
     }
 
@@ -166,6 +175,11 @@ impl Sessions {
     /// Logs what a peer did, unless there is too much of it.
     fn warn(&mut self, line: fmt::Arguments<'_>) {
         self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
+    }
+
+    /// Logs what a peer did that ended its session.
+    fn warn_of_end(&mut self, why: &str) {
+        self.warn(format_args!("another process of this host: {why}; its links go on over the network"));
     }
 
     /// Whether the reactor may be passed over once more.
@@ -272,7 +286,7 @@ impl Driver {
                 self.ask(session, key, token);
             }
         }
-        unopened.into_iter().for_each(|token| self.asked(session, token));
+        unopened.into_iter().for_each(|token| self.go_over(session, token));
         for Token(bits) in waiting {
             self.writable(Key::from_bits(bits));
         }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use litemap::LiteMap;
-use runnel_io::{Datagrams, Listener, PacketListener, Reactor, Stream};
+use runnel_io::{Datagrams, Listener, PacketListener, Stream};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Meeting, Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
@@ -146,12 +146,6 @@ pub(super) struct Called {
 }
 
 impl Called {
-    /// Goes over to a session, on which the service knows the link by `token`. If that cannot be now, requests go on as
-    /// they did.
-    pub(super) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) {
-        let _ = self.unsent.is_empty() && self.way.go_over(reactor, sender, token);
-    }
-
     /// The session is over: requests go by the connection again, with what the service has not read.
     pub(super) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
         if let Some(channel) = self.way.channel_of(sender) {

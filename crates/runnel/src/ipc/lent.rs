@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
 use runnel_io::memory::Foreign;
+use runnel_io::unix::SameUser;
 use runnel_ros1::tcpros::{LENGTH, MAX_MESSAGE};
 
 use super::outbox::{LOANS, Outbox};
@@ -52,7 +53,7 @@ struct Mapped {
 impl Deref for Lent {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // It was there when the slot was borrowed, and memory does not shrink.
+        // It was there when the slot was borrowed, memory does not shrink, and who does not trust its peer takes a copy.
         self.segment.memory.bytes(self.start, self.len).unwrap_or(&[])
     }
 }
@@ -64,6 +65,11 @@ impl Drop for Lent {
 }
 
 impl Lent {
+    /// A copy, which the peer cannot alter.
+    pub(crate) fn copied(&self) -> Vec<u8> {
+        self.segment.memory.copy(self.start, self.len).unwrap_or_default()
+    }
+
     /// The bytes from this one on.
     pub(crate) fn skip(mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.len);
@@ -73,8 +79,9 @@ impl Lent {
 }
 
 /// The segments of one peer.
-#[derive(Default)]
 pub(crate) struct Segments {
+    /// The peer, if it is trusted to leave alone what it lent.
+    trusted: Option<SameUser>,
     mapped: LiteMap<u32, Arc<Mapped>>,
     /// How many were ever given.
     count: u64,
@@ -91,6 +98,11 @@ pub(crate) enum NotMapped {
 }
 
 impl Segments {
+    /// None yet.
+    pub(crate) fn new(trusted: Option<SameUser>) -> Self {
+        Self { trusted, mapped: LiteMap::new(), count: 0, full: false }
+    }
+
     /// Maps a segment that the peer gives; how many it has given. `None` if no more are mapped.
     pub(crate) fn map(&mut self, gift: Gift, fd: std::os::fd::OwnedFd) -> Result<Option<usize>, NotMapped> {
         if self.full {
@@ -111,7 +123,7 @@ impl Segments {
             return Err(NotMapped::Full(format!("{MOST_SEGMENTS} segments are mapped already")));
         }
         let memory = Foreign::map(fd, bytes.max(1), LONGEST_SEGMENT.min(MOST_BYTES - self.bytes()));
-        let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?;
+        let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?.sent_by(self.trusted);
         self.mapped.insert(number, Arc::new(Mapped { memory, slot_bytes, slots }));
         self.count += 1;
         Ok(Some(self.count as usize))

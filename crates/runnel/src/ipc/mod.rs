@@ -35,7 +35,7 @@ pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};
 pub(crate) use receiver::{Heard, Receiver};
-pub(crate) use record::Hello;
+pub(crate) use record::{Hello, NoHello};
 pub(crate) use ring::Record;
 pub(crate) use sender::Sender;
 

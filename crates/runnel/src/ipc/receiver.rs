@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runnel_io::unix::{Packets, Received};
+use runnel_io::unix::{Packets, Received, SameUser};
 use runnel_ros1::tcpros::LENGTH;
 
 use super::doorbell;
@@ -54,9 +54,14 @@ pub(crate) enum Heard {
 pub(crate) type Misbehaved = String;
 
 impl Receiver {
-    pub(crate) fn new(outbox: Arc<Outbox>, inbox: Arc<Inbox>, packets: Arc<Packets>, copies: bool) -> Self {
+    pub(crate) fn new(
+        outbox: Arc<Outbox>,
+        inbox: Arc<Inbox>,
+        packets: Arc<Packets>,
+        trusted: Option<SameUser>,
+    ) -> Self {
         let returner = Returner::new(Arc::clone(&outbox));
-        let (ring, segments) = (RingReader::new(RING), Segments::default());
+        let (ring, segments, copies) = (RingReader::new(RING), Segments::new(trusted), trusted.is_none());
         Self { inbox, outbox, packets, ring, segments, returner, copies, told: 0, answered: 0 }
     }
 
@@ -95,7 +100,7 @@ impl Receiver {
             }
             kind::SLOT => {
                 let lent = self.borrow(Lending::from_words(self.words(record)?))?;
-                if self.copies { Heard::Copied(lent.skip(LENGTH).to_vec()) } else { Heard::Lent(lent) }
+                if self.copies { Heard::Copied(lent.skip(LENGTH).copied()) } else { Heard::Lent(lent) }
             }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {

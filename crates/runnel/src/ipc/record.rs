@@ -87,24 +87,44 @@ pub(crate) struct Hello {
     pub(crate) to: u128,
 }
 
-/// What a hello begins with: another number for another layout of memory or records.
-const MAGIC: &[u8; 16] = b"runnel session 1";
+/// What a hello begins with, in all versions of Runnel. Behind it comes the version, and then who says it.
+const GREETING: &[u8; 15] = b"runnel session ";
+
+/// Another for another layout of memory or records.
+const VERSION: u8 = b'1';
+
+/// What a first packet is that is no hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoHello {
+    /// The hello of another version of Runnel: that of this process.
+    OtherVersion { from: u128 },
+    /// Nothing that Runnel sends.
+    Unknown,
+}
 
 impl Hello {
     pub(crate) const LEN: usize = 48;
 
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
-        bytes[..16].copy_from_slice(MAGIC);
+        bytes[..15].copy_from_slice(GREETING);
+        bytes[15] = VERSION;
         bytes[16..32].copy_from_slice(&self.from.to_le_bytes());
         bytes[32..].copy_from_slice(&self.to.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (from, to) = rest.split_first_chunk()?;
-        Some(Self { from: u128::from_le_bytes(*from), to: u128::from_le_bytes(to.try_into().ok()?) })
+    /// What a packet says, or the first bytes of one that is longer.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, NoHello> {
+        let rest = bytes.strip_prefix(GREETING).ok_or(NoHello::Unknown)?;
+        let (version, rest) = rest.split_first().ok_or(NoHello::Unknown)?;
+        let (from, to) = rest.split_first_chunk().ok_or(NoHello::Unknown)?;
+        let from = u128::from_le_bytes(*from);
+        if *version != VERSION {
+            return Err(NoHello::OtherVersion { from });
+        }
+        let to = to.try_into().map_err(|_| NoHello::Unknown)?;
+        Ok(Self { from, to: u128::from_le_bytes(to) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use litemap::LiteMap;
 use runnel_io::memory::Foreign;
-use runnel_io::segment::{Segment, Slot};
+use runnel_io::segment::{self, Segment, Slot};
 use runnel_io::unix::Packets;
 use runnel_io::{Bell, Token};
 use runnel_ros1::tcpros::LENGTH;
@@ -69,6 +69,10 @@ struct Given {
     count: u32,
     /// By where they lie, which no other does as long as this is remembered: the number of each.
     segments: LiteMap<usize, (u32, Weak<Segment>)>,
+    /// How many of this process had ended when these were looked at last.
+    ended: u64,
+    /// Some of these may have ended, of which the peer was not told.
+    untold: bool,
 }
 
 /// What became of an attempt to lend a slot.
@@ -200,8 +204,13 @@ impl Sender {
         if pushed { Offered::Lent } else { Offered::NoRoom }
     }
 
-    /// Takes back the slots that the peer has given back.
+    /// Takes back the slots that the peer has given back, and has it give back segments that are no more.
     fn take_back(&self, state: &mut State) {
+        self.take_back_slots(state);
+        self.forget_segments(state);
+    }
+
+    fn take_back_slots(&self, state: &mut State) {
         while state.over.is_none() {
             match state.returns.next(&self.inbox.returns(), state.loans.count()) {
                 Ok(None) => return,
@@ -242,19 +251,37 @@ impl Sender {
         None
     }
 
-    /// Has the peer give back the memory of segments that are no more.
+    /// Has the peer give back the memory of segments that are no more, if any may have ended since this was done last.
     fn forget_segments(&self, state: &mut State) {
-        // One that is still to be mapped would be mapped for good if it were forgotten before that.
-        let (mapped, _) = self.inbox.mapped();
-        let gone = |(_, (number, segment)): (&usize, &(u32, Weak<Segment>))| {
-            (segment.strong_count() == 0 && u64::from(*number) < mapped).then_some(*number)
-        };
-        let gone: Vec<u32> = state.given.segments.iter().filter_map(gone).collect();
-        for number in gone {
-            if self.push(state, (kind::FORGET, 0), &[&u64::from(number).to_le_bytes()]) {
-                state.given.segments.retain(|_, (given, _)| *given != number);
-            }
+        let ended = segment::ended();
+        if ended != state.given.ended {
+            (state.given.ended, state.given.untold) = (ended, true);
+            // The sessions that nothing is sent by look after theirs, too.
+            self.own_bell.ring();
         }
+        if !state.given.untold {
+            return;
+        }
+        let (mapped, full) = self.inbox.mapped();
+        let gone = |(place, (number, segment)): (&usize, &(u32, Weak<Segment>))| {
+            (segment.strong_count() == 0).then_some((*place, *number))
+        };
+        let gone: Vec<(usize, u32)> = state.given.segments.iter().filter_map(gone).collect();
+        state.given.untold = false;
+        for (place, number) in gone {
+            let is_mapped = u64::from(number) < mapped;
+            // One that is still to be mapped would be mapped for good if it were forgotten before that.
+            let told = if is_mapped { self.tell_gone(state, number) } else { full };
+            if told {
+                state.given.segments.remove(&place);
+            }
+            state.given.untold |= !told;
+        }
+    }
+
+    /// Tells the peer that a segment is no more; false if there is no room now.
+    fn tell_gone(&self, state: &mut State, number: u32) -> bool {
+        self.push(state, (kind::FORGET, 0), &[&u64::from(number).to_le_bytes()])
     }
 
     /// Nothing more is sent; the driver hears of it by the end of the socket.
@@ -286,9 +313,9 @@ impl Sender {
     /// Closes a channel.
     pub(crate) fn close(&self, channel: u32) {
         let state = &mut *lock(&self.state);
-        self.take_back(state);
         state.closing.push_back(channel);
         self.close_closing(state);
+        self.take_back(state);
     }
 
     fn close_closing(&self, state: &mut State) {
@@ -318,6 +345,7 @@ impl Sender {
     pub(crate) fn with_room(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
+        self.take_back(state);
         if state.waiting.is_empty() || !self.has_room(state) {
             return Vec::new();
         }
@@ -340,6 +368,11 @@ impl Sender {
         }
     }
 
+    /// Has the driver look after what waits for this session.
+    pub(crate) fn wake_driver(&self) {
+        self.own_bell.ring();
+    }
+
     /// Wakes the peer, which waits for room, or for segments to be mapped.
     pub(crate) fn ring(&self) {
         self.bell.ring();
@@ -354,7 +387,7 @@ impl Sender {
     /// is why, and the bytes that each channel's stream had on the way when the peer stopped reading.
     pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
         let state = &mut *lock(&self.state);
-        self.take_back(state);
+        self.take_back_slots(state);
         let position = self.inbox.position();
         if state.over.is_none() && state.ring.room(|| position).is_err() {
             state.over = Some(BAD_POSITION);

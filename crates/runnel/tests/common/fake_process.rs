@@ -23,6 +23,8 @@ pub const FORGET: u8 = 7;
 pub const POSITION: usize = 0;
 pub const WANTS: usize = 8;
 pub const MAPPED: usize = 16;
+/// 1 once it has read its last record, 2 once its links went on elsewhere.
+pub const END: usize = 17;
 /// How many slots were given back; behind it which, at their count modulo [`LOANS`].
 pub const RETURNED: usize = 24;
 pub const RECORDS: usize = 4128;
@@ -175,7 +177,8 @@ pub struct FakeSession {
     pub mine: Mine,
     inbox: Foreign,
     bell: Bell,
-    written: u64,
+    /// Where the next record of this process will be.
+    pub written: u64,
     pub read: u64,
     pub returned: u64,
     pub segments: Vec<Foreign>,
@@ -203,8 +206,13 @@ impl FakeSession {
 
     /// Writes a word of the outbox.
     pub fn set(&self, word: usize, value: u64) {
-        self.mine.outbox.words()[word].store(value, Release);
+        self.set_quietly(word, value);
         self.ring();
+    }
+
+    /// Writes a word of the outbox and rings no bell.
+    pub fn set_quietly(&self, word: usize, value: u64) {
+        self.mine.outbox.words()[word].store(value, Release);
     }
 
     /// A word of the other's outbox.

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::io::Read;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -12,7 +12,9 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::{Context, Publisher, Subscription};
 
 use super::common::{Graph, spin_until, wait_until};
-use super::fake_process::{ASK, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex};
+use super::fake_process::{
+    ASK, END, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex,
+};
 use super::logged::{count_logged, keep_log};
 use super::raw::{self, Ports, read_frame};
 
@@ -29,7 +31,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// A talker, and a listener in a context of its own, joined by shared memory, that checks what it hears.
 pub struct Scene {
     pub graph: Graph,
-    _talking: Context,
+    pub talking: Context,
     pub publisher: Publisher<UInt8MultiArray>,
     pub published: Cell<u32>,
     far: Context,
@@ -67,7 +69,7 @@ impl Scene {
             move || far.spin().unwrap()
         });
         let (published, spinning) = (Cell::new(0), Some(spinning));
-        Self { graph, _talking: talking, publisher, published, far, spinning, heard, subscription, ports }
+        Self { graph, talking, publisher, published, far, spinning, heard, subscription, ports }
     }
 
     /// Publishes so many messages of about so many bytes.
@@ -126,7 +128,11 @@ impl Reader {
     /// As [`Reader::new`] where there are others already.
     pub fn beside_others(scene: &Scene) -> Self {
         let me = small_number();
-        let (stream, process, token) = subscribe(scene, me);
+        Self::of(me, subscribe(scene, me))
+    }
+
+    /// The process `me`, which has [subscribed](subscribe_to).
+    pub fn of(me: u128, (stream, process, token): (TcpStream, u128, u128)) -> Self {
         let mut session = FakeSession::greet(me, process);
         session.push(ASK, 0, &token_bytes(token));
         let open = session.wait_for(OPEN);
@@ -154,6 +160,7 @@ impl Reader {
     pub fn goes_on_over_network(mut self, scene: &Scene, says: &[&str], before: usize) {
         wait_until(&format!("{says:?} logged"), || count_logged(says) > before);
         self.session.wait_for_end();
+        self.session.set(END, 1);
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
         scene.talk(10, 100);
         let last = numbered(scene.published.get() - 1, 100).data;
@@ -168,11 +175,16 @@ impl Reader {
 
 /// Subscribes by the network as process `me`; the connection, the number of the talker's process, and the link's token.
 pub fn subscribe(scene: &Scene, me: u128) -> (TcpStream, u128, u128) {
+    subscribe_to(scene.ports.tcpros, "/data", me)
+}
+
+/// The same for any topic of a node that listens there.
+pub fn subscribe_to(tcpros: SocketAddr, topic: &str, me: u128) -> (TcpStream, u128, u128) {
     let token = small_number();
     let (process, hidden) = (hex(me), hex(token));
-    let fields = [("callerid", "/hostile"), ("topic", "/data"), ("md5sum", "*"), ("type", "*")];
+    let fields = [("callerid", "/hostile"), ("topic", topic), ("md5sum", "*"), ("type", "*")];
     let fields = fields.into_iter().chain([("runnel_process", &*process), ("runnel_link", &hidden)]);
-    let mut stream = raw::send(scene.ports.tcpros, &ConnectionHeader::new(fields).emit());
+    let mut stream = raw::send(tcpros, &ConnectionHeader::new(fields).emit());
     let answer = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
     (stream, unhex(answer.get("runnel_process").unwrap()), token)
 }

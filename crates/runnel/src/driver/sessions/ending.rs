@@ -2,6 +2,9 @@
 //!
 //! Each end reads what it still finds, tells the other that it has done so, and waits for the same from the other. What
 //! is not read by then goes by the connection, so that nothing is lost or comes twice although both ends live.
+//!
+//! Who waits is woken by the doorbell. Between users that is the session's socket, which is shut by now: so each end also
+//! looks by itself, after a millisecond, after twice that, and so on.
 
 use std::time::Duration;
 
@@ -16,6 +19,38 @@ use crate::driver::table::Key;
 
 /// How long the other end may take to read what it finds: it may be busy, and if it is dead, its links end with it.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The pause before the first look whether the other end has read, doubled for each that follows.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+
+/// What a session that ends waits for: that the other end has read what it finds.
+pub(super) struct Ending {
+    /// Until when.
+    until: Instant,
+    /// When that is looked at next, and the pause after it.
+    look: Instant,
+    pause: Duration,
+}
+
+impl Ending {
+    fn new(now: Instant) -> Self {
+        Self { until: now + PATIENCE, look: now + FIRST_LOOK, pause: FIRST_LOOK * 2 }
+    }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Instant {
+        self.until.min(self.look)
+    }
+
+    /// True if the other end took too long; if not, it is looked at again later.
+    fn is_late(&mut self, now: Instant) -> bool {
+        if self.look <= now {
+            self.look = now + self.pause;
+            self.pause *= 2;
+        }
+        self.until <= now
+    }
+}
 
 /// Bytes of each channel's stream.
 type Unread = LiteMap<u32, Vec<u8>>;
@@ -34,15 +69,15 @@ impl Driver {
         open.sender.ring();
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
-        let until = clock::monotonic() + PATIENCE;
-        open.ending = Some(until);
-        let (process, socket, faulty) =
-            (open.process, open.sockets[0], why.is_some() || open.sender.is_over());
+        open.ending = Some(Ending::new(clock::monotonic()));
+        let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
         self.sessions.standing.retain(|other| *other != session);
         self.sessions.ending.push(session);
         self.remove_socket(socket);
-        if faulty || !self.has_links_with(process) {
-            self.go_on_without(session, why);
+        why.into_iter().for_each(|why| self.sessions.warn_of_end(&why));
+        // Whatever else the other end did, it may say what it has read; but if that was falsified, it says nothing.
+        if over || !self.has_links_with(process) {
+            self.go_on_without(session);
         } else {
             self.end_if_read(session);
         }
@@ -51,7 +86,7 @@ impl Driver {
     /// Ends a session for good if the peer has read what it found.
     pub(super) fn end_if_read(&mut self, session: Key) {
         if self.sessions.open.get(session).is_some_and(|open| open.receiver.peer_has_read()) {
-            self.go_on_without(session, None);
+            self.go_on_without(session);
         }
     }
 
@@ -63,9 +98,9 @@ impl Driver {
             return;
         };
         if !self.has_links_with(process)
-            && let Some(open) = self.sessions.open.get_mut(session)
+            && let Some(ending) = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut())
         {
-            open.ending = Some(clock::monotonic());
+            ending.until = clock::monotonic();
         }
     }
 
@@ -75,17 +110,14 @@ impl Driver {
     }
 
     /// A session is over, and its links go back to their connections.
-    fn go_on_without(&mut self, session: Key, why: Option<String>) {
+    fn go_on_without(&mut self, session: Key) {
         let Some(over) = self.sessions.open.remove(session) else { return };
         over.receiver.tell_gone_on();
         let (fault, unread) = over.sender.finish();
         self.sessions.ending.retain(|other| *other != session);
         self.sessions.peers.remove(&over.process);
         self.remove_socket(over.sockets[1]);
-        if let Some(why) = why.as_deref().or(fault) {
-            let line = format_args!("another process of this host: {why}; its links go on over the network");
-            self.sessions.warn(line);
-        }
+        fault.into_iter().for_each(|why| self.sessions.warn_of_end(why));
         self.fall_back(&over, unread);
         self.plan_to_meet_again(over.process, over.since);
     }
@@ -111,7 +143,7 @@ impl Driver {
 
     /// Has a process met again with which there are links, after a session that stood since then, or never.
     pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant) {
-        if !self.has_links_with(process) {
+        if !self.has_links_with(process) || self.sessions.other_versions.has(process) {
             self.sessions.again.remove(&process);
             return;
         }
@@ -126,9 +158,11 @@ impl Driver {
     /// Ends sessions whose other end took too long, and meets processes again whose time has come.
     pub(in crate::driver) fn meet_again(&mut self, now: Instant) {
         for session in self.sessions.ending.clone() {
-            let late = |open: &Session| open.ending.is_some_and(|until| until <= now);
-            if self.sessions.open.get(session).is_some_and(late) {
-                self.go_on_without(session, None);
+            let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
+            match ending.filter(|ending| ending.deadline() <= now).map(|ending| ending.is_late(now)) {
+                Some(true) => self.go_on_without(session),
+                Some(false) => self.end_if_read(session),
+                None => {}
             }
         }
         let due =

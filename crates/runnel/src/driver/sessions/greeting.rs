@@ -15,7 +15,7 @@ use super::{MOST_SESSIONS, Session};
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
 use crate::driver::{ACCEPT_BATCH, Driver};
-use crate::ipc::{Doorbell, Hello, Inbox, Outbox, Receiver, Sender};
+use crate::ipc::{Doorbell, Hello, Inbox, NoHello, Outbox, Receiver, Sender};
 use crate::logging::console;
 
 /// How long the other end may take to greet.
@@ -23,9 +23,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What the names begin with that processes are found by.
 const PREFIX: &str = "runnel-";
-
-/// What the kernel calls all users whom this namespace does not know.
-const ANYBODY: u32 = 65534;
 
 /// Descriptors that must be free for a session: it takes seven while it is made, and connections come first.
 const DESCRIPTORS: u64 = 16;
@@ -35,14 +32,14 @@ const LONGEST_PAGE: usize = 64 << 10;
 
 /// A connection on which the other end has not greeted yet.
 pub(in crate::driver) struct Greeting {
-    packets: Arc<Packets>,
+    pub(super) packets: Arc<Packets>,
     until: Instant,
     /// Whom this process has connected to and greeted, and with what.
-    greeted: Option<(u128, Mine)>,
+    pub(super) greeted: Option<(u128, Mine)>,
 }
 
 /// What this process gives the other.
-struct Mine {
+pub(super) struct Mine {
     outbox: Arc<Outbox>,
     bell: Bell,
 }
@@ -116,8 +113,7 @@ impl Driver {
     /// Whether the process at the other end is of a user whose processes may have a session.
     fn trusts(&self, packets: &Packets) -> bool {
         let users = self.sessions.settings.as_ref().map_or(&[][..], |settings| &settings.users);
-        let is_ours = |user| user == host::uid() && user != ANYBODY;
-        packets.peer().is_ok_and(|peer| is_ours(peer.uid) || users.contains(&peer.uid))
+        packets.same_user().is_some() || packets.peer().is_ok_and(|peer| users.contains(&peer.uid))
     }
 
     fn count_greetings(&self) -> usize {
@@ -130,7 +126,8 @@ impl Driver {
     /// Connects to a process of this host, unless it is the one that connects, or cannot be found.
     pub(super) fn connect_process(&mut self, process: u128) {
         let Some(settings) = &self.sessions.settings else { return };
-        if settings.identity.process >= process || self.sessions.peers.contains_key(&process) {
+        let is_met = self.sessions.peers.contains_key(&process);
+        if settings.identity.process >= process || is_met || self.sessions.other_versions.has(process) {
             return;
         }
         let name = name(process);
@@ -201,8 +198,14 @@ impl Driver {
         let mut buffer = [0; Hello::LEN];
         let theirs = match greeting.packets.recv(&mut buffer) {
             Ok(Received::Nothing) => return,
-            Ok(Received::Packet { len, fds, truncated: false }) => self.understand(key, &buffer[..len], fds),
-            Ok(Received::Packet { truncated: true, .. }) => Err("its descriptors did not arrive".into()),
+            Ok(Received::Packet { len, fds, truncated }) => match Hello::from_bytes(&buffer[..len]) {
+                Err(NoHello::OtherVersion { from }) if self.expects(key, from) => {
+                    return self.end_with_other_version(key, from);
+                }
+                Err(_) => Err("it does not greet as Runnel does".into()),
+                Ok(_) if truncated => Err("its descriptors did not arrive".into()),
+                Ok(hello) => self.understand(key, hello, fds),
+            },
             // It ends, or goes on without.
             Ok(Received::End) => return self.end_greeting(key),
             Err(error) => Err(error.to_string()),
@@ -217,18 +220,9 @@ impl Driver {
         }
     }
 
-    fn understand(&self, key: Key, packet: &[u8], fds: Vec<OwnedFd>) -> Result<Theirs, String> {
-        let hello = Hello::from_bytes(packet).ok_or("it does not greet as this version does")?;
+    fn understand(&self, key: Key, hello: Hello, fds: Vec<OwnedFd>) -> Result<Theirs, String> {
         let me = self.sessions.settings.as_ref().map(|settings| settings.identity.process);
-        let Some(Socket::Greeting(Greeting { greeted, .. })) = self.sockets.get(key) else {
-            return Err("nobody expects it".into());
-        };
-        let expected = match greeted {
-            Some((process, _)) => hello.from == *process,
-            // Whose number is greater is connected to, and does not connect.
-            None => Some(hello.from) < me && !self.sessions.peers.contains_key(&hello.from),
-        };
-        if Some(hello.to) != me || !expected {
+        if Some(hello.to) != me || !self.expects(key, hello.from) {
             return Err("it is not the process that was expected".into());
         }
         let Ok([page, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
@@ -239,6 +233,17 @@ impl Driver {
         let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE).map_err(text)?;
         let (inbox, bell) = (Arc::new(Inbox::new(memory)), Bell::from_fd(bell).map_err(text)?);
         Ok(Theirs { process: hello.from, page, inbox, bell })
+    }
+
+    /// Whether the process at the other end can be this one.
+    fn expects(&self, key: Key, from: u128) -> bool {
+        let me = self.sessions.settings.as_ref().map(|settings| settings.identity.process);
+        match self.sockets.get(key) {
+            Some(Socket::Greeting(Greeting { greeted: Some((process, _)), .. })) => from == *process,
+            // Whose number is greater is connected to, and does not connect.
+            Some(Socket::Greeting(_)) => Some(from) < me && !self.sessions.peers.contains_key(&from),
+            _ => false,
+        }
     }
 
     /// The bell by which threads of this process wake the driver.
@@ -276,11 +281,14 @@ impl Driver {
         let Theirs { process, page, inbox, bell } = theirs;
         let pool = Arc::clone(&self.sessions.pool);
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
-        let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
-        let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
+        let same_user = packets.same_user();
+        let bell = match same_user {
+            Some(_) => Doorbell::Bell(bell),
+            None => Doorbell::Packet(Arc::clone(&packets)),
+        };
         let bells = (bell, self.own_bell().map_err(|error| error.to_string())?);
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), pool));
-        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
+        let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), same_user);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
         if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
             self.remove_socket(bell_key);
@@ -321,7 +329,7 @@ impl Driver {
         self.sessions.peers.iter().find(|(_, peer)| **peer == key).map(|(process, _)| *process)
     }
 
-    fn end_greeting(&mut self, key: Key) {
+    pub(super) fn end_greeting(&mut self, key: Key) {
         self.sessions.greetings.retain(|greeting| *greeting != key);
         let process = self.greeted_at(key);
         self.remove_socket(key);

@@ -1,6 +1,5 @@
 //! What comes by sessions: records are taken from their rings and given to the links that they are of.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_io::clock;
@@ -127,7 +126,7 @@ impl Driver {
         }
         open.receiver.pass(&record);
         match heard {
-            Heard::Ask { token } => self.asked(session, token),
+            Heard::Ask { token } => self.go_over(session, token),
             Heard::Close => {
                 let place = open.channels.get_mut(record.channel as usize);
                 place.into_iter().for_each(|place| *place = None);
@@ -148,8 +147,8 @@ impl Driver {
         }
     }
 
-    /// The other end wants a link of ours to go over.
-    pub(super) fn asked(&mut self, session: Key, token: u128) {
+    /// The other end wants what a link of ours carries by the session: now, or once that can be.
+    pub(super) fn go_over(&mut self, session: Key, token: u128) {
         let Some(key) = self.sessions.links.get(&token).copied() else { return };
         let process = self.meeting_of(key).map(|meeting| meeting.process);
         let Some(open) = self.sessions.open.get_mut(session).filter(|open| process == Some(open.process))
@@ -159,10 +158,14 @@ impl Driver {
         let gone_over = match self.sockets.get_mut(key) {
             Some(Socket::Output(output)) => output.publication.go_over(output.conn, &open.sender, token),
             Some(Socket::Served(served)) => served.client.go_over(&open.sender, token),
+            Some(Socket::Called(called)) => called.way.go_over(&self.reactor, &open.sender, token),
             _ => true,
         };
         if !gone_over && !open.unopened.contains(&token) {
             open.unopened.push(token);
+        }
+        if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
+            self.flush_request(key);
         }
     }
 
@@ -182,7 +185,7 @@ impl Driver {
         if open.channels.len() <= channel {
             open.channels.resize(channel + 1, None);
         }
-        let (process, sender) = (open.process, Arc::clone(&open.sender));
+        let process = open.process;
         // A link that is gone meanwhile is no error; one of another process is not for this one to take.
         let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == process);
         let link = link.filter(theirs);
@@ -192,9 +195,9 @@ impl Driver {
         if let Some(Socket::Input(input)) = link.and_then(|key| self.sockets.get(key)) {
             input.from.stats.set_by_memory(true);
         }
-        if let Some(Socket::Called(called)) = link.and_then(|key| self.sockets.get_mut(key)) {
-            // The service has gone over, and so do we. If there is no room, requests go on as they did.
-            called.go_over(&self.reactor, &sender, token);
+        if let Some(Socket::Called(_)) = link.and_then(|key| self.sockets.get(key)) {
+            // The service has gone over, and so do we.
+            self.go_over(session, token);
         }
         Ok(true)
     }

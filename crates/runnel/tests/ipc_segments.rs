@@ -1,0 +1,87 @@
+//! Memory that a process has given to others and that is no more: they are told, so that they give it back as well.
+
+mod common;
+#[path = "common/fake_process.rs"]
+mod fake_process;
+#[path = "common/ipc_scene.rs"]
+mod ipc_scene;
+#[path = "common/logged.rs"]
+mod logged;
+#[path = "common/raw.rs"]
+mod raw;
+
+use common::wait_until;
+use fake_process::{END, FORGET, SLOT, small_number};
+use ipc_scene::{Reader, Scene, alone, numbered, subscribe_to};
+use raw::Ports;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+
+/// Slots that are lent to this reader now; each is given back at once. Whether a segment is to be forgotten, and which.
+fn read(reader: &mut Reader) -> (usize, Option<u64>) {
+    reader.session.map_segments();
+    let (mut lent, mut forgotten) = (0, None);
+    while let Some(record) = reader.session.next() {
+        match record.kind {
+            SLOT => {
+                lent += 1;
+                reader.session.give_back(record.word(0) & 0xffff_ffff);
+            }
+            FORGET => forgotten = Some(record.word(0)),
+            _ => {}
+        }
+    }
+    (lent, forgotten)
+}
+
+/// A reader leaves with a slot, so that its segment is given to no message more and ends when it is not read any more.
+fn retire_segment(scene: &Scene) {
+    let mut leaving = Reader::beside_others(scene);
+    leaving.borrow(scene, 1);
+    leaving.session.packets.shutdown().unwrap();
+    leaving.session.set(END, 1);
+    drop(leaving);
+}
+
+#[test]
+fn a_reader_is_told_of_a_segment_that_ended_after_it_was_given_the_next() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    let held = reader.borrow(&scene, 3);
+    retire_segment(&scene);
+    wait_until("the next segment", || {
+        scene.talk(1, 5000);
+        let (_, forgotten) = read(&mut reader);
+        assert_eq!(forgotten, None, "the first is still read");
+        reader.session.segments.len() == 2
+    });
+    held.into_iter().for_each(|loan| reader.session.give_back(loan));
+    wait_until("the first is to be forgotten", || {
+        scene.talk(1, 5000);
+        read(&mut reader).1 == Some(0)
+    });
+    assert_eq!(reader.session.segments.len(), 2);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_reader_to_which_nothing_more_is_sent_is_told_of_a_segment_that_ended() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let node = scene.talking.create_node("second").unwrap();
+    let seldom = node.create_publisher::<UInt8MultiArray>("seldom", 1000).unwrap();
+    let ports = Ports::of(&scene.graph.context(), "/second", "/seldom");
+    let me = small_number();
+    let mut reader = Reader::of(me, subscribe_to(ports.tcpros, "/seldom", me));
+    wait_until("a slot that is lent and given back", || {
+        seldom.publish(numbered(0, 5000)).unwrap();
+        read(&mut reader).0 > 0
+    });
+    retire_segment(&scene);
+    wait_until("it is to be forgotten", || {
+        scene.talk(1, 5000);
+        read(&mut reader).1 == Some(0)
+    });
+    assert_eq!(reader.session.segments.len(), 1);
+    scene.is_undisturbed();
+}
