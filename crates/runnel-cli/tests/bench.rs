@@ -94,7 +94,7 @@ fn the_floor_and_runnel_play_every_scenario_that_carries_messages() {
         ("hello", 2 * 2, 30, "one_way_ns"),
         ("chain", 2 * 2, 30, "one_way_ns"),
         ("scale-topics", 2 * 2 * 2, 1000, "round_trip_ns"),
-        ("scale-subscribers", 2 * 2 * 2, 30, "one_way_ns"),
+        ("scale-subscribers", 2 * 2, 30, "one_way_ns"),
     ] {
         for contestant in ["floor-unix-stream", "runnel-tcpros"] {
             let whole = whole_runs(&results, scenario, contestant);

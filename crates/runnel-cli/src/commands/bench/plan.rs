@@ -142,6 +142,8 @@ pub struct Amount {
     pub answered: u64,
     /// Messages of one turn that are sent a hundred times a second.
     pub paced: u64,
+    /// Messages of one turn that are sent as often to many.
+    pub to_many: u64,
     /// Topics that join two processes.
     pub topics: &'static [usize],
     /// Subscribers of one topic.
@@ -163,6 +165,7 @@ impl Amount {
         of_size: 100,
         answered: 300,
         paced: 1000,
+        to_many: 300,
         topics: &[1, 10, 100, 1000],
         subscribers: &[1, 2, 4, 8, 16, 32, 64],
         idle_seconds: 10,
@@ -179,6 +182,7 @@ impl Amount {
         of_size: 10,
         answered: 10,
         paced: 30,
+        to_many: 30,
         topics: &[1, 10],
         subscribers: &[1, 4],
         idle_seconds: 2,

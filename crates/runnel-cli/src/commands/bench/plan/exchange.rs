@@ -164,7 +164,9 @@ impl Exchange {
     /// Turns of each contestant.
     pub fn rounds(self, amount: Amount) -> u32 {
         match self {
-            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes => amount.long_rounds,
+            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes | Self::Subscribers => {
+                amount.long_rounds
+            }
             _ => amount.rounds,
         }
     }
@@ -182,10 +184,10 @@ impl Exchange {
             Self::Queue => [50, 60_000].map(|size| Task::of(self, size, amount.burst, 0)).to_vec(),
             Self::CallOnce => vec![self.calls(1, amount)],
             Self::SetParam | Self::GetParam => [INT, 100].map(|size| self.calls(size, amount)).to_vec(),
-            Self::Hello => vec![self.paced(HELLO, amount)],
-            Self::Chain => vec![self.paced(8, amount)],
+            Self::Hello => vec![self.paced(HELLO, amount.paced)],
+            Self::Chain => vec![self.paced(8, amount.paced)],
             Self::Subscribers => {
-                let task = self.paced(10, amount);
+                let task = self.paced(10, amount.to_many);
                 let to = |subscribers: &usize| Task { subscribers: Some(*subscribers), ..task.clone() };
                 amount.subscribers.iter().map(to).collect()
             }
@@ -215,8 +217,8 @@ impl Exchange {
         Task::of(self, size, amount.calls, amount.calls / 10)
     }
 
-    fn paced(self, size: usize, amount: Amount) -> Task {
-        Task { rate: Some(CALM), ..Task::of(self, size, amount.paced, 0) }
+    fn paced(self, size: usize, count: u64) -> Task {
+        Task { rate: Some(CALM), ..Task::of(self, size, count, 0) }
     }
 
     /// So many messages of each size in one run, at each rate.
@@ -251,6 +253,18 @@ mod tests {
         let of: Vec<_> = tasks.iter().map(|task| (task.pairs, task.rate, task.watermark)).collect();
         assert_eq!(of, [1, 2, 3].map(|pairs| (Some(pairs), Some(400), Some(50))));
         assert!(Exchange::Flow.depth() as u64 > WATERMARK, "what may be unanswered has room");
+    }
+
+    #[test]
+    fn crowds_have_fewer_turns_and_messages_than_what_was_published() {
+        let task = &Exchange::Subscribers.tasks(Amount::FULL, &[])[6];
+        assert_eq!((Exchange::Subscribers.rounds(Amount::FULL), task.count), (2, 300));
+        for exchange in [Exchange::Hello, Exchange::Chain] {
+            assert_eq!(
+                (exchange.rounds(Amount::FULL), exchange.tasks(Amount::FULL, &[])[0].count),
+                (5, 1000)
+            );
+        }
     }
 
     #[test]

@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(of(Exchange::PingPong, 0), Duration::ZERO);
         assert_eq!(of(Exchange::Rates, 0), Duration::from_secs(40));
         assert_eq!(of(Exchange::Topics, 3), Duration::from_secs(20));
-        assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(10 + 32));
+        assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(3 + 32));
     }
 
     #[test]
