@@ -10,6 +10,8 @@ static bench_Message message_of(const Options *options) {
   return (bench_Message){.data = {._maximum = size, ._length = size, ._buffer = memory(size)}};
 }
 
+static size_t topic_count(const Options *options) { return options->topics ? options->topics : 1; }
+
 End end_of(const Options *options) {
   return (End){.options = options,
                .writers = memory(topic_count(options) * sizeof(dds_entity_t)),
@@ -41,12 +43,14 @@ static void fill(bench_Message *message, uint64_t number) {
   memset(message->data._buffer + sizeof number, (uint8_t)number, message->data._length - sizeof number);
 }
 
-void send_message(End *end, uint64_t number) {
+void send_message(End *end, uint64_t number) { send_message_on(end, 0, number); }
+
+void send_message_on(End *end, size_t writer, uint64_t number) {
   end->message.data._length = size_of(end->options, number);
   set_number(&end->message, number);
   stamp(&end->sent, number);
   if (end->options->writes) fill(&end->message, number);
-  write_message(end->writers[number % end->writer_count], &end->message);
+  write_message(end->writers[writer], &end->message);
 }
 
 bool take_number(End *end, uint64_t number) {
@@ -54,20 +58,28 @@ bool take_number(End *end, uint64_t number) {
   return number + 1 < end->options->total;
 }
 
-void take_all(const char *name, const dds_topic_descriptor_t *type, Take *take, const Options *options) {
+void take_all(const Inlet *inlet, Take *take, const Options *options) {
   End end = end_of(options);
-  const Inlet inlet = inlet_of(name, type, options);
   end_with_bench();
-  wait_for_writers(&inlet);
+  wait_for_writers(inlet);
   say_ready();
-  each(&inlet, take, &end);
+  each(inlet, take, &end);
   write_stamps(&end.received, options->received);
 }
 
-size_t topic_count(const Options *options) { return options->topics ? options->topics : 1; }
+dds_entity_t one_topic(const char *name, size_t index, const Options *options) {
+  char numbered[32];
+  if (!options->topics) return topic(name, &bench_Message_desc);
+  snprintf(numbered, sizeof numbered, "%s_%zu", name, index);
+  return topic(numbered, &bench_Message_desc);
+}
 
-dds_entity_t question(size_t index, const Options *options) {
-  char name[32] = "ping";
-  if (options->topics) snprintf(name, sizeof name, "ping_%zu", index);
-  return topic(name, &bench_Message_desc);
+void publish_on_all(End *end, const char *name) {
+  for (size_t i = 0; i < topic_count(end->options); ++i) publish_on(end, one_topic(name, i, end->options));
+}
+
+Inlet inlet_of_all(const char *name, const Options *options) {
+  Inlet inlet = inlet_for(topic_count(options));
+  for (size_t i = 0; i < topic_count(options); ++i) attach(&inlet, reader_of(one_topic(name, i, options), options));
+  return inlet;
 }

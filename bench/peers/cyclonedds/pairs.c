@@ -8,7 +8,7 @@ static bool answered(void *data, const void *message) {
   const uint64_t number = number_of(message);
   stamp(&end->received, number);
   if (number + 1 >= end->options->total) return false;
-  send_message(end, number + 1);
+  send_message_on(end, (number + 1) % end->writer_count, number + 1);
   return true;
 }
 
@@ -35,7 +35,7 @@ static void flow(End *end, const Inlet *answers) {
 
 void ping(const Options *options) {
   End end = end_of(options);
-  for (size_t i = 0; i < topic_count(options); ++i) publish_on(&end, question(i, options));
+  publish_on_all(&end, "ping");
   const Inlet answers = inlet_of("pong", &bench_Message_desc, options);
   wait_for_all_readers(&end, 1);
   wait_for_writers(&answers);
@@ -59,16 +59,10 @@ static bool answer(void *data, const void *message) {
   return true;
 }
 
-static Inlet questions_of(const Options *options) {
-  Inlet inlet = inlet_for(topic_count(options));
-  for (size_t i = 0; i < topic_count(options); ++i) attach(&inlet, reader_of(question(i, options), options));
-  return inlet;
-}
-
 void pong(const Options *options) {
   End end = end_of(options);
   publish_on(&end, topic("pong", &bench_Message_desc));
-  const Inlet questions = questions_of(options);
+  const Inlet questions = inlet_of_all("ping", options);
   end_with_bench();
   wait_for_all_readers(&end, 1);
   wait_for_writers(&questions);

@@ -60,7 +60,10 @@ static bool add_para(void *data, const void *message) {
 
 void talker(const Options *options) { send_all(topic("chatter", &bench_Text_desc), write_text, options); }
 
-void listener(const Options *options) { take_all("chatter", &bench_Text_desc, take_text, options); }
+void listener(const Options *options) {
+  const Inlet texts = inlet_of("chatter", &bench_Text_desc, options);
+  take_all(&texts, take_text, options);
+}
 
 void para_in(const Options *options) { send_all(topic("para", &bench_TwoInts_desc), write_para, options); }
 
@@ -75,4 +78,7 @@ void para_add(const Options *options) {
   each(&paras, add_para, &end);
 }
 
-void add(const Options *options) { take_all("sum", &bench_TwoInts_desc, take_sum, options); }
+void add(const Options *options) {
+  const Inlet sums = inlet_of("sum", &bench_TwoInts_desc, options);
+  take_all(&sums, take_sum, options);
+}

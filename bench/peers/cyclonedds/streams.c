@@ -6,7 +6,7 @@
 void source(const Options *options) {
   End end = end_of(options);
   Pace pace = {.rate = options->rate};
-  publish_on(&end, topic("burst", &bench_Message_desc));
+  publish_on_all(&end, "burst");
   wait_for_all_readers(&end, options->subscribers);
   say_ready();
   wait_for_go();
@@ -32,4 +32,7 @@ static bool take_burst(void *data, const void *message) {
   return take_number(end, number);
 }
 
-void sink(const Options *options) { take_all("burst", &bench_Message_desc, take_burst, options); }
+void sink(const Options *options) {
+  const Inlet burst = inlet_of_all("burst", options);
+  take_all(&burst, take_burst, options);
+}

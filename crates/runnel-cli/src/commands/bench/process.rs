@@ -95,6 +95,11 @@ impl Process {
         Ok(Self { name: name.to_owned(), child, input, lines, errors, stop: Arc::clone(stop) })
     }
 
+    /// What it is called in errors.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()

@@ -23,6 +23,9 @@ pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) ->
             };
             args.write_both(&both)
         }
+        Role::Source if args.topics.is_some() => {
+            args.write_sent(&near::<S>(args, connections)?.only_first().source(&course)?)
+        }
         Role::Source | Role::Talker => args.write_sent(&near::<S>(args, connections)?.source(&course)?),
         Role::ParaIn => args.write_sent(&Chain(near::<S>(args, connections)?).begin(&course)?),
         Role::Pong => args.write_received(&far::<S>(connections)?.pong(&course)?),

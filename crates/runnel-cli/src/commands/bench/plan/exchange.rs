@@ -1,9 +1,11 @@
 //! What two ends do with each other.
 
+use std::time::Duration;
+
 use runnel_floor::Touch;
 use serde::Serialize;
 
-use super::{Amount, INT, Task};
+use super::{Amount, INT, Placement, Task};
 use crate::commands::bench::published::HELLO;
 
 const KIB: usize = 1024;
@@ -66,6 +68,9 @@ pub enum Exchange {
     /// One message to many.
     #[serde(rename = "scale-subscribers")]
     Subscribers,
+    /// Nothing, or little, on one of many topics.
+    #[serde(rename = "idle")]
+    Idle,
     /// Calls of a service that is looked up and connected to for each.
     #[serde(rename = "service-once")]
     CallOnce,
@@ -89,6 +94,8 @@ pub enum Figure {
     OneWay,
     /// From sending to the callback with the answer.
     RoundTrip,
+    /// CPU time of the end that receives.
+    Cpu,
 }
 
 impl Exchange {
@@ -106,6 +113,7 @@ impl Exchange {
             Self::Sizes => "sizes",
             Self::Topics => "scale-topics",
             Self::Subscribers => "scale-subscribers",
+            Self::Idle => "idle",
             Self::CallOnce => "service-once",
             Self::CallPersistent => "service-persistent",
             Self::SetParam => "param-set",
@@ -126,6 +134,7 @@ impl Exchange {
     pub fn figure(self) -> Figure {
         match self {
             Self::Queue => Figure::Rate,
+            Self::Idle => Figure::Cpu,
             Self::Rates | Self::Hello | Self::Chain | Self::Sizes | Self::Subscribers => Figure::OneWay,
             _ => Figure::RoundTrip,
         }
@@ -148,7 +157,7 @@ impl Exchange {
             Self::Rates | Self::Hello | Self::Chain => 1000,
             Self::Flow | Self::FlowPairs | Self::Subscribers => 100,
             Self::Sizes => 20,
-            Self::PingPong | Self::Ipc | Self::Topics => 10,
+            Self::PingPong | Self::Ipc | Self::Topics | Self::Idle => 10,
             _ => 1,
         }
     }
@@ -161,10 +170,19 @@ impl Exchange {
         }
     }
 
+    /// Where it is measured.
+    pub fn placements(self) -> &'static [Placement] {
+        match self {
+            // What a process itself uses is counted: nothing tells more of it than the CPU that both share.
+            Self::Idle => &[Placement::OneCore],
+            _ => &Placement::ALL,
+        }
+    }
+
     /// Turns of each contestant.
     pub fn rounds(self, amount: Amount) -> u32 {
         match self {
-            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes | Self::Subscribers => {
+            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes | Self::Subscribers | Self::Idle => {
                 amount.long_rounds
             }
             _ => amount.rounds,
@@ -190,6 +208,10 @@ impl Exchange {
                 let task = self.paced(10, amount.to_many);
                 let to = |subscribers: &usize| Task { subscribers: Some(*subscribers), ..task.clone() };
                 amount.subscribers.iter().map(to).collect()
+            }
+            Self::Idle => {
+                let of = |rate| amount.topics.iter().map(move |topics| self.watched(*topics, rate, amount));
+                [None, Some(CALM)].into_iter().flat_map(of).collect()
             }
             Self::Rates => self.at_rates(&SIZES, amount.of_size, amount.rates),
             Self::Sizes => {
@@ -219,6 +241,14 @@ impl Exchange {
 
     fn paced(self, size: usize, count: u64) -> Task {
         Task { rate: Some(CALM), ..Task::of(self, size, count, 0) }
+    }
+
+    /// So many topics, and messages on one of them for as long as the ends are watched and a second more; without a rate
+    /// one message when that is over, by which the ends are seen to be joined still.
+    fn watched(self, topics: usize, rate: Option<u32>, amount: Amount) -> Task {
+        let count = rate.map_or(1, |rate| u64::from(rate) * (amount.idle_seconds + 1));
+        let watched = Some(Duration::from_secs(amount.idle_seconds));
+        Task { topics: Some(topics), rate, watched, ..Task::of(self, 10, count, 0) }
     }
 
     /// So many messages of each size in one run, at each rate.
@@ -265,6 +295,15 @@ mod tests {
                 (5, 1000)
             );
         }
+    }
+
+    #[test]
+    fn ends_are_watched_while_nothing_is_sent_and_then_while_little_is() {
+        let tasks = Exchange::Idle.tasks(Amount::FULL, &[]);
+        let of: Vec<_> = tasks.iter().map(|task| (task.topics, task.rate, task.count)).collect();
+        assert_eq!((of[3], of[4]), ((Some(1000), None, 1), (Some(1), Some(100), 1100)));
+        assert_eq!((of.len(), tasks[0].watched), (8, Some(Duration::from_secs(10))));
+        assert_eq!(Exchange::Idle.placements(), [Placement::OneCore]);
     }
 
     #[test]
