@@ -216,12 +216,26 @@ static std::vector<std::string> topics(const Options& options, const std::string
   return names;
 }
 
+// How many topics wait for their subscribers at once. A node's sockets have 5 connections wait for its XML-RPC and 100
+// for TCPROS; of what comes beside those the kernel tries again after one second, two, four and so on.
+constexpr size_t at_once = 20;
+
+// Publishes on all topics, and waits for those who subscribe.
+static std::vector<ros::Publisher> advertise(ros::NodeHandle& node, const std::string& name, const Options& options) {
+  std::vector<ros::Publisher> publishers;
+  for (const auto& topic : topics(options, name)) {
+    if (publishers.size() >= at_once) wait_for_subscribers(publishers[publishers.size() - at_once], options.subscribers);
+    publishers.push_back(node.advertise<Message>(topic, options.depth));
+  }
+  for (const auto& publisher : publishers) wait_for_subscribers(publisher, options.subscribers);
+  return publishers;
+}
+
 static void ping(const Options& options) {
   Stamps sent(options), received(options);
   Message message = message_of(options);
   ros::NodeHandle node;
-  std::vector<ros::Publisher> publishers;
-  for (const auto& topic : topics(options, "ping")) publishers.push_back(node.advertise<Message>(topic, options.depth));
+  std::vector<ros::Publisher> publishers = advertise(node, "ping", options);
   const auto send = [&](uint64_t number) {
     set_number(message, number);
     sent.take(number);
@@ -234,7 +248,6 @@ static void ping(const Options& options) {
     send(number + 1);
   };
   const auto subscriber = node.subscribe<Message>("pong", options.depth, answered, ros::VoidConstPtr(), no_delay());
-  for (const auto& publisher : publishers) wait_for_subscribers(publisher);
   say_ready();
   wait_for_go();
   send(0);
@@ -303,9 +316,7 @@ static void source(const Options& options) {
   Message message = message_of(options);
   Pace pace(options);
   ros::NodeHandle node;
-  std::vector<ros::Publisher> publishers;
-  for (const auto& topic : topics(options, "burst")) publishers.push_back(node.advertise<Message>(topic, options.depth));
-  for (const auto& publisher : publishers) wait_for_subscribers(publisher, options.subscribers);
+  const std::vector<ros::Publisher> publishers = advertise(node, "burst", options);
   say_ready();
   wait_for_go();
   for (uint64_t number = 0; number < options.total; ++number) {

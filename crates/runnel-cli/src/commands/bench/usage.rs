@@ -12,8 +12,8 @@ use super::failure::Failure;
 use super::machine::{field, kibibytes};
 use super::process::Process;
 
-/// How long ends may take to come to rest, or to be in step, before they are watched.
-const SETTLING: Duration = Duration::from_millis(500);
+/// How long ends may take to come to rest, or into step, before they are watched.
+pub const SETTLING: Duration = Duration::from_secs(2);
 
 /// What it costs a process to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Amount, INT, Placement, Task};
 use crate::commands::bench::published::HELLO;
+use crate::commands::bench::usage::SETTLING;
 
 const KIB: usize = 1024;
 
@@ -155,9 +156,9 @@ impl Exchange {
         match self {
             Self::Queue => 5000,
             Self::Rates | Self::Hello | Self::Chain => 1000,
-            Self::Flow | Self::FlowPairs | Self::Subscribers => 100,
+            Self::Flow | Self::FlowPairs | Self::Subscribers | Self::Idle => 100,
             Self::Sizes => 20,
-            Self::PingPong | Self::Ipc | Self::Topics | Self::Idle => 10,
+            Self::PingPong | Self::Ipc | Self::Topics => 10,
             _ => 1,
         }
     }
@@ -243,10 +244,10 @@ impl Exchange {
         Task { rate: Some(CALM), ..Task::of(self, size, count, 0) }
     }
 
-    /// So many topics, and messages on one of them for as long as the ends are watched and a second more; without a rate
-    /// one message when that is over, by which the ends are seen to be joined still.
+    /// So many topics, and messages on one of them until the ends have been watched, with a second to spare; without a
+    /// rate one message when that is over, by which the ends are seen to be joined still.
     fn watched(self, topics: usize, rate: Option<u32>, amount: Amount) -> Task {
-        let count = rate.map_or(1, |rate| u64::from(rate) * (amount.idle_seconds + 1));
+        let count = rate.map_or(1, |rate| u64::from(rate) * (SETTLING.as_secs() + amount.idle_seconds + 1));
         let watched = Some(Duration::from_secs(amount.idle_seconds));
         Task { topics: Some(topics), rate, watched, ..Task::of(self, 10, count, 0) }
     }
@@ -301,7 +302,7 @@ mod tests {
     fn ends_are_watched_while_nothing_is_sent_and_then_while_little_is() {
         let tasks = Exchange::Idle.tasks(Amount::FULL, &[]);
         let of: Vec<_> = tasks.iter().map(|task| (task.topics, task.rate, task.count)).collect();
-        assert_eq!((of[3], of[4]), ((Some(1000), None, 1), (Some(1), Some(100), 1100)));
+        assert_eq!((of[3], of[4]), ((Some(1000), None, 1), (Some(1), Some(100), 1300)));
         assert_eq!((of.len(), tasks[0].watched), (8, Some(Duration::from_secs(10))));
         assert_eq!(Exchange::Idle.placements(), [Placement::OneCore]);
     }

@@ -7,6 +7,7 @@ use runnel_floor::{Touch, Trial};
 use serde::Serialize;
 
 use super::{Exchange, Placement};
+use crate::commands::bench::usage::SETTLING;
 
 /// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
@@ -112,7 +113,9 @@ impl Task {
     pub fn duration(&self) -> Duration {
         let messages = self.rate.map_or(0.0, |rate| self.whole_trial().total() as f64 / f64::from(rate));
         let joining = TOPIC * self.topics.unwrap_or(0) as u32 + END * self.subscribers.unwrap_or(0) as u32;
-        Duration::from_secs_f64(messages) + self.watched.unwrap_or_default() + joining
+        Duration::from_secs_f64(messages)
+            + self.watched.map_or(Duration::ZERO, |span| SETTLING + span)
+            + joining
     }
 
     /// Bytes that its messages may take when queues are full.
@@ -261,7 +264,7 @@ mod tests {
         assert_eq!(of(Exchange::PingPong, 0), Duration::ZERO);
         assert_eq!(of(Exchange::Rates, 0), Duration::from_secs(40));
         assert_eq!(of(Exchange::Topics, 3), Duration::from_secs(20));
-        assert_eq!(of(Exchange::Idle, 3), Duration::from_secs(10 + 20));
+        assert_eq!(of(Exchange::Idle, 3), Duration::from_secs(2 + 10 + 20));
         assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(3 + 32));
     }
 
