@@ -38,7 +38,8 @@ impl Shared {
         let bytes = bytes
             .checked_next_multiple_of(rustix::param::page_size())
             .ok_or_else(|| invalid_input(format!("no memory can have {bytes} bytes")))?;
-        check_limits(bytes as u64)?;
+        check_available(bytes)?;
+        check_file_size(bytes as u64)?;
         let fd = memfd(name)?;
         allocate(&fd, bytes)?;
         let mapping = Mapping::new(&fd, bytes, ProtFlags::READ | ProtFlags::WRITE)?;
@@ -69,18 +70,21 @@ impl Shared {
     }
 }
 
-/// Refuses what the kernel would answer with a signal: SIGXFSZ beyond `ulimit -f`, and SIGKILL to whomever it finds
-/// when it has given all memory away, since it promises more pages of a memfd than there are.
-fn check_limits(bytes: u64) -> io::Result<()> {
+/// Refuses more memory than there is, since the kernel promises more pages of a memfd than it has and sends SIGKILL to
+/// whomever it finds when it has given all away.
+///
+/// # Errors
+/// When fewer bytes are left, of the machine's memory or of its container's.
+pub fn check_available(bytes: usize) -> io::Result<()> {
     let available = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
     let left = [available, left_to_container(Path::new(CGROUP))].into_iter().flatten().min();
-    if left.is_some_and(|left| bytes > left) {
-        return Err(Errno::NOMEM.into());
-    }
-    if getrlimit(Resource::Fsize).current.is_some_and(|limit| bytes > limit) {
-        return Err(Errno::FBIG.into());
-    }
-    Ok(())
+    if left.is_some_and(|left| bytes as u64 > left) { Err(Errno::NOMEM.into()) } else { Ok(()) }
+}
+
+/// Refuses a file that is longer than `ulimit -f` allows, which the kernel would answer with SIGXFSZ.
+fn check_file_size(bytes: u64) -> io::Result<()> {
+    let limit = getrlimit(Resource::Fsize).current;
+    if limit.is_some_and(|limit| bytes > limit) { Err(Errno::FBIG.into()) } else { Ok(()) }
 }
 
 /// Where a container sees its limits.

@@ -29,8 +29,8 @@ use crate::turning::Turning;
 /// How long a wait goes on at most before it looks whether the context has ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
-/// Bytes of shared memory that messages of this process may take at most.
-const POOL: usize = 256 << 20;
+/// Bytes of shared memory that long messages may take, and those that one other process may hold of them.
+const SHARED_MEMORY: [usize; 2] = [256 << 20, 64 << 20];
 
 /// How a context is made: begin with the default and say what is to differ.
 #[derive(Clone, Debug)]
@@ -42,6 +42,7 @@ pub struct ContextOptions {
     rosout: bool,
     sim_time: bool,
     ipc: bool,
+    shared_memory: [usize; 2],
 }
 
 impl Default for ContextOptions {
@@ -49,8 +50,16 @@ impl Default for ContextOptions {
     fn default() -> Self {
         // No name of ROS has what is not UTF-8, so that an argument which concerns ROS is refused by name.
         let arguments = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-        let (polling, arguments) = (PollingPolicy::Block, arguments.collect());
-        Self { arguments, master: None, signals: true, polling, rosout: true, sim_time: true, ipc: true }
+        Self {
+            arguments: arguments.collect(),
+            master: None,
+            signals: true,
+            polling: PollingPolicy::Block,
+            rosout: true,
+            sim_time: true,
+            ipc: true,
+            shared_memory: SHARED_MEMORY,
+        }
     }
 }
 
@@ -93,6 +102,15 @@ impl ContextOptions {
     #[must_use]
     pub fn ipc(mut self, used: bool) -> Self {
         self.ipc = used;
+        self
+    }
+
+    /// Bytes of shared memory that long messages of this context's publishers may take in all, and those that one other
+    /// process may hold of them at a time; 256 MiB and 64 MiB at first. What
+    /// [`Publisher::reserve`](crate::Publisher::reserve) makes comes on top of both. Past that, messages are copied.
+    #[must_use]
+    pub fn shared_memory(mut self, bytes: usize, of_one_process: usize) -> Self {
+        self.shared_memory = [bytes, of_one_process];
         self
     }
 
@@ -158,7 +176,8 @@ impl Context {
         for argument in arguments.not_followed() {
             console::warning!("not followed yet: {argument}");
         }
-        let settings = Settings::read(&arguments)?;
+        let mut settings = Settings::read(&arguments)?;
+        settings.ipc = settings.ipc.filter(|_| options.ipc);
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();
         let stop = Arc::new(AtomicBool::new(false));
@@ -166,13 +185,15 @@ impl Context {
         let ready = Arc::new(ReadyQueue::new(waker.clone()));
         let simulation = Arc::new(Simulation::new(Arc::clone(&ready)));
         let (timers, clock) = (Arc::clone(&simulation.timers), Arc::clone(&simulation.clock));
-        let ipc = settings.ipc.clone().filter(|_| options.ipc);
-        let driver = Driver::new(Arc::clone(&reactor), Arc::clone(&stop), simulation, settings.family, ipc);
+        let [limit, share] = options.shared_memory;
+        let pool = Arc::new(Pool::new(limit, share));
+        let (turned, ended, memory) = (Arc::clone(&reactor), Arc::clone(&stop), Arc::clone(&pool));
+        let driver = Driver::new(turned, ended, simulation, settings.family, settings.ipc.clone(), memory);
         let shared = Shared {
             turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
             ready,
             reactor,
-            pool: Arc::new(Pool::new(POOL)),
+            pool,
             timers,
             clock,
             rosout: options.rosout,

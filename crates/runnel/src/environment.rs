@@ -50,9 +50,6 @@ impl Settings {
     }
 }
 
-/// Bytes of shared memory that may be lent to one process at a time.
-const QUOTA: usize = 64 << 20;
-
 /// How links within the host leave the network: `RUNNEL_IPC=off` has them stay there, and `RUNNEL_IPC_DIR` names a folder
 /// in which processes that do not share a network find each other. `RUNNEL_IPC_USERS` lists users beside this one whose
 /// processes are met, by their numbers.
@@ -72,7 +69,7 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
     let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty());
     let directory = directory.map(PathBuf::from).map(absolute);
     let users = variable("RUNNEL_IPC_USERS").map_or(Ok(Vec::new()), |list| user_ids(&list))?;
-    Ok(Some(IpcSettings { identity, directory, users, quota: QUOTA }))
+    Ok(Some(IpcSettings { identity, directory, users }))
 }
 
 /// Numbers of users, with commas between.

@@ -4,6 +4,7 @@ mod common;
 #[path = "common/raw.rs"]
 mod raw;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -367,6 +368,61 @@ fn past_the_quota_messages_are_copied_and_none_is_lost() {
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
     assert_eq!(publisher.copied(), copied, "who is gone counts");
+}
+
+/// The addresses of segments of so many bytes, mapped with these rights.
+fn segments(bytes: usize, rights: &str) -> Vec<Range<usize>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let place = |line: &str| {
+        let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+        Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
+    };
+    let ours = maps.lines().filter(|line| line.contains("runnel-segment") && line.contains(rights));
+    ours.filter_map(place).filter(|place| place.len() == bytes).collect()
+}
+
+#[test]
+fn the_first_message_lies_in_memory_that_was_reserved_and_that_goes_with_its_topic() {
+    // With its length, as long as a slot.
+    const MESSAGE: usize = (3 << 19) - 4;
+    let graph = Graph::new();
+    for (before, messages) in [(true, 7), (false, 9)] {
+        let (near, far) = (graph.context(), graph.context());
+        let node = near.create_node("talker").unwrap();
+        let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
+        let reserve = || publisher.reserve(messages, MESSAGE).unwrap();
+        if before {
+            reserve();
+        }
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let listener = far.create_node("listener").unwrap();
+        let subscription = listener.create_view_subscription::<UInt8MultiArray>("reserved", 10, {
+            move |message| into.lock().unwrap().push(message.data.as_ptr().addr())
+        });
+        let subscription = subscription.unwrap();
+        Link::Memory.stands(&far, &publisher, &subscription);
+        if !before {
+            reserve();
+        }
+        let bytes = messages * (3 << 19);
+        spin_until(&far, "it is mapped", || segments(bytes, " r--s ").len() == 1);
+        publisher.loan(&UInt8MultiArray::default(), MESSAGE - 100).unwrap().publish().unwrap();
+        spin_until(&far, "the message", || heard.lock().unwrap().len() == 1);
+        assert!(segments(bytes, " r--s ")[0].contains(&heard.lock().unwrap()[0]));
+        drop(publisher);
+        spin_until(&near, "it is given back", || segments(bytes, " rw-s ").is_empty());
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_not_reserved() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("talker").unwrap();
+    let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
+    let error = publisher.reserve(1 << 30, 1 << 30).unwrap_err().to_string();
+    assert!(error.contains("/reserved") && error.contains("1073741824 messages"), "{error}");
+    publisher.reserve(usize::MAX, 100).unwrap();
 }
 
 #[test]

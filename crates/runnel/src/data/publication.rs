@@ -4,9 +4,9 @@
 mod blank;
 
 use std::any::TypeId;
-use std::io::IoSlice;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
@@ -21,7 +21,7 @@ use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::FramePool;
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
 use super::way::Way;
-use crate::ipc::{Frame, Pool, SHORTEST, Sender};
+use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
 pub(crate) use blank::Blank;
@@ -46,6 +46,8 @@ pub(crate) struct PublicationOptions {
 pub(crate) struct Publication {
     reactor: Arc<Reactor>,
     pool: Arc<Pool>,
+    /// Links whose subscribers read messages in shared memory.
+    channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
     published: AtomicU64,
@@ -59,6 +61,8 @@ struct State {
     locals: Vec<Arc<SubscriptionCore>>,
     latched: Option<Frame>,
     pool: FramePool,
+    /// Memory that was made ahead.
+    reserved: Vec<Reservation>,
     seq: u32,
     /// Messages that were copied for subscribers that are gone, because they held as much as they may.
     copied: u64,
@@ -111,11 +115,20 @@ impl Publication {
             locals: Vec::new(),
             latched: None,
             pool: FramePool::default(),
+            reserved: Vec::new(),
             seq: 0,
             copied: 0,
         };
-        let (dropped, published) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { reactor, pool, state: Mutex::new(state), dropped, published, info: Arc::new(info) }
+        let (channels, state, info) = (AtomicUsize::new(0), Mutex::new(state), Arc::new(info));
+        Self {
+            reactor,
+            pool,
+            channels,
+            state,
+            dropped: AtomicU64::new(0),
+            published: AtomicU64::new(0),
+            info,
+        }
     }
 
     /// Another publisher of the node's asks for this.
@@ -152,7 +165,7 @@ impl Publication {
 
     /// Subscribers that read messages in shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
-        lock(&self.state).links.iter().filter(|link| link.way.is_channel()).count()
+        self.channels.load(Ordering::Relaxed)
     }
 
     /// Whether a subscriber of another process is a node of this name.
@@ -173,12 +186,13 @@ impl Publication {
         let shared_message;
         let mut unheard = Vec::new();
         let mut complaint = None;
+        let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
         let shared_type = message.shared_type();
         let by_reference = |local: &SubscriptionCore| shared_type.is_some_and(|id| local.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         if state.is_kept_as_bytes() || state.locals.len() > shared {
-            let frame = self.written(&mut state, &message);
+            let frame = state.written(&message, lendable);
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
             if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
@@ -199,17 +213,21 @@ impl Publication {
         Ok(())
     }
 
-    /// The message as a frame: where subscribers of other processes can read it, if any can and it is long.
-    fn written(&self, state: &mut State, message: &impl Outgoing) -> Frame {
-        if state.has_channel()
-            && let length = LENGTH + message.wire_len()
-            && length >= SHORTEST
-            && let Some(mut slot) = self.pool.take(length)
-            && state.write_slot(message, &mut slot, length)
-        {
-            return Frame::Slot(slot.freeze(length));
-        }
-        state.written(message)
+    /// A slot for a message, if subscribers of other processes can read it there and it is long. It is had without the
+    /// lock, since memory may have to be made for it.
+    fn slot_of(&self, length: usize) -> Option<SlotMut> {
+        let lends = length >= SHORTEST && self.shared_memory_count() > 0;
+        if lends { self.pool.take(length) } else { None }
+    }
+
+    /// The message in such a slot.
+    fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
+        let length = LENGTH + message.wire_len();
+        let mut slot = self.slot_of(length)?;
+        let (head, body) = slot[..length].split_first_chunk_mut::<LENGTH>()?;
+        *head = ((length - LENGTH) as u32).to_le_bytes();
+        // It may not have the length that it said.
+        message.write_slice(body).then_some(Blank::Slot(slot, length))
     }
 
     fn publish_frame(
@@ -373,6 +391,7 @@ impl Publication {
         let State { links, copied, .. } = &mut *state;
         *copied += links.iter().filter(|link| link.conn == conn).map(|link| link.way.copied()).sum::<u64>();
         links.retain(|link| link.conn != conn);
+        self.count_channels(&state);
         state.datagram_links.retain(|link| link.conn != conn);
     }
 
@@ -412,12 +431,36 @@ impl Publication {
     /// be now.
     pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
-        let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return true };
+        let State { links, reserved, .. } = &mut *state;
+        let Some(link) = links.iter_mut().find(|link| link.conn == conn) else { return true };
         self.flush(link);
         let gone_over = link.way.go_over(&self.reactor, sender, token);
         link.stats.set_by_memory(link.way.is_channel());
         self.flush(link);
+        reserved.iter_mut().for_each(|reserved| link.way.give(reserved.segments()));
+        self.count_channels(&state);
         gone_over
+    }
+
+    fn count_channels(&self, state: &State) {
+        let channels = state.links.iter().filter(|link| link.way.is_channel()).count();
+        self.channels.store(channels, Ordering::Relaxed);
+    }
+
+    /// Makes memory for so many messages of up to so many bytes, which subscribers of this host map at once.
+    ///
+    /// # Errors
+    /// When there is not so much.
+    pub(crate) fn reserve(&self, messages: usize, message: usize) -> io::Result<()> {
+        let length = LENGTH.saturating_add(message);
+        if length < SHORTEST {
+            return Ok(());
+        }
+        let mut reserved = self.pool.reserve(messages, length)?;
+        let mut state = lock(&self.state);
+        state.links.iter().for_each(|link| link.way.give(reserved.segments()));
+        state.reserved.push(reserved);
+        Ok(())
     }
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
@@ -431,6 +474,7 @@ impl Publication {
         let completed = link.queue.send_again(unread.remove(&channel).unwrap_or_default());
         link.stats.count(completed, 0);
         self.flush(link);
+        self.count_channels(&state);
     }
 
     /// The socket of a link takes more.
@@ -459,6 +503,15 @@ impl Publication {
     pub(crate) fn is_flushed(&self) -> bool {
         let state = lock(&self.state);
         state.links.iter().all(|link| link.queue.is_empty() || link.failed)
+    }
+}
+
+impl Drop for Publication {
+    /// Memory that only this topic took is given back.
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        (state.latched, state.links, state.reserved) = (None, Vec::new(), Vec::new());
+        self.pool.trim();
     }
 }
 
@@ -502,32 +555,21 @@ impl State {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
     }
 
-    /// Whether a subscriber reads messages in shared memory.
-    fn has_channel(&self) -> bool {
-        self.links.iter().any(|link| link.way.is_channel())
-    }
-
     /// The `seq` of the next message, if it has a header.
     fn next_seq(&self) -> Option<u32> {
         self.options.has_header.then_some(self.seq)
     }
 
     /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
-    fn written(&mut self, message: &impl Outgoing) -> Frame {
+    fn written(&mut self, message: &impl Outgoing, lendable: Option<Blank>) -> Frame {
+        if let Some(lendable) = lendable {
+            return self.frozen(lendable);
+        }
         let seq = self.next_seq();
         Frame::Own(self.pool.filled(|out| {
             frame(out, |out| message.write(out));
             number(out, seq);
         }))
-    }
-
-    /// Writes the message as a frame into a slot; false if it has not the length that it said.
-    fn write_slot(&self, message: &impl Outgoing, slot: &mut SlotMut, length: usize) -> bool {
-        let Some((head, body)) = slot[..length].split_first_chunk_mut::<LENGTH>() else { return false };
-        *head = ((length - LENGTH) as u32).to_le_bytes();
-        let exact = message.write_slice(body);
-        number(slot, self.next_seq());
-        exact
     }
 }
 

@@ -4,6 +4,7 @@
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
+use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
 
 use crate::ipc::{Frame, Sender};
@@ -49,6 +50,13 @@ impl Way {
     /// Whether messages can be lent on it.
     pub(crate) fn is_channel(&self) -> bool {
         self.channel.is_some()
+    }
+
+    /// Has the other process map memory of which it may be lent messages later.
+    pub(crate) fn give(&self, segments: &[Arc<Segment>]) {
+        if let Some(Channel { sender, .. }) = &self.channel {
+            sender.give(segments);
+        }
     }
 
     /// The message as a copy, since the other process takes none.

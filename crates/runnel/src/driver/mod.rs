@@ -27,6 +27,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::data::SubscriptionCore;
+use crate::ipc::Pool;
 use crate::logging::console;
 use crate::ros_clock::Simulation;
 use runnel_core::time::Instant;
@@ -105,6 +106,7 @@ impl Driver {
         simulation: Arc<Simulation>,
         family: Family,
         ipc: Option<IpcSettings>,
+        pool: Arc<Pool>,
     ) -> Self {
         Self {
             lookups: Lookups::new(reactor.waker().clone(), family),
@@ -120,7 +122,7 @@ impl Driver {
             stop,
             simulation,
             clock: None,
-            sessions: Sessions::new(ipc),
+            sessions: Sessions::new(ipc, pool),
         }
     }
 

@@ -32,7 +32,7 @@ use super::Driver;
 use super::socket::Socket;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
-use crate::ipc::{Receiver, Sender, awake};
+use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::logging::console;
 pub(super) use greeting::Greeting;
 use hearing::PATIENCE;
@@ -61,14 +61,14 @@ pub(crate) struct IpcSettings {
     pub(crate) directory: Option<PathBuf>,
     /// Users beside this one whose processes may have sessions with this one.
     pub(crate) users: Vec<u32>,
-    /// Bytes that may be lent to one process.
-    pub(crate) quota: usize,
 }
 
 /// All sessions of a driver.
 pub(super) struct Sessions {
     /// `None` if links stay on the network.
     settings: Option<IpcSettings>,
+    /// Memory for long messages.
+    pool: Arc<Pool>,
     /// Whether this process sleeps; made with the first session.
     page: Option<Shared>,
     /// By which threads wake the driver: no peer has it. Made with the page.
@@ -126,9 +126,10 @@ pub(super) struct Session {
 }
 
 impl Sessions {
-    pub(super) fn new(settings: Option<IpcSettings>) -> Self {
+    pub(super) fn new(settings: Option<IpcSettings>, pool: Arc<Pool>) -> Self {
         Self {
             settings,
+            pool,
             page: None,
             own_bell: None,
             listens: false,

@@ -8,29 +8,24 @@ use super::outbox::LOANS;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotLent;
 
-/// See the module's documentation. A loan is a number below [`LOANS`], used again once the slot came back.
+/// See the module's documentation. At first nothing is lent. A loan is a number below [`LOANS`], used again once the slot came back.
+#[derive(Default)]
 pub(crate) struct Loans {
     places: Vec<Option<Slot>>,
     free: Vec<u16>,
     bytes: usize,
-    quota: usize,
 }
 
 impl Loans {
-    /// Nothing is lent yet, and never more than `quota` bytes.
-    pub(crate) fn new(quota: usize) -> Self {
-        Self { places: Vec::new(), free: Vec::new(), bytes: 0, quota }
-    }
-
     /// How many are lent.
     pub(crate) fn count(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Lends a slot; `None` if the peer has too much already.
-    pub(crate) fn lend(&mut self, slot: &Slot) -> Option<u16> {
+    /// Lends a slot; `None` if the peer would have more than `quota` bytes then, or has too many.
+    pub(crate) fn lend(&mut self, slot: &Slot, quota: usize) -> Option<u16> {
         let bytes = self.bytes + slot.len();
-        if bytes > self.quota {
+        if bytes > quota {
             return None;
         }
         let loan = match self.free.pop() {
@@ -84,8 +79,8 @@ mod tests {
 
     #[test]
     fn what_was_not_lent_is_not_taken_back() {
-        let mut loans = Loans::new(1000);
-        let loan = loans.lend(&slot(64)).unwrap();
+        let mut loans = Loans::default();
+        let loan = loans.lend(&slot(64), 1000).unwrap();
         assert_eq!((loans.give_back(7), loans.give_back(u64::MAX)), (Err(NotLent), Err(NotLent)));
         assert_eq!(loans.give_back(loan.into()), Ok(()));
         assert_eq!(loans.give_back(loan.into()), Err(NotLent));
@@ -93,26 +88,24 @@ mod tests {
 
     #[test]
     fn a_peer_gets_no_more_than_its_quota_at_a_time() {
-        let mut loans = Loans::new(200);
-        let slot = slot(100);
-        let first = loans.lend(&slot).unwrap();
-        assert!(loans.lend(&slot).is_some() && loans.lend(&slot).is_none());
+        let (mut loans, slot) = (Loans::default(), slot(100));
+        let first = loans.lend(&slot, 200).unwrap();
+        assert!(loans.lend(&slot, 200).is_some() && loans.lend(&slot, 299).is_none());
         loans.give_back(first.into()).unwrap();
-        assert_eq!((loans.count(), loans.lend(&slot)), (1, Some(first)));
+        assert_eq!((loans.count(), loans.lend(&slot, 200)), (1, Some(first)));
     }
 
     #[test]
     fn a_peer_gets_no_more_slots_than_it_can_give_back() {
-        let mut loans = Loans::new(usize::MAX);
-        let slot = slot(1);
-        assert_eq!((0..LOANS + 5).filter_map(|_| loans.lend(&slot)).count(), LOANS);
+        let (mut loans, slot) = (Loans::default(), slot(1));
+        assert_eq!((0..LOANS + 5).filter_map(|_| loans.lend(&slot, usize::MAX)).count(), LOANS);
     }
 
     #[test]
     fn what_a_peer_had_at_its_end_is_not_written_again() {
         let segment = Segment::new(64, 2).unwrap();
-        let mut loans = Loans::new(1000);
-        loans.lend(&segment.take().unwrap().freeze(10)).unwrap();
+        let mut loans = Loans::default();
+        loans.lend(&segment.take().unwrap().freeze(10), 1000).unwrap();
         loans.end();
         assert!(segment.is_retired() && segment.take().is_none());
         assert_eq!((segment.in_use(), loans.count()), (0, 0));

@@ -33,7 +33,7 @@ pub(crate) use doorbell::Doorbell;
 pub(crate) use frame::Frame;
 pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};
-pub(crate) use pool::{Pool, SHORTEST};
+pub(crate) use pool::{Pool, Reservation, SHORTEST};
 pub(crate) use receiver::{Heard, Receiver};
 pub(crate) use record::Hello;
 pub(crate) use ring::Record;

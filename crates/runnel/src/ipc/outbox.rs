@@ -6,7 +6,7 @@
 //!  word 16      segments of the peer that it has mapped, or FULL
 //!  word 17      0, or at the end of the session: 1 once it has read its last record, 2 once its links went on elsewhere
 //!  word 24 ..   the slots that it gives back to the peer (`returns`)
-//!  word 1056 .. its ring of records
+//!  word 4128 .. its ring of records
 //! ```
 //! What is written at different times lies in different cache lines.
 
@@ -22,7 +22,7 @@ use super::{returns, ring};
 pub(crate) const RING: usize = 1 << 15;
 
 /// Slots of one process that may be lent to one peer at a time: a power of two.
-pub(crate) const LOANS: usize = 1024;
+pub(crate) const LOANS: usize = 4096;
 
 const POSITION: usize = 0;
 const WANTS: usize = 8;

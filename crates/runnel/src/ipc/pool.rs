@@ -1,7 +1,10 @@
 //! The segments of a process: memory for messages that others read where they lie.
 
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use runnel_io::memory::check_available;
 use runnel_io::segment::{Segment, SlotMut};
 
 use crate::sync::lock;
@@ -9,74 +12,177 @@ use crate::sync::lock;
 /// The shortest message that gets a slot, in bytes: below it copying costs less than lending.
 pub(crate) const SHORTEST: usize = 4096;
 
-/// Bytes of a segment that has slots of less than a quarter of it.
+/// Bytes of a segment that has slots of less than half of it.
 const SEGMENT: usize = 4 << 20;
 
-/// Slots of a segment at least.
-const FEWEST: usize = 4;
+/// The same where memory is reserved: there are fewer to be given to each reader.
+const RESERVED_SEGMENT: usize = 64 << 20;
 
-/// See the module's documentation.
-pub(crate) struct Pool {
-    /// Bytes of all segments at most.
-    limit: usize,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// By the bytes of their slots.
-    segments: Vec<Arc<Segment>>,
-    /// Memory could not be had: so many more messages are to go without before it is asked for again.
-    without: u32,
-}
+/// Slots of a segment at least: one is written while another is read.
+const FEWEST: usize = 2;
 
 /// Messages that go without a slot after memory could not be had.
 const PAUSE: u32 = 1000;
 
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    /// Bytes of all segments at most, and those that one other process may hold at a time: but for what is reserved.
+    limit: usize,
+    share: usize,
+    reserved: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    segments: Vec<Arc<Segment>>,
+    /// Bytes of segments that are being made.
+    coming: usize,
+    /// Memory could not be had: so many more messages are to go without before it is asked for again.
+    without: u32,
+}
+
+/// Memory that was made ahead, for as long as this is.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    pool: Arc<Pool>,
+    segments: Vec<Arc<Segment>>,
+    bytes: usize,
+}
+
 impl Pool {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, state: Mutex::default() }
+    /// Segments of at most `limit` bytes in all, of which one other process may hold `share`.
+    pub(crate) fn new(limit: usize, share: usize) -> Self {
+        Self { limit, share, reserved: AtomicUsize::new(0), state: Mutex::default() }
+    }
+
+    /// Bytes that one other process may hold at a time.
+    pub(crate) fn share(&self) -> usize {
+        self.share.saturating_add(self.reserved.load(Ordering::Relaxed))
+    }
+
+    fn limit(&self) -> usize {
+        self.limit.saturating_add(self.reserved.load(Ordering::Relaxed))
     }
 
     /// A slot for a message of so many bytes, whose contents are whatever they were; `None` if there is no memory for it.
     pub(crate) fn take(&self, bytes: usize) -> Option<SlotMut> {
-        let slot_bytes = class(bytes).filter(|slot_bytes| slot_bytes.saturating_mul(FEWEST) <= self.limit)?;
-        let mut state = lock(&self.state);
-        let mut fitting = state.segments.iter().rev().filter(|segment| segment.slot_bytes() == slot_bytes);
-        if let Some(slot) = fitting.find_map(Segment::take) {
-            return Some(slot);
-        }
-        if state.without > 0 {
-            state.without -= 1;
-            return None;
-        }
-        match state.grow(slot_bytes, self.limit) {
-            Some(segment) => segment.take(),
-            None => {
-                state.without = PAUSE;
+        let slot_bytes = class(bytes)?;
+        let slots = (SEGMENT / slot_bytes).max(FEWEST);
+        let unused = {
+            let mut state = lock(&self.state);
+            if let Some(slot) = state.take(slot_bytes) {
+                return Some(slot);
+            }
+            state.make_room(slots.checked_mul(slot_bytes)?, self.limit())?
+        };
+        drop(unused);
+        match self.made(slot_bytes, slots) {
+            Ok(segment) => segment.take(),
+            Err(_) => {
+                lock(&self.state).without = PAUSE;
                 None
             }
         }
     }
+
+    /// A segment for which there is room. It is made without the lock: that takes a millisecond for some MB.
+    fn made(&self, slot_bytes: usize, slots: usize) -> io::Result<Arc<Segment>> {
+        let made = Segment::new(slot_bytes, slots);
+        let mut state = lock(&self.state);
+        state.coming -= slots * slot_bytes;
+        state.segments.extend(made.iter().cloned());
+        made
+    }
+
+    /// Makes memory for so many messages of up to so many bytes, beyond the limit and beyond what other processes may hold.
+    ///
+    /// # Errors
+    /// When there is not so much.
+    pub(crate) fn reserve(self: &Arc<Self>, messages: usize, bytes: usize) -> io::Result<Reservation> {
+        let slot_bytes = class(bytes).ok_or(io::ErrorKind::OutOfMemory)?;
+        check_available(slot_bytes.saturating_mul(messages))?;
+        let mut reservation = Reservation { pool: Arc::clone(self), segments: Vec::new(), bytes: 0 };
+        let most = (RESERVED_SEGMENT / slot_bytes).max(FEWEST);
+        for first in (0..messages).step_by(most) {
+            reservation.extend(slot_bytes, most.min(messages - first))?;
+        }
+        Ok(reservation)
+    }
+
+    /// Gives memory back that nobody uses.
+    pub(crate) fn trim(&self) {
+        let unused = lock(&self.state).take_unused();
+        drop(unused);
+    }
+}
+
+impl Reservation {
+    fn extend(&mut self, slot_bytes: usize, slots: usize) -> io::Result<()> {
+        let bytes = slot_bytes * slots;
+        self.bytes += bytes;
+        self.pool.reserved.fetch_add(bytes, Ordering::Relaxed);
+        lock(&self.pool.state).coming += bytes;
+        self.segments.push(self.pool.made(slot_bytes, slots)?);
+        Ok(())
+    }
+
+    /// The memory, without what a reader has vanished with.
+    pub(crate) fn segments(&mut self) -> &[Arc<Segment>] {
+        self.segments.retain(|segment| !segment.is_retired());
+        &self.segments
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.segments.clear();
+        self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.pool.trim();
+    }
 }
 
 impl State {
-    /// Adds a segment. Those that serve nobody give way to it.
-    fn grow(&mut self, slot_bytes: usize, limit: usize) -> Option<&Arc<Segment>> {
-        let slots = (SEGMENT / slot_bytes).max(FEWEST);
-        self.segments.retain(|segment| !segment.is_retired());
-        if self.bytes() + slots * slot_bytes > limit {
-            self.segments.retain(|segment| segment.in_use() > 0);
-        }
-        if self.bytes() + slots * slot_bytes > limit {
-            return None;
-        }
-        self.segments.push(Segment::new(slot_bytes, slots).ok()?);
-        self.segments.last()
+    fn take(&self, slot_bytes: usize) -> Option<SlotMut> {
+        self.segments
+            .iter()
+            .rev()
+            .filter(|segment| segment.slot_bytes() == slot_bytes)
+            .find_map(Segment::take)
     }
 
-    fn bytes(&self) -> usize {
-        self.segments.iter().map(|segment| segment.len()).sum()
+    /// Sees to it that so many bytes may be made; `None` if they may not. What nobody uses gives way if it must: it is to
+    /// be dropped without the lock.
+    fn make_room(&mut self, bytes: usize, limit: usize) -> Option<Vec<Arc<Segment>>> {
+        if bytes > limit {
+            return None;
+        }
+        if self.without > 0 {
+            self.without -= 1;
+            return None;
+        }
+        let retired = self.segments.extract_if(.., |segment| segment.is_retired());
+        let mut unused: Vec<_> = retired.collect();
+        if !self.has_room(bytes, limit) {
+            unused.append(&mut self.take_unused());
+        }
+        if !self.has_room(bytes, limit) {
+            self.without = PAUSE;
+            return None;
+        }
+        self.coming += bytes;
+        Some(unused)
+    }
+
+    fn has_room(&self, bytes: usize, limit: usize) -> bool {
+        let made: usize = self.segments.iter().map(|segment| segment.len()).sum();
+        made.saturating_add(self.coming).saturating_add(bytes) <= limit
+    }
+
+    /// The segments of which no slot is taken and that nobody has reserved.
+    fn take_unused(&mut self) -> Vec<Arc<Segment>> {
+        self.segments.extract_if(.., |segment| Arc::strong_count(segment) == 1).collect()
     }
 }
 
@@ -101,7 +207,7 @@ mod tests {
 
     #[test]
     fn memory_is_used_again() {
-        let pool = Pool::new(64 << 20);
+        let pool = Pool::new(64 << 20, 0);
         let first = pool.take(5000).unwrap();
         let place = first.as_ptr();
         drop(first);
@@ -110,19 +216,58 @@ mod tests {
 
     #[test]
     fn a_message_for_which_there_never_is_memory_keeps_it_from_no_other() {
-        let pool = Pool::new(10 << 20);
-        assert!(pool.take(3 << 20).is_none());
+        let pool = Pool::new(10 << 20, 0);
+        assert!(pool.take(6 << 20).is_none());
         assert!(pool.take(1 << 20).is_some());
     }
 
     #[test]
+    fn what_is_reserved_comes_on_top_of_the_limits_while_it_is() {
+        let pool = Arc::new(Pool::new(10 << 20, 1 << 20));
+        let mut reserved = pool.reserve(100, 1 << 20).unwrap();
+        let segments: Vec<_> = reserved.segments().iter().map(Arc::downgrade).collect();
+        let slots: usize = reserved.segments().iter().map(|segment| segment.slots()).sum();
+        assert_eq!((slots, pool.share()), (100, 101 << 20));
+        assert!(segments.len() < 3, "few have to be given to a reader");
+        let held: Vec<_> = (0..100).map(|_| pool.take(1 << 20).unwrap()).collect();
+        assert!(pool.take(5 << 20).is_some(), "the rest of the limit is still there");
+        pool.trim();
+        drop((held, reserved));
+        assert_eq!(pool.share(), 1 << 20);
+        assert!(segments.iter().all(|segment| segment.strong_count() == 0));
+    }
+
+    #[test]
+    fn what_is_reserved_and_not_used_stays() {
+        let pool = Arc::new(Pool::new(10 << 20, 0));
+        let mut reserved = pool.reserve(3, 1 << 20).unwrap();
+        pool.trim();
+        let slot = pool.take(1 << 20).unwrap();
+        let of = slot.freeze(1);
+        assert!(Arc::ptr_eq(of.segment(), &reserved.segments()[0]));
+        of.segment().retire();
+        assert!(reserved.segments().is_empty(), "a reader has vanished with it");
+    }
+
+    #[test]
+    fn more_than_there_is_cannot_be_reserved() {
+        let pool = Arc::new(Pool::new(10 << 20, 0));
+        for (messages, bytes) in [(usize::MAX, 5000), (1, usize::MAX), (1 << 30, 1 << 30)] {
+            assert!(pool.reserve(messages, bytes).is_err(), "{messages} of {bytes}");
+        }
+        assert_eq!((pool.share(), pool.limit()), (0, 10 << 20));
+    }
+
+    #[test]
     fn there_is_a_limit_and_what_serves_nobody_gives_way() {
-        let pool = Pool::new(10 << 20);
+        let pool = Pool::new(10 << 20, 0);
         let held = pool.take(1 << 20).unwrap();
         drop(pool.take(SHORTEST).unwrap());
         assert!(pool.take(1 << 20).is_some(), "of the same segment");
-        let next = pool.take(1500 << 10).unwrap();
+        let next = pool.take(3 << 20).unwrap();
         assert!(pool.take(SHORTEST).is_none(), "two segments are in use");
         drop((held, next));
+        (0..PAUSE).for_each(|_| assert!(pool.take(SHORTEST).is_none(), "it is not asked for again at once"));
+        assert!(pool.take(SHORTEST).is_some());
     }
 }

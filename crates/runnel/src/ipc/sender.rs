@@ -15,6 +15,7 @@ use super::doorbell::Doorbell;
 use super::frame::Frame;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
+use super::pool::Pool;
 use super::record::{self, Gift, Lending, kind};
 use super::returns::ReturnReader;
 use super::ring::{RingReader, RingWriter};
@@ -39,6 +40,8 @@ pub(crate) struct Sender {
     /// Wakes this process's own driver.
     own_bell: Arc<Bell>,
     packets: Arc<Packets>,
+    /// Tells how much may be lent.
+    pool: Arc<Pool>,
     state: Mutex<State>,
 }
 
@@ -93,13 +96,13 @@ impl Sender {
         page: Foreign,
         (bell, own_bell): (Doorbell, Arc<Bell>),
         packets: Arc<Packets>,
-        quota: usize,
+        pool: Arc<Pool>,
     ) -> Self {
         let state = State {
             ring: RingWriter::new(RING),
             rung: Rung::default(),
             returns: ReturnReader::new(LOANS),
-            loans: Loans::new(quota),
+            loans: Loans::default(),
             given: Given::default(),
             channels: Channels::default(),
             waiting: Vec::new(),
@@ -107,7 +110,7 @@ impl Sender {
             closing: VecDeque::new(),
             over: None,
         };
-        Self { outbox, inbox, page, bell, own_bell, packets, state: Mutex::new(state) }
+        Self { outbox, inbox, page, bell, own_bell, packets, pool, state: Mutex::new(state) }
     }
 
     /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was. `copied` counts the message
@@ -187,7 +190,7 @@ impl Sender {
     fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Offered {
         self.take_back(state);
         let Some(segment) = self.given(state, slot.segment()) else { return Offered::NotShared };
-        let Some(loan) = state.loans.lend(slot) else { return Offered::TooMuch };
+        let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
         let [first, second] = lending.to_words().map(u64::to_le_bytes);
         let pushed = self.push(state, (kind::SLOT, channel), &[&first, &second]);
@@ -206,6 +209,14 @@ impl Sender {
                 Ok(Some(_)) => self.end(state, "it gave back what was not lent to it"),
                 Err(_) => self.end(state, "it told of more given back than was lent to it"),
             }
+        }
+    }
+
+    /// Has the peer map memory of which it may be lent slots later.
+    pub(crate) fn give(&self, segments: &[Arc<Segment>]) {
+        let state = &mut *lock(&self.state);
+        for segment in segments {
+            self.given(state, segment);
         }
     }
 
@@ -275,6 +286,7 @@ impl Sender {
     /// Closes a channel.
     pub(crate) fn close(&self, channel: u32) {
         let state = &mut *lock(&self.state);
+        self.take_back(state);
         state.closing.push_back(channel);
         self.close_closing(state);
     }

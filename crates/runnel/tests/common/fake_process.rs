@@ -25,12 +25,12 @@ pub const WANTS: usize = 8;
 pub const MAPPED: usize = 16;
 /// How many slots were given back; behind it which, at their count modulo [`LOANS`].
 pub const RETURNED: usize = 24;
-pub const RECORDS: usize = 1056;
+pub const RECORDS: usize = 4128;
 pub const RING: usize = 32_768;
 pub const OUTBOX_BYTES: usize = (RECORDS + RING) * 8;
 
 /// Slots that may be lent at a time.
-pub const LOANS: usize = 1024;
+pub const LOANS: usize = 4096;
 
 /// In [`MAPPED`]: no more segments are mapped.
 pub const FULL: u64 = 1 << 63;

@@ -7,7 +7,7 @@ use runnel_io::segment::SlotMut;
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 
 use super::{Publication, Refused, State, complain, number};
-use crate::ipc::{Frame, SHORTEST};
+use crate::ipc::Frame;
 use crate::sync::lock;
 
 /// Memory for one message, with its length before it, to be written before it is published.
@@ -43,14 +43,11 @@ impl Publication {
     /// When it is longer than any receiver accepts.
     pub(crate) fn blank(&self, message: usize) -> Result<Blank, LengthBeyondLimit> {
         LengthBeyondLimit::check(message, MAX_MESSAGE)?;
-        let (length, mut state) = (LENGTH + message, lock(&self.state));
-        let lends = length >= SHORTEST && state.has_channel();
-        let slot = if lends { self.pool.take(length) } else { None };
-        let mut blank = match slot {
+        let length = LENGTH + message;
+        let mut blank = match self.slot_of(length) {
             Some(slot) => Blank::Slot(slot, length),
-            None => Blank::Own(state.pool.taken(|bytes| bytes.resize(length, 0))),
+            None => Blank::Own(lock(&self.state).pool.taken(|bytes| bytes.resize(length, 0))),
         };
-        drop(state);
         if let Some(head) = blank.bytes_mut().first_chunk_mut() {
             *head = (message as u32).to_le_bytes();
         }
@@ -62,7 +59,7 @@ impl Publication {
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish_filled(&self, mut filled: Blank, keep_all: bool) -> Result<(), Refused<Blank>> {
+    pub(crate) fn publish_filled(&self, filled: Blank, keep_all: bool) -> Result<(), Refused<Blank>> {
         let mut complaint = None;
         let mut state = lock(&self.state);
         if state.is_kept_as_bytes() || !state.locals.is_empty() {
@@ -70,7 +67,6 @@ impl Publication {
             if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes) {
                 return Err(Refused::Full { subscriber, message: filled, bytes });
             }
-            number(filled.bytes_mut(), state.next_seq());
             let frame = state.frozen(filled);
             complaint = self.publish_frame(&mut state, frame, |_| true);
         }
@@ -82,8 +78,9 @@ impl Publication {
 }
 
 impl State {
-    /// What was written as a frame, which is written no more.
-    fn frozen(&mut self, filled: Blank) -> Frame {
+    /// What was written as a frame, which gets its number and is written no more.
+    pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
+        number(filled.bytes_mut(), self.next_seq());
         match filled {
             Blank::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
             Blank::Own(bytes) => {

@@ -11,7 +11,7 @@ const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };
 fn publication() -> Arc<Publication> {
     let options = PublicationOptions { bound: BOUND, latching: false, has_header: false };
     let info = LinkInfo { publisher: "/talker".into(), md5: "1".into(), ..LinkInfo::default() };
-    Arc::new(Publication::new(options, info, Arc::new(Reactor::new().unwrap()), Arc::new(Pool::new(0))))
+    Arc::new(Publication::new(options, info, Arc::new(Reactor::new().unwrap()), Arc::new(Pool::new(0, 0))))
 }
 
 fn subscription(md5: &str) -> Arc<SubscriptionCore> {

@@ -14,6 +14,7 @@ use super::*;
 use crate::data::ReadyQueue;
 use crate::driver::Engine;
 use crate::driver::engine::{Notice, Verbs};
+use crate::ipc::Pool;
 use crate::ros_clock::Simulation;
 
 /// Longer than anything here takes; only a failure waits for it.
@@ -108,7 +109,8 @@ fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     let stop = Arc::new(AtomicBool::new(false));
     let reactor = Arc::new(Reactor::new().unwrap());
     let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
-    (Driver::new(reactor, Arc::clone(&stop), Arc::new(Simulation::new(ready)), Family::V4, None), stop)
+    let (simulation, pool) = (Arc::new(Simulation::new(ready)), Arc::new(Pool::new(0, 0)));
+    (Driver::new(reactor, Arc::clone(&stop), simulation, Family::V4, None, pool), stop)
 }
 
 /// A driver with a talker, and where that listens.

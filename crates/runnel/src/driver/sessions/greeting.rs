@@ -274,12 +274,12 @@ impl Driver {
             },
         };
         let Theirs { process, page, inbox, bell } = theirs;
-        let quota = self.sessions.settings.as_ref().map_or(0, |settings| settings.quota);
+        let pool = Arc::clone(&self.sessions.pool);
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
         let foreign = packets.peer().is_ok_and(|peer| peer.uid != host::uid());
         let bell = if foreign { Doorbell::Packet(Arc::clone(&packets)) } else { Doorbell::Bell(bell) };
         let bells = (bell, self.own_bell().map_err(|error| error.to_string())?);
-        let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), quota));
+        let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), pool));
         let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), foreign);
         let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
         if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {

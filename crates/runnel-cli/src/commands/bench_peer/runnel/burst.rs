@@ -1,9 +1,11 @@
 //! Messages one way.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use runnel::core::message::len_with_tail;
 use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Context, Node};
+use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, number, set_number};
 
 use super::{lock, message, topics, wait_for_others, wait_until_due};
@@ -11,15 +13,21 @@ use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
 use crate::commands::bench_peer::{EndArgs, Mode};
 use crate::error::CliError;
 
+/// Messages that may be on their way at a time where they are not sent at once.
+const PACED: usize = 4;
+
 pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = |topic: &String| node.create_publisher(topic, args.depth);
     let publishers = topics(args, "burst").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
+    // The others are quiet.
+    let publisher = &publishers[0];
+    if args.mode == Mode::Loan {
+        reserve(args, publisher)?;
+    }
     publishers.iter().try_for_each(|one| wait_for_others(args, context, one, args.subscribers))?;
     say_ready()?;
     wait_for_go()?;
-    // The others are quiet.
-    let publisher = &publishers[0];
     let (sizes, mut pace) = (args.sizes(), args.pace());
     for number in 0..args.trial().total() {
         let size = sizes.size(number);
@@ -40,6 +48,17 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
     }
     serve(context)?;
     args.write_sent(&sent)
+}
+
+/// Makes memory before the messages, as iceoryx2 does for its publishers: for all that the queue holds if they are sent
+/// at once, and otherwise for some of each size.
+fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), CliError> {
+    let messages = if args.rate.is_some() { PACED } else { args.depth };
+    let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
+    for size in sizes {
+        publisher.reserve(messages, len_with_tail(&UInt8MultiArray::default(), size).unwrap_or(size))?;
+    }
+    Ok(())
 }
 
 pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
