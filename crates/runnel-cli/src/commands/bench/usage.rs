@@ -146,6 +146,7 @@ fn folder(program: &Process) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::bench::process::tests::shell;
 
     fn me() -> Look {
         Look::of(Path::new("/proc/self")).unwrap()
@@ -179,6 +180,16 @@ mod tests {
         while me().since(&before).cpu.unwrap() < Duration::from_millis(5) {
             assert!(Instant::now() < deadline, "no work is seen");
         }
+    }
+
+    #[test]
+    fn each_program_that_is_watched_has_its_own_cost() {
+        let (mut busy, mut idle) = (shell("busy", "while :; do :; done"), shell("idle", "read line"));
+        let costs = watch(&mut [&mut busy, &mut idle], Duration::from_millis(300)).unwrap();
+        assert!(costs[0].cpu_per_mille > 10.0 && costs[0].cpu_per_mille < 1100.0, "{costs:?}");
+        assert!(costs[1].cpu_per_mille < 5.0 && costs[1].resident_bytes > 100_000, "{costs:?}");
+        busy.forget_errors();
+        idle.forget_errors();
     }
 
     #[test]
