@@ -214,9 +214,11 @@ pub mod tests {
         (all.pairs, all.topics, all.subscribers) = (Some(2), Some(10), Some(4));
         let outcome = Outcome { sent: 1, one_way: vec![5000], ..Outcome::default() };
         report.add(Run { case: all, contestant: "floor-tcp", round: 1, result: Ok(outcome) });
-        for (contestant, cpu_per_mille) in [("floor-tcp", 2.0), ("roscpp", 9.0)] {
+        for (contestant, topics, cpu_per_mille) in
+            [("floor-tcp", 1, 2.0), ("roscpp", 1, 3.0), ("floor-tcp", 1000, 2.0), ("roscpp", 1000, 9.0)]
+        {
             let mut case = Case::of(Exchange::Idle, 10, Placement::OneCore);
-            (case.topics, case.rate) = (Some(1000), Some(100));
+            (case.topics, case.rate) = (Some(topics), Some(100));
             let receiver = Cost { cpu_per_mille, switches_per_second: 200.0, resident_bytes: 12_000_000 };
             let costs = Some(Costs { receiver, sender: Cost { cpu_per_mille: 1.5, ..receiver } });
             let outcome = Outcome { sent: 1, one_way: vec![5000], costs, ..Outcome::default() };
