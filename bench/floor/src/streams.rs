@@ -18,6 +18,8 @@ const BUFFER: usize = 64 * 1024;
 pub struct Streams<S> {
     pub(crate) sends: Vec<S>,
     pub(crate) receives: Vec<S>,
+    /// Connections on which nothing is sent.
+    quiet: Vec<S>,
     epoll: OwnedFd,
 }
 
@@ -73,7 +75,14 @@ impl<S: Transport> Streams<S> {
         for (index, stream) in receives.iter().enumerate() {
             epoll::add(&epoll, stream, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)?;
         }
-        Ok(Self { sends, receives, epoll })
+        Ok(Self { sends, receives, quiet: Vec::new(), epoll })
+    }
+
+    /// Sends on the first connection alone from now on; the other end watches all of them.
+    #[must_use]
+    pub fn only_first(mut self) -> Self {
+        self.quiet.extend(self.sends.drain(1..));
+        self
     }
 
     /// Waits until there is something to receive, and gives where.
@@ -215,6 +224,18 @@ pub(crate) mod tests {
             near.source(&course).unwrap();
             assert_eq!(numbers(&far.join().unwrap()).len(), 50);
         }
+    }
+
+    #[test]
+    fn quiet_connections_carry_nothing_and_stay() {
+        let course = Course::plain(Trial { size: 100, count: 30, warm_up: 0 });
+        let sinking = course.clone();
+        let (near, far) =
+            ends::<TcpStream, _>(Connections::Topics(5), move |mut far| far.sink(&sinking).unwrap());
+        let mut near = near.only_first();
+        near.source(&course).unwrap();
+        assert_eq!((near.sends.len(), near.quiet.len()), (1, 4));
+        assert_eq!(numbers(&far.join().unwrap()), (0..30).collect::<Vec<_>>());
     }
 
     #[test]

@@ -208,20 +208,34 @@ static Message message_of(const Options& options) {
 
 static ros::TransportHints no_delay() { return ros::TransportHints().tcpNoDelay(); }
 
-// The topics there, which messages take by turns.
-static std::vector<std::string> topics(const Options& options) {
-  if (options.topics == 0) return {"ping"};
+// The topics there.
+static std::vector<std::string> topics(const Options& options, const std::string& name) {
+  if (options.topics == 0) return {name};
   std::vector<std::string> names;
-  for (uint64_t index = 0; index < options.topics; ++index) names.push_back("ping_" + std::to_string(index));
+  for (uint64_t index = 0; index < options.topics; ++index) names.push_back(name + "_" + std::to_string(index));
   return names;
+}
+
+// How many topics wait for their subscribers at once. A node's sockets have 5 connections wait for its XML-RPC and 100
+// for TCPROS; of what comes beside those the kernel tries again after one second, two, four and so on.
+constexpr size_t at_once = 20;
+
+// Publishes on all topics, and waits for those who subscribe.
+static std::vector<ros::Publisher> advertise(ros::NodeHandle& node, const std::string& name, const Options& options) {
+  std::vector<ros::Publisher> publishers;
+  for (const auto& topic : topics(options, name)) {
+    if (publishers.size() >= at_once) wait_for_subscribers(publishers[publishers.size() - at_once], options.subscribers);
+    publishers.push_back(node.advertise<Message>(topic, options.depth));
+  }
+  for (const auto& publisher : publishers) wait_for_subscribers(publisher, options.subscribers);
+  return publishers;
 }
 
 static void ping(const Options& options) {
   Stamps sent(options), received(options);
   Message message = message_of(options);
   ros::NodeHandle node;
-  std::vector<ros::Publisher> publishers;
-  for (const auto& topic : topics(options)) publishers.push_back(node.advertise<Message>(topic, options.depth));
+  std::vector<ros::Publisher> publishers = advertise(node, "ping", options);
   const auto send = [&](uint64_t number) {
     set_number(message, number);
     sent.take(number);
@@ -234,7 +248,6 @@ static void ping(const Options& options) {
     send(number + 1);
   };
   const auto subscriber = node.subscribe<Message>("pong", options.depth, answered, ros::VoidConstPtr(), no_delay());
-  for (const auto& publisher : publishers) wait_for_subscribers(publisher);
   say_ready();
   wait_for_go();
   send(0);
@@ -286,7 +299,7 @@ static void pong(const Options& options) {
     publisher.publish(message);
   };
   std::vector<ros::Subscriber> subscribers;
-  for (const auto& topic : topics(options)) {
+  for (const auto& topic : topics(options, "ping")) {
     subscribers.push_back(node.subscribe<Message>(topic, options.depth, answer, ros::VoidConstPtr(), no_delay()));
   }
   wait_for_subscribers(publisher);
@@ -303,8 +316,7 @@ static void source(const Options& options) {
   Message message = message_of(options);
   Pace pace(options);
   ros::NodeHandle node;
-  ros::Publisher publisher = node.advertise<Message>("burst", options.depth);
-  wait_for_subscribers(publisher, options.subscribers);
+  const std::vector<ros::Publisher> publishers = advertise(node, "burst", options);
   say_ready();
   wait_for_go();
   for (uint64_t number = 0; number < options.total; ++number) {
@@ -315,7 +327,7 @@ static void source(const Options& options) {
     if (options.writes()) {
       std::fill(payload(message), message.data.data() + message.data.size(), static_cast<uint8_t>(number));
     }
-    publisher.publish(message);
+    publishers[0].publish(message);
   }
   serve();
   sent.write(options.text("--sent"));
@@ -338,7 +350,10 @@ static void sink(const Options& options) {
     received.take(number);
     if (number + 1 == options.total) ros::requestShutdown();
   };
-  const auto subscriber = node.subscribe<Message>("burst", options.depth, take, ros::VoidConstPtr(), no_delay());
+  std::vector<ros::Subscriber> subscribers;
+  for (const auto& topic : topics(options, "burst")) {
+    subscribers.push_back(node.subscribe<Message>(topic, options.depth, take, ros::VoidConstPtr(), no_delay()));
+  }
   say_ready();
   serve();
   if (!all_whole) throw std::runtime_error("a payload is not what was sent");

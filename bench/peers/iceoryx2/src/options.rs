@@ -48,7 +48,7 @@ pub struct Options {
     pub rate: u64,
     /// Messages that may be unanswered; if 0, each is answered before the next is sent.
     pub watermark: u64,
-    /// Topics there that messages take by turns; one without a number in its name if 0.
+    /// Topics there; one without a number in its name if 0.
     pub topics: usize,
     /// Ends that subscribe to one topic.
     pub subscribers: usize,

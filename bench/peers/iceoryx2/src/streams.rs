@@ -15,7 +15,7 @@ use crate::topic::Topics;
 pub fn source(options: &Options) -> Result<(), Box<dyn Error>> {
     let (mut sent, mut pace) = (options.stamps(), Pace::new(options.rate));
     let mut message = vec![0; options.size];
-    let burst = Topics::one("burst", options)?;
+    let burst = Topics::many("burst", options)?;
     let outlet = burst.outlet()?;
     join(&[&burst], &outlet)?;
     wait_for_go()?;
@@ -37,7 +37,7 @@ pub fn source(options: &Options) -> Result<(), Box<dyn Error>> {
 /// Takes messages until the last one has come.
 pub fn sink(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut received = options.stamps();
-    let burst = Topics::one("burst", options)?;
+    let burst = Topics::many("burst", options)?;
     let inlet = burst.inlet()?;
     let end = End::notice("burst")?;
     say_ready()?;

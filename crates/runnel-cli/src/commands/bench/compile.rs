@@ -14,11 +14,20 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// The roscpp ends.
 const ROSCPP: &str = include_str!("../../../../../bench/peers/roscpp/ends.cpp");
 
-/// The Cyclone DDS ends, and their message.
-const CYCLONEDDS: [&str; 2] = [
-    include_str!("../../../../../bench/peers/cyclonedds/ends.c"),
-    include_str!("../../../../../bench/peers/cyclonedds/message.idl"),
-];
+/// The name and the text of each source of a folder of peers.
+macro_rules! sources {
+    ($folder:literal: $($name:literal),+) => {
+        &[$(($name, include_str!(concat!("../../../../../bench/peers/", $folder, "/", $name)))),+]
+    };
+}
+
+/// What the Cyclone DDS ends exchange.
+const MESSAGE: &str = "message.idl";
+
+/// The Cyclone DDS ends.
+const CYCLONEDDS: &[(&str, &str)] = sources!("cyclonedds":
+    "ends.c", "roles.h", "pairs.c", "streams.c", "small.c", "end.h", "end.c", "topics.h", "topics.c", "stamps.h",
+    "stamps.c", "options.h", "options.c", "talk.h", "talk.c", "message.idl");
 
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
@@ -88,9 +97,7 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
 pub fn cyclonedds(folder: &Path) -> Result<PathBuf, Failure> {
     let folder = folder.join("cyclonedds");
     let program = folder.join("ends");
-    let [ends, message] = [program.with_extension("c"), folder.join("message.idl")];
-    let [ends_text, message_text] = CYCLONEDDS;
-    if is_built(&program, &ends, ends_text) && is_built(&program, &message, message_text) {
+    if CYCLONEDDS.iter().all(|(name, text)| is_built(&program, &folder.join(name), text)) {
         return Ok(program);
     }
     let missing = |_| Failure::Missing(NO_CYCLONEDDS.into());
@@ -98,16 +105,20 @@ pub fn cyclonedds(folder: &Path) -> Result<PathBuf, Failure> {
     let flags = flags.map_err(missing)?;
     output(Command::new("idlc").arg("-v")).map_err(missing)?;
     let compile = || {
-        write_source(&ends, ends_text)?;
-        write_source(&message, message_text)?;
+        CYCLONEDDS.iter().try_for_each(|(name, text)| write_source(&folder.join(name), text))?;
         // Another bench may be about to do the same: neither is to use what the other has half written.
         let unfinished = folder.join(std::process::id().to_string());
         fs::create_dir_all(&unfinished)?;
-        output(Command::new("idlc").arg("-o").args([&unfinished, &message]))?;
+        output(Command::new("idlc").arg("-o").arg(&unfinished).arg(folder.join(MESSAGE)))?;
         let (types, unfinished_program) = (unfinished.join("message.c"), unfinished.join("ends"));
         let mut compiler = Command::new("gcc");
-        compiler.args(["-O2", "-std=gnu11", "-I"]).arg(&unfinished).arg("-o");
-        compiler.args([&unfinished_program, &ends, &types]);
+        compiler
+            .args(["-O2", "-std=gnu11", "-I"])
+            .arg(&unfinished)
+            .arg("-o")
+            .args([&unfinished_program, &types]);
+        let parts = CYCLONEDDS.iter().filter(|(name, _)| name.ends_with(".c"));
+        compiler.args(parts.map(|(name, _)| folder.join(name)));
         output(compiler.args(flags.split_whitespace()).arg("-lpthread"))?;
         fs::rename(unfinished_program, &program)?;
         fs::remove_dir_all(unfinished)

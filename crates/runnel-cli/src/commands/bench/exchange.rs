@@ -73,7 +73,7 @@ fn turns<'a>(
 ) -> Vec<(Task, Placement, &'a Contestant)> {
     let mut turns = Vec::new();
     for placement in placements(room) {
-        for task in &tasks {
+        for task in tasks.iter().filter(|task| task.exchange.placements().contains(&placement)) {
             let able = contestants.iter().filter(|contestant| contestant.can(task, placement, room));
             let able: Vec<&Contestant> = able.collect();
             if has_memory(task, room) {

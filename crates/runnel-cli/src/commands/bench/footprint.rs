@@ -1,18 +1,14 @@
 //! What programs cost that have nothing to do: memory, threads, wake-ups.
 
-use std::collections::HashMap;
-use std::fs;
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::compile::{self, Build};
 use super::failure::Failure;
-use super::machine::{field, kibibytes};
 use super::plan::Amount;
 use super::room::{Place, Room};
+use super::usage::{self, Look};
 
 /// How long a program may take to come to rest before it is looked at.
 const SETTLING: Duration = Duration::from_secs(3);
@@ -69,20 +65,16 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
     let namespace = room.namespace();
     let mut process = room.launch(program, &command, Place { namespace, ..Place::default() })?;
     process.watch(SETTLING)?;
-    let folder = format!("/proc/{}", process.id());
-    let switches = |folder: &Path| {
-        switches(folder).map_err(Failure::missing(format_args!("{program}: context switches")))
-    };
-    let before = switches(folder.as_ref())?;
+    let before = Look::at(&process)?;
     process.watch(Duration::from_secs(seconds))?;
-    let after = switches(folder.as_ref())?;
-    let memory = memory(folder.as_ref()).map_err(Failure::missing(format_args!("{program}: memory")))?;
+    let after = Look::at(&process)?;
+    let (resident_bytes, proportional_bytes) = usage::memory(&process)?;
     Ok(Footprint {
         program,
-        resident_bytes: memory.0,
-        proportional_bytes: memory.1,
-        threads: after.len(),
-        context_switches: between(&before, &after),
+        resident_bytes,
+        proportional_bytes,
+        threads: after.threads(),
+        context_switches: after.since(&before).switches,
         seconds,
     })
 }
@@ -106,38 +98,6 @@ fn command(program: &str, room: &Room) -> Result<Vec<String>, Failure> {
     Ok(vec![path.display().to_string()])
 }
 
-/// Resident and proportional bytes.
-fn memory(process: &Path) -> io::Result<(u64, u64)> {
-    let not_told =
-        |what: &str| io::Error::new(io::ErrorKind::NotFound, format!("the kernel does not tell {what}"));
-    let resident = kibibytes(&fs::read_to_string(process.join("status"))?, "VmRSS");
-    let proportional = kibibytes(&fs::read_to_string(process.join("smaps_rollup"))?, "Pss");
-    Ok((resident.ok_or_else(|| not_told("VmRSS"))?, proportional.ok_or_else(|| not_told("Pss"))?))
-}
-
-/// The context switches of each thread since it began.
-fn switches(process: &Path) -> io::Result<HashMap<String, u64>> {
-    let mut switches = HashMap::new();
-    for thread in fs::read_dir(process.join("task"))? {
-        let thread = thread?;
-        // A thread that has just ended is none of those that stay.
-        let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
-        let count =
-            |name| field(&status, name).and_then(|count| count.parse::<u64>().ok()).unwrap_or_default();
-        let sum = count("voluntary_ctxt_switches") + count("nonvoluntary_ctxt_switches");
-        switches.insert(thread.file_name().to_string_lossy().into_owned(), sum);
-    }
-    Ok(switches)
-}
-
-/// The switches between two looks: all of a thread that is new.
-fn between(before: &HashMap<String, u64>, after: &HashMap<String, u64>) -> u64 {
-    let since = |(thread, count): (&String, &u64)| {
-        count.saturating_sub(before.get(thread).copied().unwrap_or_default())
-    };
-    after.iter().map(since).sum()
-}
-
 #[cfg(test)]
 impl Footprint {
     /// For tests of what holds it.
@@ -150,41 +110,5 @@ impl Footprint {
             context_switches: 0,
             seconds: 10,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_process_has_memory_and_threads() {
-        let me = Path::new("/proc/self");
-        let (resident, proportional) = memory(me).unwrap();
-        assert!(resident >= 100_000 && proportional > 0);
-        assert!(!switches(me).unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_thread_that_sleeps_is_seen_to_switch() {
-        let me = Path::new("/proc/self");
-        let before = switches(me).unwrap();
-        // A rendezvous needs a switch on one side at least.
-        let (ask, asked) = std::sync::mpsc::sync_channel::<()>(0);
-        let answering = std::thread::spawn(move || asked.iter().for_each(drop));
-        (0..100).for_each(|_| ask.send(()).unwrap());
-        let after = switches(me).unwrap();
-        drop(ask);
-        answering.join().unwrap();
-        assert!(between(&before, &after) > 0);
-    }
-
-    #[test]
-    fn switches_of_new_threads_count_and_those_of_ended_ones_do_not() {
-        let of = |pairs: &[(&str, u64)]| {
-            pairs.iter().map(|(thread, count)| ((*thread).to_owned(), *count)).collect()
-        };
-        let (before, after) = (of(&[("1", 5), ("2", 9)]), of(&[("1", 7), ("3", 4)]));
-        assert_eq!(between(&before, &after), 6);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  plan ─► exchange ─► turn ─► outcome ─► results (JSON, saved after each run) ─► table
-//!             │          └ starts and watches ends (process) and masters, the same way for every contestant
+//!             │          └ starts and watches ends (process, usage) and masters, the same way for every contestant
 //!  footprint ─┘ idle programs, and the wait for a first message
 //! ```
 
@@ -25,6 +25,7 @@ mod statistics;
 mod summary;
 mod table;
 mod turn;
+mod usage;
 
 use std::path::PathBuf;
 

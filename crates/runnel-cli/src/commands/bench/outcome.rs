@@ -6,6 +6,7 @@ use runnel_floor::{Stamp, Trial};
 
 use super::failure::Failure;
 use super::plan::{Exchange, Figure, Task};
+use super::usage::Cost;
 
 /// The stamps that both ends took in one run.
 #[derive(Debug, Default)]
@@ -104,6 +105,17 @@ pub struct Outcome {
     pub late: Vec<u64>,
     /// From the first message's sending to the last one's arrival; 0 of calls.
     pub span: u64,
+    /// What it cost the ends to be there, where that is measured.
+    pub costs: Option<Costs>,
+}
+
+/// What it cost both ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// The end that receives.
+    pub receiver: Cost,
+    /// The end that sends.
+    pub sender: Cost,
 }
 
 impl Outcome {
@@ -127,6 +139,7 @@ impl Outcome {
             round_trip,
             late: taken.late.iter().map(|stamp| stamp.nanos).collect(),
             span: span(&taken.sent, &taken.arrived),
+            costs: None,
         };
         if answered && !exchange.is_call() {
             outcome.one_way.extend(delays(&arrived, &back)?);
@@ -143,6 +156,7 @@ impl Outcome {
         self.round_trip.extend(other.round_trip);
         self.late.extend(other.late);
         self.span = self.span.max(other.span);
+        self.costs = self.costs.or(other.costs);
     }
 
     /// Messages a second, from the first one's sending to the last one's arrival.
@@ -305,6 +319,7 @@ mod tests {
             late: vec![1],
             span: trip,
             doubled: 1,
+            costs: None,
         };
         let mut both = one(10, 0);
         both.join(one(30, 1));

@@ -41,6 +41,9 @@ pub enum Scenario {
     /// Two processes joined by 1 to 1000 topics; one topic of 1 to 64 subscribers
     #[value(name = "scale")]
     Scale,
+    /// CPU time of two processes joined by 1 to 1000 topics: all quiet, then a message every 10 ms on one
+    #[value(name = "idle")]
+    Idle,
     /// Calls of a service: each with its own connection, then all on one
     #[value(name = "service")]
     Service,
@@ -54,7 +57,7 @@ pub enum Scenario {
 
 impl Scenario {
     /// All, in the order in which they are measured.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::PingPong,
         Self::Queue,
         Self::Rates,
@@ -64,6 +67,7 @@ impl Scenario {
         Self::Chain,
         Self::Sizes,
         Self::Scale,
+        Self::Idle,
         Self::Service,
         Self::Param,
         Self::Footprint,
@@ -81,6 +85,7 @@ impl Scenario {
             Self::Chain => &[Exchange::Chain],
             Self::Sizes => &[Exchange::Sizes],
             Self::Scale => &[Exchange::Topics, Exchange::Subscribers],
+            Self::Idle => &[Exchange::Idle],
             Self::Service => &[Exchange::CallOnce, Exchange::CallPersistent],
             Self::Param => &[Exchange::SetParam],
             Self::Footprint => &[],
@@ -142,11 +147,13 @@ pub struct Amount {
     pub answered: u64,
     /// Messages of one turn that are sent a hundred times a second.
     pub paced: u64,
+    /// Messages of one turn that are sent as often to many.
+    pub to_many: u64,
     /// Topics that join two processes.
     pub topics: &'static [usize],
     /// Subscribers of one topic.
     pub subscribers: &'static [usize],
-    /// Seconds that an idle program is watched for.
+    /// Seconds that programs with little or nothing to do are watched for.
     pub idle_seconds: u64,
 }
 
@@ -163,6 +170,7 @@ impl Amount {
         of_size: 100,
         answered: 300,
         paced: 1000,
+        to_many: 300,
         topics: &[1, 10, 100, 1000],
         subscribers: &[1, 2, 4, 8, 16, 32, 64],
         idle_seconds: 10,
@@ -179,6 +187,7 @@ impl Amount {
         of_size: 10,
         answered: 10,
         paced: 30,
+        to_many: 30,
         topics: &[1, 10],
         subscribers: &[1, 4],
         idle_seconds: 2,

@@ -95,6 +95,11 @@ impl Process {
         Ok(Self { name: name.to_owned(), child, input, lines, errors, stop: Arc::clone(stop) })
     }
 
+    /// What it is called in errors.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -242,14 +247,15 @@ fn last_line(path: &PathBuf) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_secs(20)
     }
 
-    fn shell(name: &str, script: &str) -> Process {
+    /// A program of the shell, whose file of errors is to be removed.
+    pub fn shell(name: &str, script: &str) -> Process {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         let errors = std::env::temp_dir().join(format!("runnel-bench-{name}-{}", std::process::id()));
@@ -257,7 +263,7 @@ mod tests {
     }
 
     impl Process {
-        fn forget_errors(self) {
+        pub fn forget_errors(self) {
             fs::remove_file(&self.errors).unwrap();
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::first::FirstMessage;
 use super::footprint::Footprint;
 use super::machine::Machine;
-use super::outcome::Outcome;
+use super::outcome::{Costs, Outcome};
 use super::plan::{Case, Figure};
 use super::published::PUBLISHED;
 use super::statistics::{Summary, jitter};
@@ -59,6 +59,8 @@ impl Run {
             "jitter_ns": outcome.and_then(|outcome| jitter(&outcome.round_trip)),
             "span_ns": count(|outcome| outcome.span).filter(|span| *span > 0),
             "messages_per_second": outcome.and_then(Outcome::messages_per_second),
+            "receiver": outcome.and_then(|outcome| outcome.costs).map(|costs| costs.receiver),
+            "sender": outcome.and_then(|outcome| outcome.costs).map(|costs| costs.sender),
         })
     }
 }
@@ -80,6 +82,10 @@ impl fmt::Display for Run {
             Figure::OneWay => micros("one-way", &outcome.one_way),
             Figure::RoundTrip if self.case.scenario.is_call() => micros("call", &outcome.round_trip),
             Figure::RoundTrip => micros("round trip", &outcome.round_trip),
+            Figure::Cpu => outcome.costs.map(|Costs { receiver, sender }| {
+                let (receiver, sender) = (receiver.cpu_per_mille, sender.cpu_per_mille);
+                format!("receiver {receiver:.2}, sender {sender:.2} per mille of a CPU")
+            }),
         };
         f.write_str(figure.as_deref().unwrap_or("nothing arrived"))?;
         if outcome.lost > 0 { write!(f, ", {} of {} lost", outcome.lost, outcome.sent) } else { Ok(()) }
@@ -157,6 +163,7 @@ impl Report {
 pub mod tests {
     use super::*;
     use crate::commands::bench::plan::{Exchange, Placement};
+    use crate::commands::bench::usage::Cost;
 
     const README: &str = include_str!("../../../../../bench/README.md");
 
@@ -207,6 +214,16 @@ pub mod tests {
         (all.pairs, all.topics, all.subscribers) = (Some(2), Some(10), Some(4));
         let outcome = Outcome { sent: 1, one_way: vec![5000], ..Outcome::default() };
         report.add(Run { case: all, contestant: "floor-tcp", round: 1, result: Ok(outcome) });
+        for (contestant, topics, cpu_per_mille) in
+            [("floor-tcp", 1, 2.0), ("roscpp", 1, 3.0), ("floor-tcp", 1000, 2.0), ("roscpp", 1000, 9.0)]
+        {
+            let mut case = Case::of(Exchange::Idle, 10, Placement::OneCore);
+            (case.topics, case.rate) = (Some(topics), Some(100));
+            let receiver = Cost { cpu_per_mille, switches_per_second: 200.0, resident_bytes: 12_000_000 };
+            let costs = Some(Costs { receiver, sender: Cost { cpu_per_mille: 1.5, ..receiver } });
+            let outcome = Outcome { sent: 1, one_way: vec![5000], costs, ..Outcome::default() };
+            report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
+        }
         report.footprints.push(Footprint::example());
         report.first_messages.push(FirstMessage::example());
         report
@@ -254,6 +271,10 @@ pub mod tests {
         assert_eq!(lines[1], "C 10 B one-core round 1 runnel-tcpros: round trip 6.00 us");
         assert_eq!(lines[4], "A 60000 B two-cores round 2 floor-tcp: no figures: late");
         assert_eq!(lines[7], "A 60000 B two-cores round 1 roscpp: 500 messages/s, 2 of 6 lost");
+        assert_eq!(
+            lines[lines.len() - 1],
+            "idle 10 B 100/s 1000 topics one-core round 1 roscpp: receiver 9.00, sender 1.50 per mille of a CPU"
+        );
         assert_eq!(lines[9], "service-once 1 B one-core round 1 roscpp: call 80.00 us, 1 of 3 lost");
     }
 }

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use super::contestants::{ROSCPP, floor_of};
-use super::outcome::Outcome;
+use super::outcome::{Costs, Outcome};
 use super::plan::{Case, Figure};
 use super::results::Run;
 use super::statistics::{Summary, jitter, median, spread};
+use super::usage::Cost;
 
 /// All turns of one contestant in one case. Turns in which messages, other than calls, were lost or doubled count for
 /// nothing but that.
@@ -38,9 +39,13 @@ pub struct CaseSummary {
     pub messages_per_second: Option<f64>,
     /// Millions of bytes of payload a second.
     pub megabytes_per_second: Option<f64>,
+    /// What it cost the end that receives to be there: medians of the turns.
+    pub receiver: Option<Cost>,
+    /// The same of the end that sends.
+    pub sender: Option<Cost>,
     /// How far the turns lie apart, in percent: their medians, or their rates.
     pub spread_percent: Option<f64>,
-    /// The median round trip or delay, or the rate, over that of the floor.
+    /// The median round trip or delay, the rate, or the receiver's CPU time, over that of the floor.
     pub to_floor: Option<f64>,
     /// The same over that of roscpp.
     pub to_roscpp: Option<f64>,
@@ -58,10 +63,12 @@ impl CaseSummary {
             let summaries = clean.iter().filter_map(|outcome| Summary::of(of(outcome).clone()));
             summaries.map(|summary| summary.p50 as f64).collect()
         };
+        let costs: Vec<Costs> = clean.iter().filter_map(|outcome| outcome.costs).collect();
         let (rates, spread_percent) = match case.scenario.figure() {
             Figure::Rate => (rates.clone(), spread(&rates)),
             Figure::OneWay => (Vec::new(), spread(&medians(|outcome| &outcome.one_way))),
             Figure::RoundTrip => (Vec::new(), spread(&medians(|outcome| &outcome.round_trip))),
+            Figure::Cpu => (Vec::new(), spread(&each(&costs, |costs| costs.receiver.cpu_per_mille))),
         };
         let messages_per_second = median(rates);
         Self {
@@ -78,6 +85,8 @@ impl CaseSummary {
             jitter_ns: median(clean.iter().filter_map(|outcome| jitter(&outcome.round_trip)).collect()),
             messages_per_second,
             megabytes_per_second: messages_per_second.map(|rate| rate * case.size as f64 / 1e6),
+            receiver: typical(&costs, |costs| costs.receiver),
+            sender: typical(&costs, |costs| costs.sender),
             spread_percent,
             to_floor: None,
             to_roscpp: None,
@@ -90,8 +99,24 @@ impl CaseSummary {
             Figure::Rate => self.messages_per_second,
             Figure::OneWay => self.one_way_ns.map(|delay| delay.p50 as f64),
             Figure::RoundTrip => self.round_trip_ns.map(|trip| trip.p50 as f64),
+            Figure::Cpu => self.receiver.map(|cost| cost.cpu_per_mille),
         }
     }
+}
+
+/// One figure of each turn's costs.
+fn each(costs: &[Costs], figure: impl Fn(&Costs) -> f64) -> Vec<f64> {
+    costs.iter().map(figure).collect()
+}
+
+/// The median of each figure of one end.
+fn typical(costs: &[Costs], end: fn(&Costs) -> Cost) -> Option<Cost> {
+    let of = |figure: fn(Cost) -> f64| median(each(costs, |costs| figure(end(costs))));
+    Some(Cost {
+        cpu_per_mille: of(|cost| cost.cpu_per_mille)?,
+        switches_per_second: of(|cost| cost.switches_per_second)?,
+        resident_bytes: of(|cost| cost.resident_bytes as f64)? as u64,
+    })
 }
 
 fn failures(runs: &[&Run]) -> Vec<String> {
@@ -127,7 +152,9 @@ fn compared(mut summaries: Vec<CaseSummary>) -> Vec<CaseSummary> {
     let of =
         |case: Case, name: &str| figures.iter().find(|(other, who, _)| *other == case && *who == name)?.2;
     for summary in &mut summaries {
-        let ratio = |name| Some(summary.figure()? / of(summary.case, name)?);
+        // Of nothing there is no ratio.
+        let to = |name| of(summary.case, name).filter(|other| *other > 0.0);
+        let ratio = |name| Some(summary.figure()? / to(name)?);
         let floor = floor_of(summary.case.scenario);
         (summary.to_floor, summary.to_roscpp) = (ratio(floor), ratio(ROSCPP));
     }
@@ -186,6 +213,35 @@ mod tests {
         assert_eq!(ratios[0], (Some(1.0), Some(10.0 / 56.0)));
         assert_eq!(ratios[1], (Some(1.4), Some(0.25)));
         assert_eq!(ratios[3], (None, None));
+    }
+
+    #[test]
+    fn costs_are_medians_and_compared_by_the_cpu_time_of_the_end_that_receives() {
+        let run = |contestant, round, receiving: f64, sending| {
+            let cost = |cpu_per_mille, resident_bytes| Cost {
+                cpu_per_mille,
+                switches_per_second: cpu_per_mille,
+                resident_bytes,
+            };
+            let costs = Costs { receiver: cost(receiving, 100 * u64::from(round)), sender: cost(sending, 7) };
+            let case = Case { scenario: Exchange::Idle, ..Case::of(Exchange::Idle, 10, Placement::OneCore) };
+            let outcome = Outcome { sent: 1, one_way: vec![1], costs: Some(costs), ..Outcome::default() };
+            Run { case, contestant, round, result: Ok(outcome) }
+        };
+        let of = |floor| {
+            let runs =
+                [run("floor-tcp", 1, floor, 9.0), run("roscpp", 1, 4.0, 1.0), run("roscpp", 2, 8.0, 3.0)];
+            summaries(&runs)
+        };
+        let roscpp = of(2.0).remove(1);
+        let (receiver, sender) = (roscpp.receiver.unwrap(), roscpp.sender.unwrap());
+        assert_eq!(
+            (receiver.cpu_per_mille, receiver.switches_per_second, sender.cpu_per_mille),
+            (6.0, 6.0, 2.0)
+        );
+        assert_eq!((receiver.resident_bytes, sender.resident_bytes), (150, 7));
+        assert_eq!((roscpp.to_floor, roscpp.to_roscpp), (Some(3.0), Some(1.0)));
+        assert_eq!(of(0.0)[1].to_floor, None, "of nothing there is no ratio");
     }
 
     #[test]

@@ -7,10 +7,11 @@ use runnel_floor::{Stamp, Stamps, Trial};
 
 use super::contestants::{Contestant, Introduction};
 use super::failure::Failure;
-use super::outcome::{Outcome, Taken, last_of};
+use super::outcome::{Costs, Outcome, Taken, last_of};
 use super::plan::{Exchange, Figure, Placement, Task};
 use super::process::Process;
 use super::room::{Place, Room};
+use super::usage;
 
 /// How long one run may take beyond what its rate takes, from starting its ends to their having ended.
 const WATCHDOG: Duration = Duration::from_secs(30);
@@ -45,10 +46,10 @@ pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> R
     let uri = master.as_ref().map(|(_, uri)| uri.as_str());
     let start = |_| Group::start(setting, contestant, uri, deadline, room);
     let mut groups = (0..task.pairs.unwrap_or(1)).map(start).collect::<Result<Vec<_>, _>>()?;
-    let waited = exchange(&mut groups, deadline);
+    let waited = exchange(task, &mut groups, deadline);
     let outcomes = read(task, &groups);
     match (waited, outcomes) {
-        (Ok(()), outcomes) => outcomes,
+        (Ok(costs), outcomes) => outcomes.map(|outcomes| with_costs(outcomes, costs)),
         // What was lost is why it took too long. A call that is not answered yet is only late.
         (Err(Failure::TooLate { .. }), Ok(outcomes))
             if !task.exchange.is_call() && outcomes.iter().any(|outcome| outcome.lost > 0) =>
@@ -130,7 +131,7 @@ fn stages(task: &Task) -> Vec<(Role, usize)> {
         Exchange::PingPong | Exchange::Ipc | Exchange::Flow | Exchange::FlowPairs | Exchange::Topics => {
             vec![("pong", 1), ("ping", 1)]
         }
-        Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers => {
+        Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers | Exchange::Idle => {
             vec![("sink", task.subscribers.unwrap_or(1)), ("source", 1)]
         }
         Exchange::Hello => vec![("listener", 1), ("talker", 1)],
@@ -168,15 +169,36 @@ fn launch(
     Ok(End { role, process, sent, received })
 }
 
-/// Has all ends exchange what they should, until all have ended.
-fn exchange(groups: &mut [Group], deadline: Instant) -> Result<(), Failure> {
+/// Has all ends exchange what they should, until all have ended; gives what it cost them if they are watched.
+fn exchange(task: &Task, groups: &mut [Group], deadline: Instant) -> Result<Option<Costs>, Failure> {
     for end in groups.iter_mut().flat_map(|group| &mut group.ends) {
         end.process.line_after("ready", deadline)?;
     }
+    let mut costs = if task.rate.is_none() { watch(task, groups)? } else { None };
     for near in groups.iter_mut().filter_map(Group::near) {
         near.process.say("go")?;
     }
-    wait(&mut groups.iter_mut().flat_map(|group| &mut group.ends).collect::<Vec<_>>(), deadline)
+    if task.rate.is_some() {
+        costs = watch(task, groups)?;
+    }
+    wait(&mut groups.iter_mut().flat_map(|group| &mut group.ends).collect::<Vec<_>>(), deadline)?;
+    Ok(costs)
+}
+
+/// Watches the two ends of the first group, if they are to be.
+fn watch(task: &Task, groups: &mut [Group]) -> Result<Option<Costs>, Failure> {
+    let (Some(span), Some(group)) = (task.watched, groups.first_mut()) else { return Ok(None) };
+    let mut ends: Vec<&mut Process> = group.ends.iter_mut().map(|end| &mut end.process).collect();
+    let costs = usage::watch(&mut ends, span)?;
+    Ok(costs
+        .first()
+        .zip(costs.last())
+        .map(|(receiver, sender)| Costs { receiver: *receiver, sender: *sender }))
+}
+
+fn with_costs(mut outcomes: Vec<Outcome>, costs: Option<Costs>) -> Vec<Outcome> {
+    outcomes.iter_mut().for_each(|outcome| outcome.costs = costs);
+    outcomes
 }
 
 /// Waits for the ends that have the last message, which end by themselves, and then for the others, which are told.
@@ -225,7 +247,7 @@ fn taken(task: &Task, group: &Group) -> Result<Taken, Failure> {
     let sent = stamps(&near.sent)?;
     let back = match task.exchange.figure() {
         Figure::RoundTrip => stamps(&near.received)?,
-        Figure::Rate | Figure::OneWay => Vec::new(),
+        Figure::Rate | Figure::OneWay | Figure::Cpu => Vec::new(),
     };
     let receiving = far.iter().filter(|end| end.role != "para-add" && end.role != "serve");
     let arrived = receiving.map(|end| stamps(&end.received)).collect::<Result<Vec<_>, _>>()?;

@@ -1,6 +1,10 @@
 //! Ends on nothing but the operating system: the floor.
 
-use runnel_floor::{Chain, Connections, PacketKind, Packets, Streams, Transport, Waiting, Words};
+use std::io;
+
+use runnel_floor::{
+    Chain, Connections, PacketKind, Packets, Stamps, Streams, Transport, Trial, Waiting, Words,
+};
 
 use super::talk::{say, say_ready, wait_for_go};
 use super::{EndArgs, Role};
@@ -18,6 +22,9 @@ pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) ->
                 None => near.ping(args.trial())?,
             };
             args.write_both(&both)
+        }
+        Role::Source if args.topics.is_some() => {
+            args.write_sent(&near::<S>(args, connections)?.only_first().source(&course)?)
         }
         Role::Source | Role::Talker => args.write_sent(&near::<S>(args, connections)?.source(&course)?),
         Role::ParaIn => args.write_sent(&Chain(near::<S>(args, connections)?).begin(&course)?),
@@ -52,12 +59,7 @@ fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, CliError> {
 /// An end on sockets that keep messages apart.
 pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), CliError> {
     match args.role {
-        Role::Ping => {
-            let near = Packets::connect(kind, peer(args)?)?;
-            say_ready()?;
-            wait_for_go()?;
-            args.write_both(&near.ping(args.trial())?)
-        }
+        Role::Ping => ping(args, Packets::connect(kind, peer(args)?)?, Packets::ping),
         Role::Pong => {
             let (waiting, address) = Packets::listen(kind)?;
             say(format_args!("at {address}"))?;
@@ -72,12 +74,7 @@ pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), CliError> 
 /// An end on words of shared memory.
 pub(super) fn words(args: &EndArgs, waiting: Waiting) -> Result<(), CliError> {
     match args.role {
-        Role::Ping => {
-            let near = Words::connect(waiting, peer(args)?)?;
-            say_ready()?;
-            wait_for_go()?;
-            args.write_both(&near.ping(args.trial())?)
-        }
+        Role::Ping => ping(args, Words::connect(waiting, peer(args)?)?, Words::ping),
         Role::Pong => {
             let (far, address) = Words::listen(waiting)?;
             say(format_args!("at {address}"))?;
@@ -87,6 +84,17 @@ pub(super) fn words(args: &EndArgs, waiting: Waiting) -> Result<(), CliError> {
         }
         _ => Err(only_messages()),
     }
+}
+
+/// Begins when it is told to, and sends each message when the one before has come back.
+fn ping<E>(
+    args: &EndArgs,
+    near: E,
+    ping: impl FnOnce(&E, Trial) -> io::Result<(Stamps, Stamps)>,
+) -> Result<(), CliError> {
+    say_ready()?;
+    wait_for_go()?;
+    args.write_both(&ping(&near, args.trial())?)
 }
 
 fn peer(args: &EndArgs) -> Result<&str, CliError> {

@@ -126,7 +126,7 @@ struct EndArgs {
     /// Bytes of messages, as many of each, one size after the other
     #[arg(long, value_delimiter = ',')]
     sizes: Vec<usize>,
-    /// Topics that messages take by turns
+    /// Topics that join the ends
     #[arg(long)]
     topics: Option<usize>,
     /// Ends that receive

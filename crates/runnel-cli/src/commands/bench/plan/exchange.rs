@@ -1,10 +1,13 @@
 //! What two ends do with each other.
 
+use std::time::Duration;
+
 use runnel_floor::Touch;
 use serde::Serialize;
 
-use super::{Amount, INT, Task};
+use super::{Amount, INT, Placement, Task};
 use crate::commands::bench::published::HELLO;
+use crate::commands::bench::usage::SETTLING;
 
 const KIB: usize = 1024;
 
@@ -66,6 +69,9 @@ pub enum Exchange {
     /// One message to many.
     #[serde(rename = "scale-subscribers")]
     Subscribers,
+    /// Nothing, or little, on one of many topics.
+    #[serde(rename = "idle")]
+    Idle,
     /// Calls of a service that is looked up and connected to for each.
     #[serde(rename = "service-once")]
     CallOnce,
@@ -89,6 +95,8 @@ pub enum Figure {
     OneWay,
     /// From sending to the callback with the answer.
     RoundTrip,
+    /// CPU time of the end that receives.
+    Cpu,
 }
 
 impl Exchange {
@@ -106,6 +114,7 @@ impl Exchange {
             Self::Sizes => "sizes",
             Self::Topics => "scale-topics",
             Self::Subscribers => "scale-subscribers",
+            Self::Idle => "idle",
             Self::CallOnce => "service-once",
             Self::CallPersistent => "service-persistent",
             Self::SetParam => "param-set",
@@ -126,6 +135,7 @@ impl Exchange {
     pub fn figure(self) -> Figure {
         match self {
             Self::Queue => Figure::Rate,
+            Self::Idle => Figure::Cpu,
             Self::Rates | Self::Hello | Self::Chain | Self::Sizes | Self::Subscribers => Figure::OneWay,
             _ => Figure::RoundTrip,
         }
@@ -146,7 +156,7 @@ impl Exchange {
         match self {
             Self::Queue => 5000,
             Self::Rates | Self::Hello | Self::Chain => 1000,
-            Self::Flow | Self::FlowPairs | Self::Subscribers => 100,
+            Self::Flow | Self::FlowPairs | Self::Subscribers | Self::Idle => 100,
             Self::Sizes => 20,
             Self::PingPong | Self::Ipc | Self::Topics => 10,
             _ => 1,
@@ -161,10 +171,21 @@ impl Exchange {
         }
     }
 
+    /// Where it is measured.
+    pub fn placements(self) -> &'static [Placement] {
+        match self {
+            // What a process itself uses is counted: nothing tells more of it than the CPU that both share.
+            Self::Idle => &[Placement::OneCore],
+            _ => &Placement::ALL,
+        }
+    }
+
     /// Turns of each contestant.
     pub fn rounds(self, amount: Amount) -> u32 {
         match self {
-            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes => amount.long_rounds,
+            Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes | Self::Subscribers | Self::Idle => {
+                amount.long_rounds
+            }
             _ => amount.rounds,
         }
     }
@@ -182,12 +203,16 @@ impl Exchange {
             Self::Queue => [50, 60_000].map(|size| Task::of(self, size, amount.burst, 0)).to_vec(),
             Self::CallOnce => vec![self.calls(1, amount)],
             Self::SetParam | Self::GetParam => [INT, 100].map(|size| self.calls(size, amount)).to_vec(),
-            Self::Hello => vec![self.paced(HELLO, amount)],
-            Self::Chain => vec![self.paced(8, amount)],
+            Self::Hello => vec![self.paced(HELLO, amount.paced)],
+            Self::Chain => vec![self.paced(8, amount.paced)],
             Self::Subscribers => {
-                let task = self.paced(10, amount);
+                let task = self.paced(10, amount.to_many);
                 let to = |subscribers: &usize| Task { subscribers: Some(*subscribers), ..task.clone() };
                 amount.subscribers.iter().map(to).collect()
+            }
+            Self::Idle => {
+                let of = |rate| amount.topics.iter().map(move |topics| self.watched(*topics, rate, amount));
+                [None, Some(CALM)].into_iter().flat_map(of).collect()
             }
             Self::Rates => self.at_rates(&SIZES, amount.of_size, amount.rates),
             Self::Sizes => {
@@ -215,8 +240,16 @@ impl Exchange {
         Task::of(self, size, amount.calls, amount.calls / 10)
     }
 
-    fn paced(self, size: usize, amount: Amount) -> Task {
-        Task { rate: Some(CALM), ..Task::of(self, size, amount.paced, 0) }
+    fn paced(self, size: usize, count: u64) -> Task {
+        Task { rate: Some(CALM), ..Task::of(self, size, count, 0) }
+    }
+
+    /// So many topics, and messages on one of them until the ends have been watched, with a second to spare; without a
+    /// rate one message when that is over, by which the ends are seen to be joined still.
+    fn watched(self, topics: usize, rate: Option<u32>, amount: Amount) -> Task {
+        let count = rate.map_or(1, |rate| u64::from(rate) * (SETTLING.as_secs() + amount.idle_seconds + 1));
+        let watched = Some(Duration::from_secs(amount.idle_seconds));
+        Task { topics: Some(topics), rate, watched, ..Task::of(self, 10, count, 0) }
     }
 
     /// So many messages of each size in one run, at each rate.
@@ -251,6 +284,27 @@ mod tests {
         let of: Vec<_> = tasks.iter().map(|task| (task.pairs, task.rate, task.watermark)).collect();
         assert_eq!(of, [1, 2, 3].map(|pairs| (Some(pairs), Some(400), Some(50))));
         assert!(Exchange::Flow.depth() as u64 > WATERMARK, "what may be unanswered has room");
+    }
+
+    #[test]
+    fn crowds_have_fewer_turns_and_messages_than_what_was_published() {
+        let task = &Exchange::Subscribers.tasks(Amount::FULL, &[])[6];
+        assert_eq!((Exchange::Subscribers.rounds(Amount::FULL), task.count), (2, 300));
+        for exchange in [Exchange::Hello, Exchange::Chain] {
+            assert_eq!(
+                (exchange.rounds(Amount::FULL), exchange.tasks(Amount::FULL, &[])[0].count),
+                (5, 1000)
+            );
+        }
+    }
+
+    #[test]
+    fn ends_are_watched_while_nothing_is_sent_and_then_while_little_is() {
+        let tasks = Exchange::Idle.tasks(Amount::FULL, &[]);
+        let of: Vec<_> = tasks.iter().map(|task| (task.topics, task.rate, task.count)).collect();
+        assert_eq!((of[3], of[4]), ((Some(1000), None, 1), (Some(1), Some(100), 1300)));
+        assert_eq!((of.len(), tasks[0].watched), (8, Some(Duration::from_secs(10))));
+        assert_eq!(Exchange::Idle.placements(), [Placement::OneCore]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use runnel_floor::{Touch, Trial};
 use serde::Serialize;
 
 use super::{Exchange, Placement};
+use crate::commands::bench::usage::SETTLING;
 
 /// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
@@ -40,6 +41,8 @@ pub struct Task {
     pub topics: Option<usize>,
     /// Ends that receive, where there may be several.
     pub subscribers: Option<usize>,
+    /// How long the ends are watched for, where that is what is measured: before the first message, if there is no rate.
+    pub watched: Option<Duration>,
 }
 
 impl Task {
@@ -56,6 +59,7 @@ impl Task {
             pairs: None,
             topics: None,
             subscribers: None,
+            watched: None,
         }
     }
 
@@ -87,7 +91,7 @@ impl Task {
 
     fn case(&self) -> Case {
         Case {
-            rate: self.rate.filter(|_| self.sizes.len() > 1),
+            rate: self.varied_rate(),
             payload: self.touch.map(payload),
             pairs: self.pairs,
             topics: self.topics,
@@ -96,12 +100,22 @@ impl Task {
         }
     }
 
-    /// How long it takes at least: its messages if none is late, and as long as the slowest contestant should need to
-    /// join all that are many.
+    /// The rate, where there are several: none at all is 0 then.
+    fn varied_rate(&self) -> Option<u32> {
+        match self.watched {
+            Some(_) => Some(self.rate.unwrap_or(0)),
+            None => self.rate.filter(|_| self.sizes.len() > 1),
+        }
+    }
+
+    /// How long it takes at least: its messages if none is late, the time that its ends are watched for, and as long as
+    /// the slowest contestant should need to join all that are many.
     pub fn duration(&self) -> Duration {
         let messages = self.rate.map_or(0.0, |rate| self.whole_trial().total() as f64 / f64::from(rate));
         let joining = TOPIC * self.topics.unwrap_or(0) as u32 + END * self.subscribers.unwrap_or(0) as u32;
-        Duration::from_secs_f64(messages) + joining
+        Duration::from_secs_f64(messages)
+            + self.watched.map_or(Duration::ZERO, |span| SETTLING + span)
+            + joining
     }
 
     /// Bytes that its messages may take when queues are full.
@@ -231,6 +245,8 @@ mod tests {
         assert_eq!(name(Exchange::Rates, 0), "B 128 B 200/s one-core");
         assert_eq!(name(Exchange::FlowPairs, 1), "D-pairs 128 B 400/s 2 pairs one-core");
         assert_eq!(name(Exchange::Topics, 0), "scale-topics 10 B 1 topic one-core");
+        assert_eq!(name(Exchange::Idle, 1), "idle 10 B 0/s 10 topics one-core");
+        assert_eq!(name(Exchange::Idle, 2), "idle 10 B 100/s 1 topic one-core");
         assert_eq!(name(Exchange::Sizes, 0), "sizes 10 B 50/s hand-over one-core");
     }
 
@@ -248,7 +264,8 @@ mod tests {
         assert_eq!(of(Exchange::PingPong, 0), Duration::ZERO);
         assert_eq!(of(Exchange::Rates, 0), Duration::from_secs(40));
         assert_eq!(of(Exchange::Topics, 3), Duration::from_secs(20));
-        assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(10 + 32));
+        assert_eq!(of(Exchange::Idle, 3), Duration::from_secs(2 + 10 + 20));
+        assert_eq!(of(Exchange::Subscribers, 6), Duration::from_secs(3 + 32));
     }
 
     #[test]

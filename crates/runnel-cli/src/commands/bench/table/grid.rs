@@ -4,6 +4,7 @@ use super::cells::{figures, number, ratio, row};
 use crate::commands::bench::plan::{Case, Exchange, Figure};
 use crate::commands::bench::statistics::Summary;
 use crate::commands::bench::summary::CaseSummary;
+use crate::commands::bench::usage::Cost;
 
 const KIB: usize = 1024;
 
@@ -11,7 +12,7 @@ const KIB: usize = 1024;
 pub(super) fn in_common(case: Case) -> Case {
     match case.scenario {
         Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => Case { size: 0, ..case },
-        Exchange::Topics => Case { topics: None, ..case },
+        Exchange::Topics | Exchange::Idle => Case { topics: None, ..case },
         Exchange::Subscribers => Case { subscribers: None, ..case },
         _ => case,
     }
@@ -21,7 +22,7 @@ pub(super) fn in_common(case: Case) -> Case {
 pub(super) fn column(case: Case) -> String {
     match case.scenario {
         Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => size(case.size),
-        Exchange::Topics => case.topics.unwrap_or_default().to_string(),
+        Exchange::Topics | Exchange::Idle => case.topics.unwrap_or_default().to_string(),
         Exchange::Subscribers => case.subscribers.unwrap_or_default().to_string(),
         _ => String::new(),
     }
@@ -59,39 +60,86 @@ pub(super) fn title(case: Case) -> (String, f64) {
     (parts.join(", "), unit)
 }
 
+/// What a table of costs is of.
+pub(super) fn costs_title(case: Case) -> String {
+    let sent = match case.rate {
+        Some(rate) if rate > 0 => format!("{rate}/s on one"),
+        _ => "no message".to_owned(),
+    };
+    format!("idle  by so many topics, {sent}, {}, CPU in per mille", case.placement.name())
+}
+
 /// One block of rows for each figure.
 pub(super) fn grid(summaries: &[CaseSummary], unit: f64) -> String {
-    let (mut cases, mut contestants) = (Vec::new(), Vec::new());
-    for summary in summaries {
-        if !cases.contains(&summary.case) {
-            cases.push(summary.case);
-        }
-        if !contestants.contains(&summary.contestant) {
-            contestants.push(summary.contestant);
-        }
-    }
-    let heads: Vec<String> = cases.iter().map(|case| column(*case)).collect();
-    let block = |name: &str, cell: &dyn Fn(&CaseSummary) -> String| {
-        let of = |who: &str, case: &Case| {
-            let found = summaries.iter().find(|summary| summary.contestant == who && summary.case == *case);
-            found.map_or_else(|| number(None), cell)
-        };
-        let line = |who: &&str| row(who, &cases.iter().map(|case| of(who, case)).collect::<Vec<_>>());
-        row(name, &heads) + &contestants.iter().map(line).collect::<String>()
-    };
-    let mut text = block("p50", &|summary| figures(delays(summary), unit)[0].clone());
-    text += &block("p99", &|summary| figures(delays(summary), unit)[1].clone());
-    text += &block("p50 over floor", &|summary| ratio(summary.to_floor));
+    let grid = Grid::of(summaries);
+    let mut text = grid.block("p50", |summary| figures(delays(summary), unit)[0].clone());
+    text += &grid.block("p99", |summary| figures(delays(summary), unit)[1].clone());
+    text += &grid.block("p50 over floor", |summary| ratio(summary.to_floor));
     if summaries.iter().any(|summary| summary.late_ns.is_some()) {
-        text += &block("latest sending", &|summary| figures(summary.late_ns, unit)[2].clone());
+        text += &grid.block("latest sending", |summary| figures(summary.late_ns, unit)[2].clone());
     }
     text
+}
+
+/// The same of what it costs ends to be there.
+pub(super) fn costs(summaries: &[CaseSummary]) -> String {
+    let grid = Grid::of(summaries);
+    let of = |end: fn(&CaseSummary) -> Option<Cost>, figure: fn(Cost) -> f64| {
+        move |summary: &CaseSummary| number(end(summary).map(figure))
+    };
+    let mut text = String::new();
+    for (who, end) in [
+        ("receiver", (|summary| summary.receiver) as fn(&CaseSummary) -> _),
+        ("sender", |summary| summary.sender),
+    ] {
+        text += &grid.block(&format!("{who} CPU"), of(end, |cost| cost.cpu_per_mille));
+        text += &grid.block("switches/s", of(end, |cost| cost.switches_per_second));
+        text += &grid.block("VmRSS, MB", of(end, |cost| cost.resident_bytes as f64 / 1e6));
+    }
+    if summaries.iter().any(|summary| summary.to_floor.is_some()) {
+        text += &grid.block("CPU over floor", |summary| ratio(summary.to_floor));
+    }
+    text
+}
+
+/// A column for each case, a row for each contestant.
+struct Grid<'a> {
+    summaries: &'a [CaseSummary],
+    cases: Vec<Case>,
+    contestants: Vec<&'static str>,
+}
+
+impl<'a> Grid<'a> {
+    fn of(summaries: &'a [CaseSummary]) -> Self {
+        let (mut cases, mut contestants) = (Vec::new(), Vec::new());
+        for summary in summaries {
+            if !cases.contains(&summary.case) {
+                cases.push(summary.case);
+            }
+            if !contestants.contains(&summary.contestant) {
+                contestants.push(summary.contestant);
+            }
+        }
+        Self { summaries, cases, contestants }
+    }
+
+    /// The rows of one figure below its name.
+    fn block(&self, name: &str, cell: impl Fn(&CaseSummary) -> String) -> String {
+        let heads: Vec<String> = self.cases.iter().map(|case| column(*case)).collect();
+        let of = |who: &str, case: &Case| {
+            let mut all = self.summaries.iter();
+            let found = all.find(|summary| summary.contestant == who && summary.case == *case);
+            found.map_or_else(|| number(None), &cell)
+        };
+        let line = |who: &&str| row(who, &self.cases.iter().map(|case| of(who, case)).collect::<Vec<_>>());
+        row(name, &heads) + &self.contestants.iter().map(line).collect::<String>()
+    }
 }
 
 fn delays(summary: &CaseSummary) -> Option<Summary> {
     match summary.case.scenario.figure() {
         Figure::RoundTrip => summary.round_trip_ns,
-        Figure::OneWay | Figure::Rate => summary.one_way_ns,
+        Figure::OneWay | Figure::Rate | Figure::Cpu => summary.one_way_ns,
     }
 }
 
@@ -109,13 +157,15 @@ mod tests {
             Exchange::Sizes,
             Exchange::Topics,
             Exchange::Subscribers,
+            Exchange::Idle,
         ] {
             let tasks = exchange.tasks(Amount::FULL, &[]);
             let cases = || tasks.iter().flat_map(|task| task.cases(Placement::TwoCores));
-            let first = in_common(cases().next().unwrap());
+            let first = in_common(cases().last().unwrap());
             let columns: Vec<String> = cases().filter(|case| in_common(*case) == first).map(column).collect();
             assert!(columns.len() <= 8 && columns.iter().all(|column| column.len() < 8), "{columns:?}");
-            assert!(title(first).0.len() + ", 2 rounds".len() <= 80, "{}", title(first).0);
+            let title = if exchange == Exchange::Idle { costs_title(first) } else { title(first).0 };
+            assert!(title.len() + ", 2 rounds".len() <= 80, "{title}");
         }
     }
 }

@@ -55,6 +55,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             let title = format!("chain  first to third node, {placement}, microseconds");
             (title, 1e3, one_way(summaries))
         }
+        Exchange::Idle => (grid::costs_title(case), 1e3, grid::costs(summaries)),
         _ if case.scenario.is_call() => {
             (format!("{}, {placement}, microseconds", call(case)), 1e3, calls(summaries))
         }
@@ -111,7 +112,7 @@ fn averages(summaries: &[CaseSummary], unit: f64) -> String {
     for summary in &ours {
         let delays = match summary.case.scenario.figure() {
             Figure::RoundTrip => summary.round_trip_ns,
-            Figure::OneWay | Figure::Rate => summary.one_way_ns,
+            Figure::OneWay | Figure::Rate | Figure::Cpu => summary.one_way_ns,
         };
         text += &line(summary.contestant, &number(delays.map(|delays| delays.mean / unit)), "");
     }
@@ -267,6 +268,40 @@ mod tests {
         assert_eq!(lines[0], "roscpp             80.00   90.00   90.00   80.00   10.00      0%    1.00");
         assert_eq!(lines[1], "roscpp-at-runnel   60.00   72.00   72.00   60.00   12.00      0%    0.75");
         assert_eq!(lines[2], "! roscpp: 1 of 1 rounds count: 1 calls not answered");
+    }
+
+    #[test]
+    fn what_it_costs_to_be_there_has_a_column_for_each_number_of_topics() {
+        let text = report(&full());
+        let title = "idle  by so many topics, 100/s on one, one-core, CPU in per mille, 1 round\n";
+        let (_, costs) = text.split_once(title).unwrap();
+        let lines: Vec<&str> = costs.lines().take_while(|line| !line.is_empty()).collect();
+        assert_eq!(
+            lines,
+            [
+                "receiver CPU           1    1000",
+                "floor-tcp           2.00    2.00",
+                "roscpp              3.00    9.00",
+                "switches/s             1    1000",
+                "floor-tcp          200.0   200.0",
+                "roscpp             200.0   200.0",
+                "VmRSS, MB              1    1000",
+                "floor-tcp          12.00   12.00",
+                "roscpp             12.00   12.00",
+                "sender CPU             1    1000",
+                "floor-tcp           1.50    1.50",
+                "roscpp              1.50    1.50",
+                "switches/s             1    1000",
+                "floor-tcp          200.0   200.0",
+                "roscpp             200.0   200.0",
+                "VmRSS, MB              1    1000",
+                "floor-tcp          12.00   12.00",
+                "roscpp             12.00   12.00",
+                "CPU over floor         1    1000",
+                "floor-tcp           1.00    1.00",
+                "roscpp              1.50    4.50",
+            ]
+        );
     }
 
     #[test]

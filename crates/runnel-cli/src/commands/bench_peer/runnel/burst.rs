@@ -8,7 +8,7 @@ use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, number, set_number};
 
-use super::{lock, message, wait_for_others, wait_until_due};
+use super::{lock, message, topics, wait_for_others, wait_until_due};
 use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
 use crate::commands::bench_peer::{EndArgs, Mode};
 use crate::error::CliError;
@@ -17,12 +17,15 @@ use crate::error::CliError;
 const PACED: usize = 4;
 
 pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
-    let publisher = node.create_publisher("burst", args.depth)?;
+    let publisher = |topic: &String| node.create_publisher(topic, args.depth);
+    let publishers = topics(args, "burst").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
+    // The others are quiet.
+    let publisher = &publishers[0];
     if args.mode == Mode::Loan {
-        reserve(args, &publisher)?;
+        reserve(args, publisher)?;
     }
-    wait_for_others(args, context, &publisher, args.subscribers)?;
+    publishers.iter().try_for_each(|one| wait_for_others(args, context, one, args.subscribers))?;
     say_ready()?;
     wait_for_go()?;
     let (sizes, mut pace) = (args.sizes(), args.pace());
@@ -84,12 +87,15 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
             ending.shutdown();
         }
     };
-    let _burst = if args.mode == Mode::Loan {
-        let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
-        node.create_view_subscription::<UInt8MultiArray>("burst", args.depth, view)?
-    } else {
-        node.create_subscription("burst", args.depth, move |message: &UInt8MultiArray| take(&message.data))?
+    let subscription = |topic: &String| {
+        let take = take.clone();
+        if args.mode == Mode::Loan {
+            let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
+            return node.create_view_subscription::<UInt8MultiArray>(topic, args.depth, view);
+        }
+        node.create_subscription(topic, args.depth, move |message: &UInt8MultiArray| take(&message.data))
     };
+    let _bursts = topics(args, "burst").iter().map(subscription).collect::<Result<Vec<_>, _>>()?;
     say_ready()?;
     serve(context)?;
     let (stamps, all_whole) = &*lock(&received);

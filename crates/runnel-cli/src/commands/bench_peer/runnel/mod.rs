@@ -56,6 +56,12 @@ fn message(trial: Trial) -> UInt8MultiArray {
     UInt8MultiArray { data: trial.message(), ..UInt8MultiArray::default() }
 }
 
+/// The names of the topics there.
+fn topics(args: &EndArgs, name: &str) -> Vec<String> {
+    let several = |count| (0..count).map(|index| format!("{name}_{index}")).collect();
+    args.topics.map_or_else(|| vec![name.to_owned()], several)
+}
+
 /// Publishes from a callback, which has nobody to return an error to.
 fn publish<M: Message>(publisher: &Publisher<M>, message: &M, context: &Context) {
     if let Err(error) = publisher.publish(message) {

@@ -7,7 +7,7 @@ use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
-use super::{PATIENCE, lock, message, publish, wait_for_others};
+use super::{PATIENCE, lock, message, publish, topics, wait_for_others};
 use crate::commands::bench_peer::EndArgs;
 use crate::commands::bench_peer::talk::{end_with_bench, say_ready, serve, wait_for_go};
 use crate::error::CliError;
@@ -40,15 +40,9 @@ impl Ping {
     }
 }
 
-/// The names of the topics there.
-fn topics(args: &EndArgs) -> Vec<String> {
-    let several = |count| (0..count).map(|index| format!("ping_{index}")).collect();
-    args.topics.map_or_else(|| vec!["ping".to_owned()], several)
-}
-
 pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
     let publisher = |topic: &String| node.create_publisher(topic, args.depth);
-    let publishers = topics(args).iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
+    let publishers = topics(args, "ping").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let ping = Arc::new(Mutex::new(Ping {
         context: context.clone(),
         publishers: publishers.clone(),
@@ -81,7 +75,7 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         };
         node.create_subscription(topic, args.depth, answer)
     };
-    let _questions = topics(args).iter().map(question).collect::<Result<Vec<_>, _>>()?;
+    let _questions = topics(args, "ping").iter().map(question).collect::<Result<Vec<_>, _>>()?;
     wait_for_others(args, context, &publisher, 1)?;
     say_ready()?;
     serve(context)?;

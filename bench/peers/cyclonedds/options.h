@@ -1,0 +1,23 @@
+// What the bench tells an end.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Most sizes that messages may have.
+#define SIZES 64
+
+typedef struct {
+  const char *role, *sent, *received;
+  uint64_t size, count, warm_up, depth, total, rate, watermark, topics, subscribers;
+  uint64_t sizes[SIZES];
+  size_t size_count;
+  bool writes, reads;
+} Options;
+
+uint64_t number(const char *text);
+Options options_of(int argc, char **argv);
+
+// Bytes of a message: of each size there are as many, one after the other.
+uint32_t size_of(const Options *options, uint64_t number);
