@@ -35,7 +35,7 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
         wait_until_due(context, &mut pace, number)?;
         sent.take(number);
         if args.mode == Mode::Loan {
-            loan(args, &publisher, &message.data, number)?;
+            loan(args, publisher, &message.data, number)?;
         } else {
             args.touch().fill(&mut message.data, number);
             publisher.publish(&message)?;
