@@ -68,6 +68,22 @@ fn a_link_stands_within_a_few_round_trips() {
 }
 
 #[test]
+fn whoever_is_linked_wakes_for_nothing() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
+    for topic in ["/chatter", "/weather", "/battery"] {
+        net.advertise(talker, topic);
+        net.subscribe(listener, topic);
+        net.run_until("it is linked", secs(2), |net| net.publishers(listener, topic) == ["/talker"]);
+    }
+    let wakes = |net: &Net| (net.wakes(talker), net.wakes(listener));
+    let before = wakes(&net);
+    net.run_for(secs(60));
+    assert_eq!(wakes(&net), before);
+}
+
+#[test]
 fn the_last_message_of_a_latching_topic_reaches_who_comes_later_once() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);

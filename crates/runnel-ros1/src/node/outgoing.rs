@@ -113,6 +113,16 @@ impl LinkState {
             Self::Waiting { .. } | Self::Refused => None,
         }
     }
+
+    /// Until when it lasts, if that is limited.
+    fn until(&self) -> Option<Instant> {
+        match self {
+            Self::ExpectConnection { until, .. }
+            | Self::ExpectHeader { until, .. }
+            | Self::Waiting { until } => Some(*until),
+            _ => None,
+        }
+    }
 }
 
 impl Node {
@@ -232,7 +242,7 @@ impl Node {
         let wanted = subscription.spec.udpros;
         if wanted && subscription.links.get(uri).is_some_and(|link| !link.tcpros_only) {
             let conn = self.open_for_publisher(topic, uri);
-            self.set_link(topic, uri, LinkState::ExpectPort { conn }, None);
+            self.set_link(topic, uri, LinkState::ExpectPort { conn });
         } else {
             self.request_topic_of(now, topic, uri, None, Vec::new());
         }
@@ -257,7 +267,7 @@ impl Node {
         let call = self.rpc.call(now, &to, "requestTopic", &params, options);
         let (of, at) = (topic.to_owned(), uri.to_owned());
         self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at, datagrams });
-        self.set_link(topic, uri, LinkState::ExpectAddress { datagrams }, None);
+        self.set_link(topic, uri, LinkState::ExpectAddress { datagrams });
     }
 
     /// The publisher's node has answered `requestTopic`.
@@ -299,15 +309,23 @@ impl Node {
         let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
         self.transmits.push_back(Transmit::Connect { conn, to: to.clone() });
         self.conns.insert(conn, Conn::Publisher { topic: topic.to_owned(), uri: uri.to_owned(), to });
-        self.set_link(topic, uri, LinkState::ExpectConnection { conn, until }, Some(until));
+        self.set_link(topic, uri, LinkState::ExpectConnection { conn, until });
     }
 
-    fn set_link(&mut self, topic: &str, uri: &str, state: LinkState, wake: Option<Instant>) {
-        if let Some(at) = wake {
-            self.timers.set(at, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
+    fn set_link(&mut self, topic: &str, uri: &str, state: LinkState) {
+        self.clear_link_timer(topic, uri);
+        if let Some(until) = state.until() {
+            self.timers.set(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
         }
         if let Some(link) = self.link_mut(topic, uri) {
             link.state = state;
+        }
+    }
+
+    /// The state that a link is in has not to end in time any more.
+    fn clear_link_timer(&mut self, topic: &str, uri: &str) {
+        if let Some(until) = self.link_mut(topic, uri).and_then(|link| link.state.until()) {
+            self.timers.clear(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
         }
     }
 
@@ -348,7 +366,7 @@ impl Node {
         let Some(link) = self.link_mut(topic, uri) else { return };
         let until = now + link.pause;
         link.pause = (link.pause * 2).min(LONGEST_PAUSE);
-        self.set_link(topic, uri, LinkState::Waiting { until }, Some(until));
+        self.set_link(topic, uri, LinkState::Waiting { until });
     }
 
     /// The connection to a publisher stands: say who we are.
@@ -358,7 +376,7 @@ impl Node {
         self.send(conn, header.emit());
         let until = now + STEP_DEADLINE;
         let reader = FrameReader::new(MAX_HEADER);
-        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader, token }, Some(until));
+        self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader, token });
     }
 
     /// What we say of a topic that we subscribe to.
@@ -398,7 +416,7 @@ impl Node {
             Err(why) => {
                 self.conns.remove(&conn);
                 self.close(conn);
-                self.set_link(topic, uri, LinkState::Refused, None);
+                self.set_link(topic, uri, LinkState::Refused);
                 self.refuse_peer(format!("publisher of {topic} at {uri}: {why}"));
             }
         }
@@ -423,6 +441,7 @@ impl Node {
 
     fn join_publisher(&mut self, topic: &str, uri: &str, header: &ConnectionHeader, joining: Joining<'_>) {
         let Joining { conn, address, datagrams, token, rest } = joining;
+        self.clear_link_timer(topic, uri);
         if let Some(link) = self.link_mut(topic, uri) {
             *link = Link { state: LinkState::Linked { conn }, ..Link::new() };
         }

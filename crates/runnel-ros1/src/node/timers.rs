@@ -7,7 +7,7 @@ use runnel_core::time::Instant;
 use super::service_links::ServiceLinkId;
 use crate::net::ConnId;
 
-/// What is due at a point in time. Those of links are not taken back: whoever is told looks whether it still is.
+/// What is due at a point in time. That of a link which is gone stays: whoever is told looks whether it still is due.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// The lists of publishers count whole again.
