@@ -21,6 +21,10 @@ const WAKER: u64 = u64::MAX;
 /// Most events taken from the kernel at once.
 const BATCH: usize = 64;
 
+/// A wait that is no longer is taken for that between the turns of a loop: it ends by its time, and should not be cut in
+/// two for it.
+const PACE: Duration = Duration::from_millis(20);
+
 /// What to wait for on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
@@ -160,14 +164,14 @@ impl Reactor {
         events.clear();
         let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
         let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
-        let whole = timeout - rest;
+        let whole = if rest.is_zero() || timeout > PACE { timeout - rest } else { Duration::ZERO };
         if rest.is_zero() || !whole.is_zero() {
             let woken = self.wait_whole(events, Some(whole))?;
             if woken || rest.is_zero() {
                 return Ok(());
             }
         }
-        self.wait_rest(rest)?;
+        self.wait_rest(timeout - whole)?;
         self.wait_whole(events, Some(Duration::ZERO)).map(drop)
     }
 
