@@ -2,9 +2,10 @@
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
 mod blank;
+mod link;
 
 use std::any::TypeId;
-use std::io::{self, IoSlice};
+use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,24 +14,18 @@ use runnel_core::time::Instant;
 use runnel_io::segment::SlotMut;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
-use runnel_ros1::node::{LinkStats, SubscriberLink};
-use runnel_ros1::tcpros::{Front, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, SendQueue, frame};
+use runnel_ros1::node::SubscriberLink;
+use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, frame};
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::{FramePool, SHORT};
 use super::subscription::{LinkInfo, Shared, SubscriptionCore};
-use super::way::Way;
 use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
 pub(crate) use blank::Blank;
-
-/// Frames given to the kernel in one call.
-const BATCH: usize = 64;
-
-/// Slots that wait for one subscriber at most; what waits behind them is copied.
-const WAITING_SLOTS: usize = 8;
+use link::Link;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
 #[derive(Clone, Debug)]
@@ -69,18 +64,6 @@ struct State {
     reserved: Vec<Reservation>,
     /// Messages that were copied for subscribers that are gone, because they held as much as they may.
     copied: u64,
-}
-
-/// What each message touches lies in the middle, from the end of `way` to the beginning of `queue`.
-#[repr(C)]
-struct Link {
-    conn: ConnId,
-    subscriber: String,
-    way: Way,
-    stats: Arc<LinkStats>,
-    /// Sending failed; the reactor will tell the driver of the end.
-    failed: bool,
-    queue: SendQueue<Frame>,
 }
 
 /// A message to be published.
@@ -142,7 +125,7 @@ impl Publication {
         let State { options, links, .. } = &mut *state;
         options.latching |= wanted.latching;
         options.bound = options.bound.max(wanted.bound);
-        links.iter_mut().for_each(|link| link.queue.set_bound(options.bound));
+        links.iter_mut().for_each(|link| link.set_bound(options.bound));
     }
 
     /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
@@ -154,7 +137,7 @@ impl Publication {
     /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
     pub(crate) fn copied(&self) -> u64 {
         let state = lock(&self.state);
-        state.copied + state.links.iter().map(|link| link.way.copied()).sum::<u64>()
+        state.copied + state.links.iter().map(Link::copied).sum::<u64>()
     }
 
     /// Messages that were published.
@@ -238,6 +221,13 @@ impl Publication {
         if lends { self.pool.take(length) } else { None }
     }
 
+    fn count_dropped(&self, messages: u64) {
+        // An atomic addition costs what a small message does.
+        if messages > 0 {
+            self.dropped.fetch_add(messages, Ordering::Relaxed);
+        }
+    }
+
     fn publish_frame(
         &self,
         state: &mut State,
@@ -247,7 +237,7 @@ impl Publication {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
         for link in &mut state.links {
-            self.offer(link, &frame);
+            self.count_dropped(link.offer(&self.reactor, &frame));
         }
         let bytes = frame.as_ref();
         for link in &mut state.datagram_links {
@@ -273,7 +263,7 @@ impl Publication {
             return None;
         }
         link.stats.count_dropped(1);
-        self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.count_dropped(1);
         match offered {
             Offered::TooLong(line) => return Some(line),
             Offered::Refused => {
@@ -286,64 +276,13 @@ impl Publication {
         None
     }
 
-    /// Sends a frame on a link at once if nothing waits there, and otherwise lets it wait.
-    fn offer(&self, link: &mut Link, frame: &Frame) {
-        if link.failed {
-            return;
-        }
-        if !link.queue.is_empty() {
-            self.flush(link);
-        }
-        let sent = if link.queue.is_empty() { link.send(frame) } else { 0 };
-        if sent == frame.as_ref().len() {
-            link.stats.count(1, sent as u64);
-        } else if !link.failed {
-            self.wait_in_line(link, frame, sent);
-        }
-    }
-
-    fn wait_in_line(&self, link: &mut Link, frame: &Frame, sent: usize) {
-        // A subscriber that does not take its messages is not to take the slots of others with them.
-        let copies = link.queue.len() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
-        let frame = if copies { link.way.copy(frame) } else { frame.clone() };
-        let dropped = link.queue.push(frame, sent);
-        link.stats.count_dropped(dropped);
-        self.dropped.fetch_add(dropped, Ordering::Relaxed);
-        self.watch(link, true);
-    }
-
-    /// Sends what waits, as far as the socket takes it.
-    fn flush(&self, link: &mut Link) {
-        while !link.queue.is_empty() && !link.failed {
-            let (offered, sent) = if link.way.is_channel() { link.send_next() } else { link.send_batch() };
-            let completed = link.queue.advance(sent);
-            link.stats.count(completed, sent as u64);
-            if sent < offered {
-                break;
-            }
-        }
-        self.watch(link, !link.queue.is_empty());
-    }
-
-    /// Has the reactor tell when the socket takes more, or no longer.
-    fn watch(&self, link: &mut Link, watch: bool) {
-        if !link.failed {
-            link.failed = link.way.watch(&self.reactor, watch).is_err();
-        }
-    }
-
     /// A subscriber's link stands: it gets what is unsent of our header, then the message that was kept.
     pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
         let mut state = lock(&self.state);
-        let SubscriberLink { conn, subscriber, stats, .. } = link;
-        let way = Way::new(stream, token, unsent.len());
-        let queue = SendQueue::behind(unsent, state.options.bound);
-        let mut link = Link { conn, way, queue, stats, subscriber, failed: false };
-        if !link.queue.is_empty() {
-            self.flush(&mut link);
-        }
+        let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
+        link.flush_if_waiting(&self.reactor);
         if let Some(latched) = &state.latched {
-            self.offer(&mut link, latched);
+            self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
     }
@@ -384,7 +323,7 @@ impl Publication {
         let mut state = lock(&self.state);
         let Some(link) = state.datagram_links.iter_mut().find(|link| link.conn == conn) else { return false };
         link.stats.count_dropped(1);
-        self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.count_dropped(1);
         refused && link.refusals.refused(now)
     }
 
@@ -397,7 +336,7 @@ impl Publication {
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         let State { links, copied, .. } = &mut *state;
-        *copied += links.iter().filter(|link| link.conn == conn).map(|link| link.way.copied()).sum::<u64>();
+        *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
         links.retain(|link| link.conn != conn);
         self.count_channels(&state);
         state.datagram_links.retain(|link| link.conn != conn);
@@ -444,16 +383,13 @@ impl Publication {
         if reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
             return false;
         }
-        self.flush(link);
-        let gone_over = link.way.go_over(&self.reactor, sender, token);
-        link.stats.set_by_memory(link.way.is_channel());
-        self.flush(link);
+        let gone_over = link.go_over(&self.reactor, sender, token);
         self.count_channels(&state);
         gone_over
     }
 
     fn count_channels(&self, state: &State) {
-        let channels = state.links.iter().filter(|link| link.way.is_channel()).count();
+        let channels = state.links.iter().filter(|link| link.is_channel()).count();
         self.channels.store(channels, Ordering::Relaxed);
     }
 
@@ -475,7 +411,7 @@ impl Publication {
     pub(crate) fn is_reserved_everywhere(&self) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
-        reserved.iter_mut().all(|reserved| links.iter().all(|link| link.way.give(reserved.segments())))
+        reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())))
     }
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
@@ -483,12 +419,7 @@ impl Publication {
     pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
         let mut state = lock(&self.state);
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
-        let Some(channel) = link.way.channel_of(sender) else { return };
-        link.way.fall_back();
-        link.stats.set_by_memory(false);
-        let completed = link.queue.send_again(unread.remove(&channel).unwrap_or_default());
-        link.stats.count(completed, 0);
-        self.flush(link);
+        link.fall_back(&self.reactor, sender, unread);
         self.count_channels(&state);
     }
 
@@ -496,7 +427,7 @@ impl Publication {
     pub(crate) fn writable(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         if let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) {
-            self.flush(link);
+            link.flush(&self.reactor);
         }
     }
 
@@ -507,17 +438,14 @@ impl Publication {
 
     /// The slowest of the subscribers for which one more message of so many bytes would push out another.
     fn full_at(&self, state: &mut State, bytes: usize) -> Option<String> {
-        for link in state.links.iter_mut().filter(|link| !link.queue.is_empty()) {
-            self.flush(link);
-        }
-        let full = state.links.iter().filter(|link| !link.failed && link.queue.is_full(bytes));
-        full.max_by_key(|link| link.queue.len()).map(|link| link.subscriber.clone())
+        state.links.iter_mut().for_each(|link| link.flush_if_waiting(&self.reactor));
+        let full = state.links.iter().filter(|link| link.is_full(bytes));
+        full.max_by_key(|link| link.waiting()).map(|link| link.subscriber.clone())
     }
 
     /// True if every message went to the kernel.
     pub(crate) fn is_flushed(&self) -> bool {
-        let state = lock(&self.state);
-        state.links.iter().all(|link| link.queue.is_empty() || link.failed)
+        lock(&self.state).links.iter().all(Link::is_flushed)
     }
 }
 
@@ -527,40 +455,6 @@ impl Drop for Publication {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         (state.latched, state.links, state.reserved) = (None, Vec::new(), Vec::new());
         self.pool.trim();
-    }
-}
-
-impl Link {
-    /// Sends a message, as far as it is taken; how many bytes.
-    fn send(&mut self, frame: &Frame) -> usize {
-        let sent = self.way.send_frame(frame, 0);
-        self.failed |= sent.is_err();
-        sent.unwrap_or(0)
-    }
-
-    /// Sends the message that waits longest: how many bytes it had, and how many were taken.
-    fn send_next(&mut self) -> (usize, usize) {
-        let Some(front) = self.queue.front() else { return (0, 0) };
-        let (offered, sent) = match front {
-            Front::Preamble(bytes) => (bytes.len(), self.way.send_slices(&[IoSlice::new(bytes)])),
-            Front::Message(frame, sent) => (frame.as_ref().len() - sent, self.way.send_frame(frame, sent)),
-        };
-        self.failed |= sent.is_err();
-        (offered, sent.unwrap_or(0))
-    }
-
-    /// Sends many of those that wait at once, likewise.
-    fn send_batch(&mut self) -> (usize, usize) {
-        let mut slices: [IoSlice<'_>; BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
-        let (mut count, mut offered) = (0, 0);
-        for (place, bytes) in slices.iter_mut().zip(self.queue.slices()) {
-            *place = IoSlice::new(bytes);
-            offered += bytes.len();
-            count += 1;
-        }
-        let sent = self.way.send_slices(&slices[..count]);
-        self.failed |= sent.is_err();
-        (offered, sent.unwrap_or(0))
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod awake;
 pub(crate) mod cells;
 mod doorbell;
 mod frame;
+mod given;
 mod lent;
 mod loans;
 mod outbox;

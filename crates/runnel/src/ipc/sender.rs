@@ -1,11 +1,11 @@
 //! The sending side of a session: what this process has for one peer, from whichever thread.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
 use runnel_io::memory::Foreign;
-use runnel_io::segment::{self, Segment, Slot};
+use runnel_io::segment::{Segment, Slot};
 use runnel_io::unix::Packets;
 use runnel_io::{Bell, Token};
 use runnel_ros1::tcpros::LENGTH;
@@ -13,19 +13,17 @@ use runnel_ros1::tcpros::LENGTH;
 use super::awake::Rung;
 use super::doorbell::Doorbell;
 use super::frame::Frame;
+use super::given::Given;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
 use super::pool::Pool;
-use super::record::{self, Gift, Lending, kind};
+use super::record::{self, Lending, kind};
 use super::returns::ReturnReader;
 use super::ring::{RingReader, RingWriter};
 use crate::sync::lock;
 
 /// A message up to so many bytes goes into the ring in one piece.
 const ONE_PIECE: usize = 16 * 1024;
-
-/// Segments that one peer is given at most.
-const MOST_SEGMENTS: usize = 1024;
 
 /// What a peer did that has read what was not written, or has not read what it had read.
 const BAD_POSITION: &str = "it told a position in shared memory that cannot be";
@@ -60,19 +58,6 @@ struct State {
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
     over: Option<&'static str>,
-}
-
-/// Segments that the peer was given.
-#[derive(Default)]
-struct Given {
-    /// How many there ever were.
-    count: u32,
-    /// By where they lie, which no other does as long as this is remembered: the number of each.
-    segments: LiteMap<usize, (u32, Weak<Segment>)>,
-    /// How many of this process had ended when these were looked at last.
-    ended: u64,
-    /// Some of these may have ended, of which the peer was not told.
-    untold: bool,
 }
 
 /// What became of an attempt to lend a slot.
@@ -226,56 +211,39 @@ impl Sender {
         let state = &mut *lock(&self.state);
         let unmapped = segments.iter().filter(|segment| self.given(state, segment).is_none()).count();
         let (_, full) = self.inbox.mapped();
-        unmapped == 0 || full || state.given.segments.len() >= MOST_SEGMENTS
+        unmapped == 0 || full || state.given.is_full()
     }
 
     /// Which segment this is for the peer, once the peer has mapped it. The first time it is given to it.
     fn given(&self, state: &mut State, segment: &Arc<Segment>) -> Option<u32> {
         let (mapped, full) = self.inbox.mapped();
-        let place = Arc::as_ptr(segment).addr();
-        if let Some((number, _)) = state.given.segments.get(&place) {
-            return (u64::from(*number) < mapped).then_some(*number);
+        if let Some(number) = state.given.number_of(segment) {
+            return (u64::from(number) < mapped).then_some(number);
         }
         self.forget_segments(state);
-        if full || state.given.segments.len() >= MOST_SEGMENTS {
-            return None;
-        }
-        let number = state.given.count;
-        let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
-        let packet = Gift { segment: number.into(), slot_bytes, slots }.to_bytes();
         // When the socket is full, the next message tries again.
-        if self.packets.send(&packet, &[segment.fd()]).unwrap_or(false) {
-            state.given.segments.insert(place, (number, Arc::downgrade(segment)));
-            state.given.count = number.checked_add(1)?;
+        if !full
+            && let Some(gift) = state.given.gift(segment)
+            && self.packets.send(&gift.to_bytes(), &[segment.fd()]).unwrap_or(false)
+        {
+            state.given.add(segment);
         }
         None
     }
 
     /// Has the peer give back the memory of segments that are no more, if any may have ended since this was done last.
     fn forget_segments(&self, state: &mut State) {
-        let ended = segment::ended();
-        if ended != state.given.ended {
-            (state.given.ended, state.given.untold) = (ended, true);
+        if state.given.some_ended() {
             // The sessions that nothing is sent by look after theirs, too.
             self.own_bell.ring();
         }
-        if !state.given.untold {
-            return;
-        }
-        let (mapped, full) = self.inbox.mapped();
-        let gone = |(place, (number, segment)): (&usize, &(u32, Weak<Segment>))| {
-            (segment.strong_count() == 0).then_some((*place, *number))
-        };
-        let gone: Vec<(usize, u32)> = state.given.segments.iter().filter_map(gone).collect();
-        state.given.untold = false;
-        for (place, number) in gone {
+        for number in state.given.take_gone() {
+            let (mapped, full) = self.inbox.mapped();
             let is_mapped = u64::from(number) < mapped;
             // One that is still to be mapped would be mapped for good if it were forgotten before that.
-            let told = if is_mapped { self.tell_gone(state, number) } else { full };
-            if told {
-                state.given.segments.remove(&place);
+            if !is_mapped && !full || is_mapped && !self.tell_gone(state, number) {
+                state.given.keep(number);
             }
-            state.given.untold |= !told;
         }
     }
 
