@@ -11,7 +11,9 @@
 mod control;
 mod datagrams;
 mod engine;
+mod engines;
 mod links;
+mod listeners;
 mod lookups;
 mod node;
 mod services;
@@ -26,16 +28,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::data::SubscriptionCore;
-use crate::ipc::Pool;
-use crate::logging::console;
-use crate::ros_clock::Simulation;
 use runnel_core::time::Instant;
 use runnel_io::lookup::Family;
-use runnel_io::{Events, Interest, Listener, Reactor, Token, clock};
+use runnel_io::{Events, Interest, Reactor, Token, clock};
 use runnel_ros1::net::ConnId;
-use runnel_ros1::node::Port;
 
+use crate::data::SubscriptionCore;
+use crate::ipc::Pool;
+use crate::ros_clock::Simulation;
 pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
 pub(crate) use node::NodeSlot;
@@ -48,14 +48,8 @@ pub(crate) use table::Key;
 use table::Table;
 use throttle::Throttle;
 
-/// How long no connection is accepted once descriptors have run out.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-
 /// Bytes read from a socket at once.
 const SCRATCH: usize = 64 * 1024;
-
-/// Connections accepted from one listener before others get their turn.
-const ACCEPT_BATCH: usize = 64;
 
 /// See the module's documentation.
 pub(crate) struct Driver {
@@ -124,92 +118,6 @@ impl Driver {
             clock: None,
             sessions: Sessions::new(ipc, pool),
         }
-    }
-
-    /// Adds an engine with the sockets it listens on.
-    pub(crate) fn add_engine(&mut self, engine: Engine, listeners: Vec<(Listener, Port)>) -> io::Result<Key> {
-        let slot = Slot {
-            engine,
-            conns: HashMap::new(),
-            deadline: None,
-            node: NodeSlot::default(),
-            throttle: Throttle::default(),
-        };
-        let key = self.engines.insert_with(|_| slot);
-        for (listener, port) in listeners {
-            let socket = self.sockets.insert_with(|_| Socket::Listener { listener, engine: key, port });
-            if let Err(error) = self.watch(socket, Interest::Read) {
-                drop(self.remove_engine(key));
-                return Err(error);
-            }
-        }
-        self.pump(key);
-        Ok(key)
-    }
-
-    /// Removes an engine and closes all its sockets. Another process may have its address next. What is given back holds
-    /// callbacks of the user's, whose end must not happen under the driver's lock.
-    #[must_use]
-    pub(crate) fn remove_engine(&mut self, key: Key) -> Option<Slot> {
-        self.leave_locals(key);
-        // A logger may outlive its node, and keeps what it publishes with.
-        self.engines
-            .get(key)
-            .into_iter()
-            .flat_map(|slot| slot.node.outputs.values())
-            .for_each(|output| output.end());
-        for socket in self.sockets.keys() {
-            if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == Some(key)) {
-                self.remove_socket(socket);
-            }
-        }
-        self.lookups.forget_engine(key);
-        let removed = self.engines.remove(key);
-        self.share_locals();
-        removed
-    }
-
-    /// Works on an engine, then does what it asks for; at once, unless engines are being served already.
-    pub(crate) fn with_engine<T>(
-        &mut self,
-        key: Key,
-        work: impl FnOnce(&mut Engine, Instant) -> T,
-    ) -> Option<T> {
-        let slot = self.engines.get_mut(key)?;
-        let result = work(&mut slot.engine, clock::monotonic());
-        self.pump(key);
-        Some(result)
-    }
-
-    /// Has all nodes unregister.
-    pub(crate) fn close_nodes(&mut self) {
-        // No other node is to go on hearing it.
-        self.clock = None;
-        for key in self.engines.keys() {
-            self.close_node(key);
-        }
-    }
-
-    /// Has one node unregister, unless it is doing so.
-    pub(crate) fn close_node(&mut self, key: Key) {
-        let Some(slot) = self.engines.get_mut(key) else { return };
-        if let Engine::Node(node) = &mut slot.engine
-            && slot.node.stopped.replace("closed".into()).is_none()
-        {
-            node.begin_close(clock::monotonic());
-            self.hand_clock_on(key);
-            self.pump(key);
-        }
-    }
-
-    /// True if all nodes have unregistered.
-    pub(crate) fn nodes_are_closed(&self) -> bool {
-        self.engines.iter().all(|slot| slot.node.closed || !matches!(slot.engine, Engine::Node(_)))
-    }
-
-    /// What the driver keeps for a node.
-    pub(crate) fn node_slot(&mut self, key: Key) -> Option<&mut NodeSlot> {
-        self.engines.get_mut(key).map(|slot| &mut slot.node)
     }
 
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
@@ -321,43 +229,6 @@ impl Driver {
             Some(Socket::Called(_)) => self.flush_request(key),
             _ => {}
         }
-    }
-
-    fn accept(&mut self, key: Key) {
-        for _ in 0..ACCEPT_BATCH {
-            let Some(Socket::Listener { listener, engine, port }) = self.sockets.get(key) else { return };
-            let (engine, port) = (*engine, *port);
-            match listener.accept() {
-                Ok(Some((stream, peer))) => self.accepted(engine, port, stream, peer),
-                Ok(None) => return,
-                Err(error) => return self.pause_accepting(key, &error),
-            }
-        }
-    }
-
-    /// Without free descriptors a listener would be ready for ever: it is left alone for a moment.
-    fn pause_accepting(&mut self, key: Key, error: &io::Error) {
-        console::error!(
-            "cannot accept connections, trying again in {} ms: {error}",
-            ACCEPT_PAUSE.as_millis()
-        );
-        self.watch_listener(key, Interest::Nothing);
-        let until = clock::monotonic() + ACCEPT_PAUSE;
-        self.paused.get_or_insert((until, Vec::new())).1.push(key);
-    }
-
-    fn resume_accepting(&mut self, now: Instant) {
-        let Some((_, keys)) = self.paused.take_if(|(at, _)| *at <= now) else { return };
-        keys.into_iter().for_each(|key| self.watch_listener(key, Interest::Read));
-    }
-
-    fn watch_listener(&self, key: Key, interest: Interest) {
-        let token = Token(key.to_bits());
-        let _ = match self.sockets.get(key) {
-            Some(Socket::Listener { listener, .. }) => self.reactor.modify(listener, token, interest),
-            Some(Socket::PacketListener(listener)) => self.reactor.modify(listener, token, interest),
-            _ => Ok(()),
-        };
     }
 
     /// Does what an engine asks for until it asks for nothing more. What it asks for may fail at once, which it is told

@@ -12,9 +12,10 @@ use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
 
 use super::{MOST_SESSIONS, Session};
+use crate::driver::Driver;
+use crate::driver::listeners::ACCEPT_BATCH;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::driver::{ACCEPT_BATCH, Driver};
 use crate::ipc::{Doorbell, Hello, Inbox, NoHello, Outbox, Receiver, Sender};
 use crate::logging::console;
 
