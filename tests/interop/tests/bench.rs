@@ -171,7 +171,7 @@ fn roscpp_plays_every_scenario_that_carries_messages() {
         ("chain", 2 * 2),
         ("sizes", 2 * 3 * 8),
         ("scale-topics", 2 * 2 * 2),
-        ("scale-subscribers", 2 * 2 * 2),
+        ("scale-subscribers", 2 * 2),
     ] {
         assert_eq!(whole(&progress, exchange), runs, "{exchange}: {progress}");
     }
