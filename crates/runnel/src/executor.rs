@@ -1,6 +1,7 @@
 //! Executors run callbacks: on one thread by default, on several for those who ask.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -128,7 +129,8 @@ impl Drop for End<'_> {
 /// Runs one callback, or waits for one until `until`; true if one was run.
 fn step(shared: &Shared, until: Option<Instant>) -> Result<bool, Error> {
     shared.timers.fire(&shared.ready);
-    if run_next(shared) {
+    // Who waits until a certain time wants one callback.
+    if until.map_or_else(|| run_several(shared), |_| run_next(shared)) {
         if shared.turning.since_left() >= LONG_CALLBACK {
             catch_up(shared)?;
         }
@@ -148,6 +150,19 @@ fn run_next(shared: &Shared) -> bool {
     let Some(due) = shared.ready.pop() else { return false };
     shared.turning.attend();
     due.run();
+    true
+}
+
+/// Runs a callback, and on for the messages of its subscription that wait, until something else is due.
+fn run_several(shared: &Shared) -> bool {
+    let Some(due) = shared.ready.pop() else { return false };
+    shared.turning.attend();
+    due.run_on(&|| {
+        !shared.ready.is_due()
+            && shared.timers.next().is_none_or(|at| clock::monotonic() < at)
+            && shared.turning.since_left() < LONG_CALLBACK
+            && !shared.stop.load(Ordering::SeqCst)
+    });
     true
 }
 

@@ -99,7 +99,8 @@ pub struct PublisherLink {
     pub stats: Arc<LinkStats>,
 }
 
-/// A link to a subscriber that stands: the answer to its header is among what is to be sent.
+/// A link to a subscriber that stands once it has its answer. Whoever sends messages counts it among the links before it
+/// gets that, so that it misses none from then on.
 #[derive(Debug)]
 pub struct SubscriberLink {
     /// The topic.
@@ -108,6 +109,8 @@ pub struct SubscriberLink {
     pub conn: ConnId,
     /// The subscriber's node.
     pub subscriber: String,
+    /// The answer to its header, to be sent before messages; nothing on a link of UDPROS.
+    pub answer: Vec<u8>,
     /// How its datagrams are made, if it is a link of UDPROS; then `conn` is a datagram socket.
     pub datagrams: Option<Fragmenter>,
     /// The other end may be of the same host.

@@ -150,13 +150,13 @@ impl Node {
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: Option<Meeting>) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
         let same_host = self.answer_of_process(asked, &mut reply);
-        self.send(conn, reply.emit());
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
-        let link = SubscriberLink { topic, conn, subscriber, datagrams: None, same_host, stats };
+        let answer = reply.emit();
+        let link = SubscriberLink { topic, conn, subscriber, answer, datagrams: None, same_host, stats };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

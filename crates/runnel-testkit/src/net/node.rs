@@ -173,6 +173,9 @@ impl NodeProgram {
             (link.topic.clone(), link.subscriber.clone(), Arc::clone(&link.stats));
         let latched = self.latched.get(&topic).cloned();
         let datagrams = link.datagrams.take();
+        if !link.answer.is_empty() {
+            self.send(link.conn, std::mem::take(&mut link.answer));
+        }
         self.outputs.insert(link.conn, Output { topic, subscriber, datagrams, stats });
         if let Some(bytes) = latched {
             self.send(link.conn, bytes);

@@ -9,7 +9,7 @@ const KEPT: usize = 8;
 /// A frame longer than this is not kept once the messages have become shorter.
 const LONG: usize = 1 << 20;
 
-/// A message up to so many bytes is written into the frame that its thread has at hand.
+/// A frame up to so many bytes is one that its thread has at hand.
 pub(super) const SHORT: usize = 1024;
 
 thread_local! {
@@ -24,30 +24,19 @@ pub(super) struct FramePool {
 }
 
 impl FramePool {
-    /// A frame that `write` has filled. In the steady state its memory was used before. With `short` it may be the one
-    /// that this thread has at hand, which nobody is to hold for long.
+    /// A frame that `write` has filled; with `short` it may be the one that this thread has at hand. In the steady state
+    /// its memory was used before.
     pub(super) fn filled(&mut self, short: bool, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
-        let at_hand = if short { take_at_hand() } else { None };
-        let is_at_hand = at_hand.is_some();
-        let frame = self.written(at_hand, |bytes| {
+        self.taken(short, |bytes| {
             bytes.clear();
             write(bytes);
-        });
-        if is_at_hand {
-            put_at_hand(Arc::clone(&frame));
-        } else {
-            self.keep(&frame);
-        }
-        frame
+        })
     }
 
-    /// A frame that nobody else holds. `write` finds in it whatever was there; it is used again if it is kept.
-    pub(super) fn taken(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
-        self.written(None, write)
-    }
-
-    fn written(&mut self, frame: Option<Arc<Vec<u8>>>, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
-        let mut frame = frame.or_else(|| self.free()).unwrap_or_default();
+    /// The same, where `write` finds whatever was there.
+    pub(super) fn taken(&mut self, short: bool, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
+        let at_hand = if short { take_at_hand() } else { None };
+        let mut frame = at_hand.or_else(|| self.free()).unwrap_or_default();
         if let Some(bytes) = Arc::get_mut(&mut frame) {
             write(bytes);
             if bytes.capacity() > LONG && bytes.len() < bytes.capacity() / 4 {
@@ -62,27 +51,25 @@ impl FramePool {
         free.map(|index| self.frames.swap_remove(index))
     }
 
-    /// Has a frame used again once nobody else holds it.
-    pub(super) fn keep(&mut self, frame: &Arc<Vec<u8>>) {
+    /// Has a frame used again: at once if nobody else holds it, or then.
+    pub(super) fn give_back(&mut self, frame: Arc<Vec<u8>>) {
+        let at_hand = frame.capacity() <= SHORT && Arc::strong_count(&frame) == 1;
+        let over = if at_hand { put_at_hand(frame) } else { Some(frame) };
         if self.frames.len() < KEPT {
-            self.frames.push(Arc::clone(frame));
+            self.frames.extend(over);
         }
     }
 }
 
-/// The frame that this thread has at hand, unless it is in use.
+/// The frame that this thread has at hand, which nobody else holds.
 fn take_at_hand() -> Option<Arc<Vec<u8>>> {
     // At the end of a thread there is none any more.
-    let frame = AT_HAND.try_with(Cell::take).ok()?.unwrap_or_default();
-    if Arc::strong_count(&frame) == 1 {
-        return Some(frame);
-    }
-    put_at_hand(frame);
-    None
+    AT_HAND.try_with(Cell::take).ok()?
 }
 
-fn put_at_hand(frame: Arc<Vec<u8>>) {
-    let _ = AT_HAND.try_with(|place| place.set(Some(frame)));
+/// Gives the one that was there.
+fn put_at_hand(frame: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
+    AT_HAND.try_with(|place| place.replace(Some(frame))).ok()?
 }
 
 #[cfg(test)]
@@ -90,41 +77,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_frame_is_the_same_for_all_pools_of_a_thread_while_nobody_holds_it() {
+    fn a_short_frame_is_the_same_for_all_pools_of_a_thread() {
         let (mut one, mut other) = (FramePool::default(), FramePool::default());
         let first = one.filled(true, |bytes| bytes.push(1));
         let place = first.as_ptr();
-        drop(first);
+        one.give_back(first);
         let held = other.filled(true, |bytes| bytes.push(2));
         assert_eq!((held.as_ptr(), held.as_slice()), (place, &[2][..]));
-        let second = one.filled(true, |bytes| bytes.push(3));
-        let own = second.as_ptr();
-        assert_ne!(own, place, "it is in use");
-        drop((second, held));
-        assert_eq!(one.filled(true, |bytes| bytes.push(4)).as_ptr(), place);
-        assert_eq!(one.filled(false, |bytes| bytes.push(5)).as_ptr(), own);
+        other.give_back(Arc::clone(&held));
+        assert_ne!(one.filled(true, |bytes| bytes.push(3)).as_ptr(), place, "it is in use");
+        drop(held);
+        assert_eq!(other.filled(false, |bytes| bytes.push(4)).as_ptr(), place, "it is not any more");
     }
 
     #[test]
     fn a_frame_that_nobody_holds_is_used_again() {
         let mut pool = FramePool::default();
-        let first = pool.filled(false, |bytes| bytes.extend_from_slice(b"one"));
+        let first = pool.taken(false, |bytes| bytes.extend_from_slice(&[1; 2 * SHORT]));
         let place = first.as_ptr();
+        pool.give_back(Arc::clone(&first));
+        assert_ne!(pool.taken(false, |_| {}).as_ptr(), place, "it is in use");
         drop(first);
-        let second = pool.filled(false, |bytes| bytes.extend_from_slice(b"two"));
-        assert_eq!((second.as_ptr(), second.as_slice()), (place, &b"two"[..]));
-    }
-
-    #[test]
-    fn a_frame_that_was_taken_is_used_again_once_it_is_kept() {
-        let mut pool = FramePool::default();
-        let first = pool.taken(|bytes| bytes.extend_from_slice(b"one"));
-        let place = first.as_ptr();
-        pool.keep(&first);
-        assert_ne!(pool.taken(|_| {}).as_ptr(), place, "it is in use");
-        drop(first);
-        let mut again = pool.taken(|bytes| bytes.truncate(2));
-        assert_eq!((again.as_ptr(), again.as_slice()), (place, &b"on"[..]));
+        let mut again = pool.taken(false, |bytes| bytes.truncate(2));
+        assert_eq!((again.as_ptr(), again.as_slice()), (place, &[1, 1][..]));
         assert!(Arc::get_mut(&mut again).is_some());
     }
 
@@ -132,6 +107,7 @@ mod tests {
     fn a_frame_that_waits_is_left_alone() {
         let mut pool = FramePool::default();
         let first = pool.filled(false, |bytes| bytes.push(1));
+        pool.give_back(Arc::clone(&first));
         let second = pool.filled(false, |bytes| bytes.push(2));
         assert_eq!((first.as_slice(), second.as_slice()), (&[1][..], &[2][..]));
     }

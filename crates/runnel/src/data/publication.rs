@@ -184,6 +184,7 @@ impl Publication {
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
             if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
+                state.give_back(frame);
                 return Err(Refused::Full { subscriber, message, bytes: length });
             }
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
@@ -246,9 +247,8 @@ impl Publication {
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
             local.push_frame(&frame, &self.info);
         }
-        if state.options.latching {
-            state.latched = Some(frame);
-        }
+        let spent = if state.options.latching { state.latched.replace(frame) } else { Some(frame) };
+        spent.into_iter().for_each(|frame| state.give_back(frame));
         complaint
     }
 
@@ -276,7 +276,7 @@ impl Publication {
         None
     }
 
-    /// A subscriber's link stands: it gets what is unsent of our header, then the message that was kept.
+    /// A subscriber's link stands: it gets our header, which is unsent, then the message that was kept.
     pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
         let mut state = lock(&self.state);
         let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
@@ -469,14 +469,21 @@ impl State {
         self.options.has_header.then_some(self.seq)
     }
 
+    /// Has the memory of a frame used again.
+    fn give_back(&mut self, frame: Frame) {
+        if let Frame::Own(bytes) = frame {
+            self.pool.give_back(bytes);
+        }
+    }
+
     /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
     fn written(&mut self, message: &impl Outgoing, lendable: Option<Blank>) -> Frame {
         if let Some(lendable) = lendable {
             return self.frozen(lendable);
         }
         let seq = self.next_seq();
-        // Of no length are messages whose length is not known beforehand. One that is latched is held for long.
-        let short = (1..=SHORT).contains(&message.wire_len()) && !self.options.latching;
+        // Of no length are messages whose length is not known beforehand.
+        let short = (1..=SHORT - LENGTH).contains(&message.wire_len());
         Frame::Own(self.pool.filled(short, |out| {
             frame(out, |out| message.write(out));
             number(out, seq);

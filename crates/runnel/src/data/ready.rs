@@ -12,6 +12,11 @@ use runnel_io::Waker;
 pub(crate) trait Runnable: Send + Sync {
     /// Runs the user's code for one message or one tick.
     fn run(&self);
+    /// The same, and for what comes next as long as `goes_on` says so: that spares it standing in line again.
+    fn run_on(&self, goes_on: &dyn Fn() -> bool) {
+        let _ = goes_on;
+        self.run();
+    }
 }
 
 /// When a callback runs.

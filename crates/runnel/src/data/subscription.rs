@@ -18,6 +18,12 @@ use crate::sync::lock;
 /// Most buffers that a subscription keeps for use again.
 const SPARE: usize = 4;
 
+/// Most short ones: as many as messages may come before the first callback runs.
+const SHORT_SPARE: usize = 256;
+
+/// Bytes of a short one.
+const SHORT: usize = 512;
+
 /// What a subscription knows of the publisher that a message came from. What each message touches comes first.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -275,10 +281,6 @@ impl SubscriptionCore {
         lock(&self.queue).take_spare()
     }
 
-    fn next(&self) -> Option<Item> {
-        lock(&self.queue).take()
-    }
-
     /// After a callback: keeps the message's buffer, and stands in line again if more waits.
     fn done(&self, item: Option<Item>) {
         // A shared message ends here and not under the lock, see `end`.
@@ -344,7 +346,10 @@ impl Queue {
     pub(super) fn keep_spare(&mut self, spare: Vec<u8>) {
         if self.spare.capacity() == 0 {
             self.spare = spare;
-        } else if spare.capacity() > 0 && self.spares.len() + 1 < SPARE {
+            return;
+        }
+        let most = if spare.capacity() <= SHORT { SHORT_SPARE } else { SPARE };
+        if spare.capacity() > 0 && self.spares.len() + 1 < most {
             self.spares.push(spare);
         }
     }
@@ -360,18 +365,52 @@ impl Queue {
 
 impl Runnable for SubscriptionCore {
     fn run(&self) {
+        self.run_on(&|| false);
+    }
+
+    fn run_on(&self, goes_on: &dyn Fn() -> bool) {
         let callback = match self.callback.try_lock() {
             Ok(callback) => callback,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // It runs further down on this thread's stack; its end will look at the queue again.
             Err(TryLockError::WouldBlock) => return,
         };
-        let mut running = Running { core: self, callback: Some(callback), item: self.next() };
-        let Some(callback) = &mut running.callback else { return };
-        match &mut running.item {
+        let mut running = Running { core: self, callback: Some(callback), item: None, more: false };
+        running.take_next();
+        running.call();
+        while running.more && goes_on() {
+            running.take_next();
+            running.call();
+        }
+    }
+}
+
+/// Callbacks under way. When they end, also by a panic, the next message gets its turn.
+struct Running<'a> {
+    core: &'a SubscriptionCore,
+    callback: Option<MutexGuard<'a, Callback>>,
+    item: Option<Item>,
+    /// More waited when that was taken.
+    more: bool,
+}
+
+impl Running<'_> {
+    /// Takes the next message, when the one before is done with.
+    fn take_next(&mut self) {
+        // A shared message ends here and not under the lock, see `end`.
+        let spare = self.item.take().and_then(Item::into_spare);
+        let mut queue = lock(&self.core.queue);
+        spare.into_iter().for_each(|spare| queue.keep_spare(spare));
+        self.item = queue.take();
+        self.more = !queue.waiting.is_empty();
+    }
+
+    fn call(&mut self) {
+        let Some(callback) = &mut self.callback else { return };
+        match &mut self.item {
             Some(Item::Bytes { bytes, from }) => {
-                if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.queue }) {
-                    self.note_malformed(from, &error);
+                if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {
+                    self.core.note_malformed(from, &error);
                 }
             }
             // It was never bytes.
@@ -379,13 +418,6 @@ impl Runnable for SubscriptionCore {
             None => {}
         }
     }
-}
-
-/// A callback under way. When it ends, also by a panic, the next message gets its turn.
-struct Running<'a> {
-    core: &'a SubscriptionCore,
-    callback: Option<MutexGuard<'a, Callback>>,
-    item: Option<Item>,
 }
 
 impl Drop for Running<'_> {

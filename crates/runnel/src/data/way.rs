@@ -51,6 +51,11 @@ impl Way {
         Self { watched, ..Self::new(stream, token, header) }
     }
 
+    /// Bytes of our connection header that are still to go.
+    pub(crate) fn header_left(&self) -> usize {
+        self.header
+    }
+
     /// Whether messages can be lent on it.
     pub(crate) fn is_channel(&self) -> bool {
         self.channel.is_some()

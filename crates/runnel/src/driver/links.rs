@@ -57,7 +57,7 @@ impl Driver {
     }
 
     /// A link to a subscriber stands: the publication sends on it.
-    pub(super) fn join_subscriber(&mut self, engine: Key, link: SubscriberLink) {
+    pub(super) fn join_subscriber(&mut self, engine: Key, mut link: SubscriberLink) {
         if link.datagrams.is_some() {
             return self.join_datagram_subscriber(engine, link);
         }
@@ -67,7 +67,8 @@ impl Driver {
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         let (stream, meeting) = (Arc::clone(&control.stream), link.same_host);
-        let unsent = std::mem::take(&mut control.unsent);
+        let mut unsent = std::mem::take(&mut control.unsent).into_bytes();
+        unsent.append(&mut link.answer);
         let output = Output {
             engine,
             conn: link.conn,
@@ -77,9 +78,8 @@ impl Driver {
         };
         *place = Socket::Output(output);
         let token = Token(key.to_bits());
-        // What our own header left unsent goes before the messages.
         let _ = self.reactor.modify(&*stream, token, Interest::Read);
-        publication.join(link, token, stream, unsent.into_bytes());
+        publication.join(link, token, stream, unsent);
         self.meet(key, meeting);
     }
 

@@ -187,7 +187,8 @@ impl Node {
             Linked { topic: of, node, uri, address, datagram_port: Some(port), stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
         let datagrams = Some(Fragmenter::new(link, longest));
-        let link = SubscriberLink { topic, conn, subscriber, datagrams, same_host: None, stats };
+        let answer = Vec::new();
+        let link = SubscriberLink { topic, conn, subscriber, answer, datagrams, same_host: None, stats };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

@@ -7,6 +7,7 @@ use runnel_io::segment::SlotMut;
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 
 use super::{Publication, Refused, State, complain, number};
+use crate::data::frames::SHORT;
 use crate::ipc::Frame;
 use crate::sync::lock;
 
@@ -46,7 +47,10 @@ impl Publication {
         let length = LENGTH + message;
         let mut blank = match self.slot(length) {
             Some(slot) => Blank::Slot(slot, length),
-            None => Blank::Own(lock(&self.state).pool.taken(|bytes| bytes.resize(length, 0))),
+            None => {
+                let resize = |bytes: &mut Vec<u8>| bytes.resize(length, 0);
+                Blank::Own(lock(&self.state).pool.taken(length <= SHORT, resize))
+            }
         };
         if let Some(head) = blank.bytes_mut().first_chunk_mut() {
             *head = (message as u32).to_le_bytes();
@@ -83,10 +87,7 @@ impl State {
         number(filled.bytes_mut(), self.next_seq());
         match filled {
             Blank::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
-            Blank::Own(bytes) => {
-                self.pool.keep(&bytes);
-                Frame::Own(bytes)
-            }
+            Blank::Own(bytes) => Frame::Own(bytes),
         }
     }
 }

@@ -73,9 +73,11 @@ impl Link {
     /// Sends what waits, as far as it is taken.
     pub(super) fn flush(&mut self, reactor: &Reactor) {
         while !self.queue.is_empty() && !self.failed {
+            let header = self.way.header_left();
             let (offered, sent) = if self.is_channel() { self.send_next() } else { self.send_batch() };
             let completed = self.queue.advance(sent);
-            self.stats.count(completed, sent as u64);
+            // The header is none of the messages.
+            self.stats.count(completed, (sent - (header - self.way.header_left())) as u64);
             if sent < offered {
                 break;
             }

@@ -105,6 +105,7 @@ fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
         topic: "/data".into(),
         conn: ConnId(1),
         subscriber: "/listener".into(),
+        answer: Vec::new(),
         datagrams: None,
         same_host: None,
         stats: Arc::default(),
@@ -136,11 +137,19 @@ impl Outgoing for Byte {
 }
 
 #[test]
-fn a_latched_message_leaves_the_frame_at_hand_to_others() {
-    let publication = publication();
-    lock(&publication.state).options.latching = true;
-    assert!(publication.publish(Byte, false).is_ok());
-    let place = |pool: &mut FramePool| pool.filled(true, |bytes| bytes.push(2)).as_ptr();
-    let (mut one, mut other) = (FramePool::default(), FramePool::default());
-    assert_eq!(place(&mut one), place(&mut other));
+fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
+    for (latching, frames) in [(false, 1), (true, 2)] {
+        let publication = publication();
+        lock(&publication.state).options.latching = latching;
+        publication.join_local(subscription("1"));
+        let mut places = std::collections::BTreeSet::new();
+        for _ in 0..10 {
+            assert!(publication.publish(Byte, false).is_ok());
+            let state = &mut *lock(&publication.state);
+            let at_hand = state.pool.filled(true, |_| {});
+            places.insert(state.latched.as_ref().map_or(at_hand.as_ptr(), |frame| frame.as_ref().as_ptr()));
+            state.pool.give_back(at_hand);
+        }
+        assert!(places.len() <= frames, "{places:?}");
+    }
 }
