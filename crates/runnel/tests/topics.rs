@@ -447,3 +447,29 @@ fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
         });
     });
 }
+
+#[test]
+fn a_topic_with_many_messages_holds_up_no_other_and_spin_once_runs_one_callback() {
+    let graph = Graph::new();
+    let context = graph.tool();
+    let node = context.create_node("node").unwrap();
+    let heard = Arc::new(Mutex::new(0));
+    let (into, counted, ending) = (Arc::clone(&heard), Arc::clone(&heard), context.clone());
+    let count = move |_: &Text| *into.lock().unwrap() += 1;
+    let _many = node.create_subscription("many", 5000, count).unwrap();
+    let _few = node.create_subscription("few", 1, move |_: &Text| ending.shutdown()).unwrap();
+    let (many, few) =
+        (node.create_publisher("many", 5000).unwrap(), node.create_publisher("few", 1).unwrap());
+    spin_until(&context, "both links", || many.subscription_count() + few.subscription_count() == 2);
+    let say = |publisher: &Publisher<Text>, times: usize| {
+        (0..times).for_each(|_| publisher.publish(Text { data: "text".into() }).unwrap());
+    };
+    say(&many, 3);
+    assert!(context.spin_once(LONG).unwrap());
+    assert_eq!(*counted.lock().unwrap(), 1);
+    say(&many, 1998);
+    say(&few, 1);
+    context.spin().unwrap();
+    let heard = *counted.lock().unwrap();
+    assert!(heard < 10, "{heard} before the one that came when these waited");
+}
