@@ -79,8 +79,10 @@ fn longest_row<T: PartialEq>(each: &[T], expected: &T) -> usize {
     each.split(|one| one != expected).map(<[T]>::len).max().unwrap_or_default()
 }
 
-/// Takes the waits out of each, and gives how many there were for a message on average: who finds the next message in
-/// shared memory before it sleeps does not wait for it, and once in vain for the bell that was rung meanwhile.
+/// Takes the waits out of each, and gives how many there were for a message on average. One more comes behind a callback
+/// that a tick of the kernel's clock fell into, on a busy machine into many: what arrived meanwhile is taken first. And
+/// who finds the next message in shared memory before it sleeps does not wait for it, and once in vain for the bell that
+/// was rung meanwhile.
 fn without_waits(each: &mut [BTreeMap<&str, usize>]) -> f64 {
     let waits: usize = each.iter_mut().filter_map(|counts| counts.remove("wait")).sum();
     waits as f64 / each.len() as f64
@@ -109,17 +111,16 @@ fn costs_little(transport: &str, receive: Option<&str>, send: &str) {
     for (role, trace) in [("ping", &pings), ("pong", &pongs)] {
         let trace = fs::read_to_string(trace).unwrap();
         let (mut messages, others) = per_message(&trace, send);
-        let mut expected: BTreeMap<_, _> =
-            receive.into_iter().chain(["wait", send]).map(|name| (name, 1)).collect();
-        if receive.is_none() {
-            let waits = without_waits(&mut messages);
-            assert!(waits < 2.0, "{role} waits {waits} times a message");
-            expected.remove("wait");
-        }
+        let expected: BTreeMap<_, _> = receive.into_iter().chain([send]).map(|name| (name, 1)).collect();
+        let waits = without_waits(&mut messages);
+        let most = if receive.is_some() { 1.25 } else { 2.0 };
+        assert!(waits < most, "{role} waits {waits} times a message by {transport}");
         let row = longest_row(&messages, &expected);
         assert!(
             row >= ROW,
-            "only {row} messages of {role} by {transport} in a row cost what they should: {messages:?}"
+            "only {row} of {} messages of {role} by {transport} in a row cost what they should, the first {:?}",
+            messages.len(),
+            &messages[..messages.len().min(20)]
         );
         // The keeper looks a few times a second, however many messages there are.
         assert!(others < messages.len() / 2, "other threads of {role} made {others} system calls");
