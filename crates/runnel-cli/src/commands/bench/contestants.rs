@@ -38,8 +38,9 @@ const ENTRIES: &[Entry] = &[
     Entry { spins: true, ..Entry::new("floor-spin", Made::Own, ipc) },
     Entry::new(RUNNEL, Made::OwnNode, nodes),
     Entry::new("runnel-ipc", Made::OwnNode, links),
-    Entry { spins: true, ..Entry::new("runnel-ipc-spin", Made::OwnNode, links) },
+    Entry { spins: true, ..Entry::new("runnel-ipc-spin", Made::OwnNode, spinning_links) },
     Entry::new("runnel-ipc-loan", Made::OwnNode, one_way),
+    Entry { spins: true, ..Entry::new("runnel-ipc-loan-spin", Made::OwnNode, spinning_one_way) },
     Entry::new(ROSCPP, Made::Roscpp, nodes),
     Entry::new(ROSCPP_AT_RUNNEL, Made::Roscpp, Exchange::asks_master),
     Entry::new("iceoryx2-event", Made::Iceoryx2("event"), peers),
@@ -108,6 +109,16 @@ fn one_way(exchange: Exchange) -> bool {
 /// Where links carry messages or calls for some time.
 fn links(exchange: Exchange) -> bool {
     messages(exchange) || exchange == Exchange::CallPersistent
+}
+
+/// The same as far as no two ends that never sleep have to share a CPU.
+fn spinning_links(exchange: Exchange) -> bool {
+    links(exchange) && !matches!(exchange, Exchange::Chain | Exchange::FlowPairs | Exchange::Subscribers)
+}
+
+/// What loans memory and never sleeps, where another contestant does the same.
+fn spinning_one_way(exchange: Exchange) -> bool {
+    one_way(exchange) && pollers(exchange)
 }
 
 /// All but the operating system's own ways.

@@ -50,6 +50,8 @@ enum Part {
     RunnelIpcSpin(EndArgs),
     /// An end that is a Runnel node and writes and reads messages where they lie
     RunnelIpcLoan(EndArgs),
+    /// An end that does both: never sleeps, and writes and reads messages where they lie
+    RunnelIpcLoanSpin(EndArgs),
 }
 
 /// How the links of a Runnel node carry messages, and how it waits for them.
@@ -60,6 +62,19 @@ enum Mode {
     Memory,
     Spin,
     Loan,
+    LoanSpin,
+}
+
+impl Mode {
+    /// Whether an end looks again and again while it waits.
+    fn spins(self) -> bool {
+        matches!(self, Self::Spin | Self::LoanSpin)
+    }
+
+    /// Whether messages are written and read where they lie.
+    fn loans(self) -> bool {
+        matches!(self, Self::Loan | Self::LoanSpin)
+    }
 }
 
 /// What an end does.
@@ -204,5 +219,6 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         Part::RunnelIpc(args) => runnel::run(&args.with_mode(Mode::Memory)),
         Part::RunnelIpcSpin(args) => runnel::run(&args.with_mode(Mode::Spin)),
         Part::RunnelIpcLoan(args) => runnel::run(&args.with_mode(Mode::Loan)),
+        Part::RunnelIpcLoanSpin(args) => runnel::run(&args.with_mode(Mode::LoanSpin)),
     }
 }

@@ -19,7 +19,7 @@ const SIZES: [usize; 8] =
 const PAIR_SIZES: [usize; 4] = [128, 512 * KIB, 1024 * KIB, 1536 * KIB];
 
 /// Sizes whose hand-over, writing and reading is told apart.
-const PART_SIZES: [usize; 8] = [10, KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB, 4096 * KIB, 8192 * KIB];
+const PART_SIZES: [usize; 8] = [10, KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB, 2048 * KIB, 8192 * KIB];
 
 /// Messages that may be unanswered, as published.
 const WATERMARK: u64 = 50;

@@ -10,7 +10,7 @@ use runnel_floor::{Stamps, number, set_number};
 
 use super::{lock, message, topics, wait_for_others, wait_until_due};
 use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
-use crate::commands::bench_peer::{EndArgs, Mode};
+use crate::commands::bench_peer::EndArgs;
 use crate::error::CliError;
 
 /// Messages that may be on their way at a time where they are not sent at once.
@@ -22,7 +22,7 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
     // The others are quiet.
     let publisher = &publishers[0];
-    if args.mode == Mode::Loan {
+    if args.mode.loans() {
         reserve(args, publisher)?;
     }
     publishers.iter().try_for_each(|one| wait_for_others(args, context, one, args.subscribers))?;
@@ -34,7 +34,7 @@ pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(
         set_number(&mut message.data, number);
         wait_until_due(context, &mut pace, number)?;
         sent.take(number);
-        if args.mode == Mode::Loan {
+        if args.mode.loans() {
             loan(args, publisher, &message.data, number)?;
         } else {
             args.touch().fill(&mut message.data, number);
@@ -89,7 +89,7 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     };
     let subscription = |topic: &String| {
         let take = take.clone();
-        if args.mode == Mode::Loan {
+        if args.mode.loans() {
             let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
             return node.create_view_subscription::<UInt8MultiArray>(topic, args.depth, view);
         }

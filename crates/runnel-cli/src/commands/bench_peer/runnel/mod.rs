@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(1);
 
 pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
-    let polling = if args.mode == Mode::Spin { PollingPolicy::Spin } else { PollingPolicy::Block };
+    let polling = if args.mode.spins() { PollingPolicy::Spin } else { PollingPolicy::Block };
     let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
     let options = options.ipc(args.mode != Mode::Network);
     let context = Context::with_options(options)?;
