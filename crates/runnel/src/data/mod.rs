@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod frames;
+mod input;
 mod publication;
 mod ready;
 mod received;
@@ -10,12 +11,11 @@ mod subscription;
 mod unsent;
 mod way;
 
+pub(crate) use input::TopicInput;
 pub(crate) use publication::{Blank, Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use received::Kept;
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
-pub(crate) use subscription::{
-    Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions, TopicInput,
-};
+pub(crate) use subscription::{Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions};
 pub(crate) use unsent::Unsent;
 pub(crate) use way::Way;

@@ -218,8 +218,11 @@ impl Publication {
 
     /// Memory for so many bytes where subscribers of other processes can read them.
     fn slot(&self, length: usize) -> Option<SlotMut> {
-        let lends = length >= SHORTEST && self.shared_memory_count() > 0;
-        if lends { self.pool.take(length) } else { None }
+        if length < SHORTEST || self.shared_memory_count() == 0 {
+            return None;
+        }
+        lock(&self.state).links.iter().for_each(Link::take_back);
+        self.pool.take(length)
     }
 
     fn count_dropped(&self, messages: u64) {

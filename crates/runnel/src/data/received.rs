@@ -62,7 +62,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         if let Received::Own(bytes) = std::mem::take(&mut self.message) {
-            lock(&self.queue).keep_spare(bytes);
+            lock(&self.queue).give_back(bytes);
         }
     }
 }

@@ -66,6 +66,11 @@ impl Way {
         self.channel.as_ref().is_none_or(|Channel { sender, .. }| sender.give(segments))
     }
 
+    /// Takes back the memory of messages that the other process has read.
+    pub(crate) fn take_back(&self) {
+        self.channel.iter().for_each(|Channel { sender, .. }| sender.take_back_slots());
+    }
+
     /// The message as a copy, since the other process takes none.
     pub(crate) fn copy(&mut self, frame: &Frame) -> Frame {
         self.copied += 1;

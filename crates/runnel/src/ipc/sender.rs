@@ -189,13 +189,19 @@ impl Sender {
         if pushed { Offered::Lent } else { Offered::NoRoom }
     }
 
+    /// Takes back what the peer has given back: the next message is best written where the last one was read, which is in
+    /// the cache.
+    pub(crate) fn take_back_slots(&self) {
+        self.take_back_returned(&mut lock(&self.state));
+    }
+
     /// Takes back the slots that the peer has given back, and has it give back segments that are no more.
     fn take_back(&self, state: &mut State) {
-        self.take_back_slots(state);
+        self.take_back_returned(state);
         self.forget_segments(state);
     }
 
-    fn take_back_slots(&self, state: &mut State) {
+    fn take_back_returned(&self, state: &mut State) {
         while state.over.is_none() {
             match state.returns.next(&self.inbox.returns(), state.loans.count()) {
                 Ok(None) => return,
@@ -355,7 +361,7 @@ impl Sender {
     /// is why, and the bytes that each channel's stream had on the way when the peer stopped reading.
     pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
         let state = &mut *lock(&self.state);
-        self.take_back_slots(state);
+        self.take_back_returned(state);
         let position = self.inbox.position();
         if state.over.is_none() && state.ring.room(|| position).is_err() {
             state.over = Some(BAD_POSITION);

@@ -134,6 +134,11 @@ impl Link {
         self.way.give(segments)
     }
 
+    /// Takes back the memory of messages that the subscriber has read.
+    pub(super) fn take_back(&self) {
+        self.way.take_back();
+    }
+
     /// Messages that were copied because the subscriber's process holds as much as it may.
     pub(super) fn copied(&self) -> u64 {
         self.way.copied()

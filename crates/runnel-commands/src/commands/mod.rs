@@ -2,7 +2,6 @@
 
 mod action;
 mod bench;
-mod bench_peer;
 mod completion;
 mod demo;
 mod doctor;
@@ -82,7 +81,7 @@ pub enum Command {
     #[command(hide = true)]
     LineTrace(line_trace::Args),
     #[command(hide = true)]
-    BenchPeer(bench_peer::Args),
+    BenchPeer(runnel_bench_ends::Args),
 }
 
 /// A time that is not negative.
@@ -134,7 +133,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Interface(command) => interface::run(command, session),
         Command::Ros1(command) => ros1::run(&command, session),
         Command::Bench(args) => bench::run(&args, session),
-        Command::BenchPeer(args) => bench_peer::run(&args),
+        Command::BenchPeer(args) => runnel_bench_ends::run(&args).map_err(CliError::failed),
         Command::Completion(args) => completion::run(&args),
     }
 }

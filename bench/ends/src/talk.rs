@@ -7,36 +7,36 @@ use std::thread;
 
 use runnel::Context;
 
-use crate::error::CliError;
+use crate::{Failure, failed};
 
 /// Tells the bench something.
-pub(super) fn say(line: impl fmt::Display) -> Result<(), CliError> {
+pub(super) fn say(line: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
 /// Tells the bench that this end is joined to the other.
-pub(super) fn say_ready() -> Result<(), CliError> {
+pub(super) fn say_ready() -> Result<(), Failure> {
     say("ready")
 }
 
 /// Waits for the bench to give the start.
-pub(super) fn wait_for_go() -> Result<(), CliError> {
+pub(super) fn wait_for_go() -> Result<(), Failure> {
     match io::stdin().read_line(&mut String::new())? {
-        0 => Err(CliError::failed("the bench has gone")),
+        0 => Err(failed("the bench has gone")),
         _ => Ok(()),
     }
 }
 
 /// Serves the graph until the bench closes our standard input, or a callback shuts the context down.
-pub(super) fn serve(context: &Context) -> Result<(), CliError> {
+pub(super) fn serve(context: &Context) -> Result<(), Failure> {
     end_with_bench(context)?;
     Ok(context.spin()?)
 }
 
 /// Has the context shut down once the bench closes our standard input.
-pub(super) fn end_with_bench(context: &Context) -> Result<(), CliError> {
+pub(super) fn end_with_bench(context: &Context) -> Result<(), Failure> {
     let ending = context.clone();
     thread::Builder::new().name("bench".into()).spawn(move || {
         // Whether the stream ended or failed, nobody is there any more.

@@ -7,14 +7,13 @@ use runnel::{Client, Context, FromParam, Node, ParamValue};
 use runnel_floor::Stamps;
 
 use super::PATIENCE;
-use crate::commands::bench_peer::EndArgs;
-use crate::commands::bench_peer::talk::{self, end_with_bench, say_ready, wait_for_go};
-use crate::error::CliError;
+use crate::talk::{self, end_with_bench, say_ready, wait_for_go};
+use crate::{EndArgs, Failure, failed};
 
 /// Bytes of a parameter that is an int; other sizes are those of strings.
 const INT: usize = size_of::<i32>();
 
-pub(super) fn serve(context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn serve(context: &Context, node: &Node) -> Result<(), Failure> {
     let echo = |request: &SetBoolRequest| {
         Ok::<_, Infallible>(SetBoolResponse { success: request.data, ..SetBoolResponse::default() })
     };
@@ -23,17 +22,17 @@ pub(super) fn serve(context: &Context, node: &Node) -> Result<(), CliError> {
     talk::serve(context)
 }
 
-pub(super) fn call_once(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn call_once(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     call(args, context, &node.create_client("switch")?)
 }
 
-pub(super) fn call_persistent(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn call_persistent(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     call(args, context, &node.create_persistent_client("switch")?)
 }
 
-fn call(args: &EndArgs, context: &Context, client: &Client<SetBool>) -> Result<(), CliError> {
+fn call(args: &EndArgs, context: &Context, client: &Client<SetBool>) -> Result<(), Failure> {
     if !client.wait_for_service(PATIENCE)? {
-        return Err(CliError::failed(format_args!("nobody provides {}", client.service())));
+        return Err(failed(format_args!("nobody provides {}", client.service())));
     }
     ask(args, context, |number| {
         let data = number % 2 == 0;
@@ -41,7 +40,7 @@ fn call(args: &EndArgs, context: &Context, client: &Client<SetBool>) -> Result<(
     })
 }
 
-pub(super) fn param(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn param(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     match args.size {
         INT => set_and_get(args, context, node, |number| number as i32),
         size => set_and_get(args, context, node, |number| format!("{number:0size$}")),
@@ -54,7 +53,7 @@ fn set_and_get<T: FromParam + Into<ParamValue> + PartialEq>(
     context: &Context,
     node: &Node,
     value: impl Fn(u64) -> T,
-) -> Result<(), CliError> {
+) -> Result<(), Failure> {
     ask(args, context, |number| {
         if number % 2 == 0 {
             node.set_param("value", value(number))?;
@@ -70,7 +69,7 @@ fn ask(
     args: &EndArgs,
     context: &Context,
     mut is_answered: impl FnMut(u64) -> Result<bool, runnel::Error>,
-) -> Result<(), CliError> {
+) -> Result<(), Failure> {
     let (mut sent, mut received) = (Stamps::of(args.trial()), Stamps::of(args.trial()));
     say_ready()?;
     wait_for_go()?;

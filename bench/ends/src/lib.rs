@@ -1,4 +1,4 @@
-//! `runnel bench-peer`: the ends of exchanges that `runnel bench` starts. How it talks with them is told in
+//! Runnel's own ends of the exchanges that `runnel bench` starts. How it talks with them is told in
 //! `bench/README.md`.
 
 mod floor;
@@ -6,6 +6,8 @@ mod launch;
 mod runnel;
 mod talk;
 
+use std::error::Error;
+use std::fmt;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -13,7 +15,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use runnel_floor::{Connections, Course, Pace, PacketKind, Sizes, Stamps, Touch, Trial, Waiting};
 
-use crate::error::CliError;
+/// Why an end ends early.
+pub type Failure = Box<dyn Error>;
 
 /// One end of an exchange, or the start of one, for `runnel bench`
 #[derive(Debug, clap::Args)]
@@ -183,28 +186,34 @@ impl EndArgs {
         Course { trial: self.trial(), sizes: self.sizes(), pace: self.pace(), touch: self.touch() }
     }
 
-    fn write_both(&self, (sent, received): &(Stamps, Stamps)) -> Result<(), CliError> {
+    fn write_both(&self, (sent, received): &(Stamps, Stamps)) -> Result<(), Failure> {
         self.write_sent(sent)?;
         self.write_received(received)
     }
 
-    fn write_sent(&self, stamps: &Stamps) -> Result<(), CliError> {
+    fn write_sent(&self, stamps: &Stamps) -> Result<(), Failure> {
         write(stamps, self.sent.as_ref())
     }
 
-    fn write_received(&self, stamps: &Stamps) -> Result<(), CliError> {
+    fn write_received(&self, stamps: &Stamps) -> Result<(), Failure> {
         write(stamps, self.received.as_ref())
     }
 }
 
-fn write(stamps: &Stamps, path: Option<&PathBuf>) -> Result<(), CliError> {
+fn write(stamps: &Stamps, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    stamps
-        .write(path)
-        .map_err(|error| CliError::failed(format_args!("cannot write {}: {error}", path.display())))
+    stamps.write(path).map_err(|error| failed(format_args!("cannot write {}: {error}", path.display())))
 }
 
-pub fn run(args: &Args) -> Result<(), CliError> {
+fn failed(text: impl fmt::Display) -> Failure {
+    text.to_string().into()
+}
+
+/// Does what the arguments of `runnel bench-peer` say.
+///
+/// # Errors
+/// When it cannot be done, or the bench has gone.
+pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.part {
         Part::Launch(args) => launch::run(args),
         Part::FloorTcp(args) => floor::streams::<TcpStream>(args, Connections::One),

@@ -7,17 +7,17 @@ use runnel::{Context, Node, QoS};
 use runnel_floor::now;
 
 use super::lock;
-use crate::commands::bench_peer::talk::{say, say_ready, serve};
-use crate::error::CliError;
+use crate::talk::{say, say_ready, serve};
+use crate::{Failure, failed};
 
-pub(super) fn latched(context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn latched(context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher::<Text>("latched", QoS::keep_last(1).transient_local())?;
     publisher.publish(Text { data: "kept".into() })?;
     say_ready()?;
     serve(context)
 }
 
-pub(super) fn first(context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn first(context: &Context, node: &Node) -> Result<(), Failure> {
     let came = Arc::new(Mutex::new(None));
     let (note, ending) = (Arc::clone(&came), context.clone());
     let asked = now();
@@ -26,6 +26,6 @@ pub(super) fn first(context: &Context, node: &Node) -> Result<(), CliError> {
         ending.shutdown();
     })?;
     context.spin()?;
-    let came = lock(&came).ok_or_else(|| CliError::failed("no latched message came"))?;
+    let came = lock(&came).ok_or_else(|| failed("no latched message came"))?;
     say(format_args!("first {}", came - asked))
 }

@@ -6,12 +6,11 @@ use runnel_floor::{
     Chain, Connections, PacketKind, Packets, Stamps, Streams, Transport, Trial, Waiting, Words,
 };
 
-use super::talk::{say, say_ready, wait_for_go};
-use super::{EndArgs, Role};
-use crate::error::CliError;
+use crate::talk::{say, say_ready, wait_for_go};
+use crate::{EndArgs, Failure, Role, failed};
 
 /// An end on byte streams.
-pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) -> Result<(), CliError> {
+pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) -> Result<(), Failure> {
     let connections = args.topics.map_or(connections, Connections::Topics);
     let course = args.course();
     match args.role {
@@ -40,7 +39,7 @@ pub(super) fn streams<S: Transport>(args: &EndArgs, connections: Connections) ->
 }
 
 /// The end that connects, and begins when it is told to.
-fn near<S: Transport>(args: &EndArgs, connections: Connections) -> Result<Streams<S>, CliError> {
+fn near<S: Transport>(args: &EndArgs, connections: Connections) -> Result<Streams<S>, Failure> {
     let near = Streams::connect(&args.peer, connections)?;
     say_ready()?;
     wait_for_go()?;
@@ -48,7 +47,7 @@ fn near<S: Transport>(args: &EndArgs, connections: Connections) -> Result<Stream
 }
 
 /// The end that listens.
-fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, CliError> {
+fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, Failure> {
     let (listener, address) = S::listen()?;
     say(format_args!("at {address}"))?;
     let far = Streams::accept(&listener, connections)?;
@@ -57,7 +56,7 @@ fn far<S: Transport>(connections: Connections) -> Result<Streams<S>, CliError> {
 }
 
 /// An end on sockets that keep messages apart.
-pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), CliError> {
+pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), Failure> {
     match args.role {
         Role::Ping => ping(args, Packets::connect(kind, peer(args)?)?, Packets::ping),
         Role::Pong => {
@@ -72,7 +71,7 @@ pub(super) fn packets(args: &EndArgs, kind: PacketKind) -> Result<(), CliError> 
 }
 
 /// An end on words of shared memory.
-pub(super) fn words(args: &EndArgs, waiting: Waiting) -> Result<(), CliError> {
+pub(super) fn words(args: &EndArgs, waiting: Waiting) -> Result<(), Failure> {
     match args.role {
         Role::Ping => ping(args, Words::connect(waiting, peer(args)?)?, Words::ping),
         Role::Pong => {
@@ -91,16 +90,16 @@ fn ping<E>(
     args: &EndArgs,
     near: E,
     ping: impl FnOnce(&E, Trial) -> io::Result<(Stamps, Stamps)>,
-) -> Result<(), CliError> {
+) -> Result<(), Failure> {
     say_ready()?;
     wait_for_go()?;
     args.write_both(&ping(&near, args.trial())?)
 }
 
-fn peer(args: &EndArgs) -> Result<&str, CliError> {
-    args.peer.first().map(String::as_str).ok_or_else(|| CliError::Usage("--peer is missing".into()))
+fn peer(args: &EndArgs) -> Result<&str, Failure> {
+    args.peer.first().map(String::as_str).ok_or_else(|| failed("--peer is missing"))
 }
 
-fn only_messages() -> CliError {
-    CliError::failed("the operating system carries no such thing")
+fn only_messages() -> Failure {
+    failed("the operating system carries no such thing")
 }

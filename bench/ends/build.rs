@@ -1,5 +1,5 @@
 //! Generates the messages of the bench.
 
 fn main() {
-    runnel_gen::generate("../../bench/interfaces");
+    runnel_gen::generate("../interfaces");
 }

@@ -8,9 +8,8 @@ use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
 use super::{PATIENCE, lock, message, publish, topics, wait_for_others};
-use crate::commands::bench_peer::EndArgs;
-use crate::commands::bench_peer::talk::{end_with_bench, say_ready, serve, wait_for_go};
-use crate::error::CliError;
+use crate::talk::{end_with_bench, say_ready, serve, wait_for_go};
+use crate::{EndArgs, Failure};
 
 /// The end that begins: what it needs at each answer.
 struct Ping {
@@ -40,7 +39,7 @@ impl Ping {
     }
 }
 
-pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = |topic: &String| node.create_publisher(topic, args.depth);
     let publishers = topics(args, "ping").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let ping = Arc::new(Mutex::new(Ping {
@@ -64,7 +63,7 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     args.write_received(&ping.received)
 }
 
-pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher("pong", args.depth)?;
     let received = Arc::new(Mutex::new(Stamps::of(args.trial())));
     let question = |topic: &String| {
@@ -83,7 +82,7 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
 }
 
 /// As [`ping`] at a rate, and without waiting for each answer.
-pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher("ping", args.depth)?;
     let answers = Arc::new(Mutex::new((0, Stamps::of(args.trial()))));
     let noted = Arc::clone(&answers);
@@ -107,7 +106,7 @@ fn send_at_rate(
     context: &Context,
     publisher: &Publisher<UInt8MultiArray>,
     answered: impl Fn() -> u64,
-) -> Result<Stamps, CliError> {
+) -> Result<Stamps, Failure> {
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
     let (sizes, mut pace, total) = (args.sizes(), args.pace(), args.trial().total());
     let mut next = 0;

@@ -9,14 +9,13 @@ use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, number, set_number};
 
 use super::{lock, message, topics, wait_for_others, wait_until_due};
-use crate::commands::bench_peer::talk::{say_ready, serve, wait_for_go};
-use crate::commands::bench_peer::EndArgs;
-use crate::error::CliError;
+use crate::talk::{say_ready, serve, wait_for_go};
+use crate::{EndArgs, Failure, failed};
 
 /// Messages that may be on their way at a time where they are not sent at once.
 const PACED: usize = 4;
 
-pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = |topic: &String| node.create_publisher(topic, args.depth);
     let publishers = topics(args, "burst").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
@@ -51,7 +50,7 @@ fn loan(
     publisher: &Publisher<UInt8MultiArray>,
     payload: &[u8],
     number: u64,
-) -> Result<(), CliError> {
+) -> Result<(), Failure> {
     let mut loan = publisher.loan(&UInt8MultiArray::default(), payload.len())?;
     match args.touch {
         None => loan.copy_from_slice(payload),
@@ -65,7 +64,7 @@ fn loan(
 
 /// Makes memory before the messages, as iceoryx2 does for its publishers: for all that the queue holds if they are sent
 /// at once, and otherwise for some of each size.
-fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), CliError> {
+fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Failure> {
     let messages = if args.rate.is_some() { PACED } else { args.depth };
     let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
     for size in sizes {
@@ -74,7 +73,7 @@ fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(),
     Ok(())
 }
 
-pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let received = Arc::new(Mutex::new((Stamps::of(args.trial()), true)));
     let (noted, ending) = (Arc::clone(&received), context.clone());
     let (touch, total) = (args.touch(), args.trial().total());
@@ -100,7 +99,7 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
     serve(context)?;
     let (stamps, all_whole) = &*lock(&received);
     if !all_whole {
-        return Err(CliError::failed("a payload is not what was sent"));
+        return Err(failed("a payload is not what was sent"));
     }
     args.write_received(stamps)
 }

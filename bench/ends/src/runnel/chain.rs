@@ -7,18 +7,17 @@ use runnel_floor::Stamps;
 
 use self::bench_msgs::TwoInts;
 use super::{lock, publish, send_all, wait_for_others};
-use crate::commands::bench_peer::EndArgs;
-use crate::commands::bench_peer::talk::{say_ready, serve};
-use crate::error::CliError;
+use crate::talk::{say_ready, serve};
+use crate::{EndArgs, Failure, failed};
 
 runnel::include_interfaces!();
 
-pub(super) fn para_in(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn para_in(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher("para", args.depth)?;
     send_all(args, context, &publisher, |number| TwoInts { a: number as i32, b: 1 })
 }
 
-pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher("sum", args.depth)?;
     let (answering, ending) = (publisher.clone(), context.clone());
     let add = move |para: &TwoInts| {
@@ -31,7 +30,7 @@ pub(super) fn para_add(args: &EndArgs, context: &Context, node: &Node) -> Result
     serve(context)
 }
 
-pub(super) fn add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let received = Arc::new(Mutex::new((Stamps::of(args.trial()), true)));
     let (noted, ending, total) = (Arc::clone(&received), context.clone(), args.trial().total());
     let take = move |sum: &TwoInts| {
@@ -48,7 +47,7 @@ pub(super) fn add(args: &EndArgs, context: &Context, node: &Node) -> Result<(), 
     serve(context)?;
     let (stamps, all_right) = &*lock(&received);
     if !all_right {
-        return Err(CliError::failed("a sum is wrong"));
+        return Err(failed("a sum is wrong"));
     }
     args.write_received(stamps)
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use runnel::io::{cpu, host};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::error::CliError;
+use crate::{Failure, failed};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -29,32 +29,31 @@ const GREED: u64 = 2;
 const SHARE: u64 = 30;
 
 /// Becomes the program, which ends with whoever started this.
-pub(super) fn run(args: &Args) -> Result<(), CliError> {
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
     host::end_with_parent()?;
     allow_descriptors()?;
     if let Some(cpu) = args.cpu {
-        cpu::bind_thread(&[cpu])
-            .map_err(|error| CliError::failed(format_args!("cannot run on CPU {cpu}: {error}")))?;
+        cpu::bind_thread(&[cpu]).map_err(|error| failed(format_args!("cannot run on CPU {cpu}: {error}")))?;
     }
     if let Some(priority) = args.priority {
         limit(Resource::Rttime, GREED * 1_000_000)?;
         limit(Resource::Cpu, SHARE)?;
         cpu::set_real_time_priority(priority)
-            .map_err(|error| CliError::failed(format_args!("cannot have priority {priority}: {error}")))?;
+            .map_err(|error| failed(format_args!("cannot have priority {priority}: {error}")))?;
     }
     let Some((program, arguments)) = args.program.split_first() else { return Ok(()) };
     let error = Command::new(program).args(arguments).exec();
-    Err(CliError::failed(format_args!("cannot start {program}: {error}")))
+    Err(failed(format_args!("cannot start {program}: {error}")))
 }
 
 /// As many descriptors as there may be: a thousand topics take more than programs are given at first.
-fn allow_descriptors() -> Result<(), CliError> {
+fn allow_descriptors() -> Result<(), Failure> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
-        .map_err(|error| CliError::failed(format_args!("cannot have more descriptors: {error}")))
+        .map_err(|error| failed(format_args!("cannot have more descriptors: {error}")))
 }
 
-fn limit(resource: Resource, most: u64) -> Result<(), CliError> {
+fn limit(resource: Resource, most: u64) -> Result<(), Failure> {
     setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
-        .map_err(|error| CliError::failed(format_args!("cannot limit its CPU time: {error}")))
+        .map_err(|error| failed(format_args!("cannot limit its CPU time: {error}")))
 }

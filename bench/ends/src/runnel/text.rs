@@ -7,19 +7,18 @@ use runnel::{Context, Node};
 use runnel_floor::Stamps;
 
 use super::{lock, send_all};
-use crate::commands::bench_peer::EndArgs;
-use crate::commands::bench_peer::talk::{say_ready, serve};
-use crate::error::CliError;
+use crate::talk::{say_ready, serve};
+use crate::{EndArgs, Failure};
 
 /// What stands before the number.
 const GREETING: &str = "hello world ";
 
-pub(super) fn talker(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn talker(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let publisher = node.create_publisher("chatter", args.depth)?;
     send_all(args, context, &publisher, |number| Text { data: format!("{GREETING}{number}") })
 }
 
-pub(super) fn listener(args: &EndArgs, context: &Context, node: &Node) -> Result<(), CliError> {
+pub(super) fn listener(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let received = Arc::new(Mutex::new(Stamps::of(args.trial())));
     let (noted, ending, total) = (Arc::clone(&received), context.clone(), args.trial().total());
     let take = move |text: &Text| match text.data.strip_prefix(GREETING).map(str::parse) {

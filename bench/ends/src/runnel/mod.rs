@@ -15,9 +15,8 @@ use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, ContextOptions, PollingPolicy, Publisher};
 use runnel_floor::{Pace, Stamps, Trial, now};
 
-use super::talk::{say_ready, serve, wait_for_go};
-use super::{EndArgs, Mode, Role};
-use crate::error::CliError;
+use crate::talk::{say_ready, serve, wait_for_go};
+use crate::{EndArgs, Failure, Mode, Role, failed};
 
 /// How long the other end may take to be there.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How often is looked whether a link has gone over to shared memory.
 const LOOK: Duration = Duration::from_millis(1);
 
-pub(super) fn run(args: &EndArgs) -> Result<(), CliError> {
+pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
     let polling = if args.mode.spins() { PollingPolicy::Spin } else { PollingPolicy::Block };
     let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
     let options = options.ipc(args.mode != Mode::Network);
@@ -75,15 +74,15 @@ fn wait_for_others<M: Message>(
     context: &Context,
     publisher: &Publisher<M>,
     count: usize,
-) -> Result<(), CliError> {
+) -> Result<(), Failure> {
     let topic = publisher.topic();
     if !publisher.wait_for_subscribers(count, PATIENCE)? {
-        return Err(CliError::failed(format_args!("nobody subscribes to {topic}")));
+        return Err(failed(format_args!("nobody subscribes to {topic}")));
     }
     let late = now() + PATIENCE.as_nanos() as u64;
     while args.mode != Mode::Network && publisher.shared_memory_count() < count {
         if now() > late {
-            return Err(CliError::failed(format_args!("{topic} stays on the network")));
+            return Err(failed(format_args!("{topic} stays on the network")));
         }
         context.sleep_wall(LOOK)?;
     }
@@ -96,7 +95,7 @@ fn send_all<M: Message>(
     context: &Context,
     publisher: &Publisher<M>,
     message: impl Fn(u64) -> M,
-) -> Result<(), CliError> {
+) -> Result<(), Failure> {
     let (mut sent, mut pace) = (Stamps::of(args.trial()), args.pace());
     wait_for_others(args, context, publisher, 1)?;
     say_ready()?;
@@ -111,7 +110,7 @@ fn send_all<M: Message>(
 }
 
 /// Sleeps until a message is due; the graph is served meanwhile.
-fn wait_until_due(context: &Context, pace: &mut Pace, number: u64) -> Result<(), CliError> {
+fn wait_until_due(context: &Context, pace: &mut Pace, number: u64) -> Result<(), Failure> {
     let due = pace.due(number);
     if due > now() {
         context.sleep_wall(Duration::from_nanos(due.saturating_sub(now())))?;

@@ -1,0 +1,52 @@
+//! The `runnel` command: what `rostopic`, `rosnode`, `rosmsg`, `roscore` and their `ros2` counterparts do, in one
+//! program that needs no ROS.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod completion;
+mod error;
+mod graph;
+mod logging;
+mod output;
+mod ros1;
+mod session;
+mod statistics;
+mod streaming;
+mod types;
+
+#[cfg(test)]
+mod help_tests;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use arguments::Arguments;
+use commands::Cli;
+use error::CliError;
+use session::Session;
+
+/// Does what the arguments of the process say; gives its exit code.
+pub fn main() -> ExitCode {
+    // Where a shell asks for completions, this answers and ends the program.
+    completion::environment().complete();
+    let words = match arguments::of_process() {
+        Ok(words) => words,
+        Err(error) => return error.report(),
+    };
+    if let Some((program, words)) = ros1::called(&words) {
+        return ros1::run(program, words).into();
+    }
+    run(words).map_or_else(CliError::report, |()| ExitCode::SUCCESS)
+}
+
+fn run(words: Vec<String>) -> Result<(), CliError> {
+    let arguments = Arguments::split(words)?;
+    let mut matches = commands::command().try_get_matches_from(&arguments.own)?;
+    let group_verbose = commands::group_verbose(&matches);
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
+    logging::install(cli.verbose.saturating_add(group_verbose));
+    let session = Session::new(arguments, cli.json, cli.interfaces)?;
+    commands::run(cli.command, &session)
+}

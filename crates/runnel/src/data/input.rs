@@ -1,0 +1,179 @@
+//! What one node has of one topic: its subscriptions, and the links that they share.
+
+use std::sync::{Arc, Mutex};
+
+use runnel_ros1::tcpros::LENGTH;
+
+use super::received::Received;
+use super::subscription::{LinkInfo, SubscriptionCore};
+use crate::ipc::Lent;
+use crate::sync::lock;
+
+/// All subscriptions of one node to one topic: they share the links to the publishers.
+#[derive(Default)]
+pub(crate) struct TopicInput {
+    readers: Mutex<Readers>,
+    links: Mutex<Vec<Link>>,
+}
+
+#[derive(Default)]
+struct Readers {
+    /// The only one, which reads all that comes: it is at hand.
+    only: Option<Arc<SubscriptionCore>>,
+    all: Vec<Arc<SubscriptionCore>>,
+    /// There was a publisher whose type not all of them read: each message is held against their types.
+    mixed: bool,
+}
+
+/// A link to a publisher of another process.
+struct Link {
+    from: Arc<LinkInfo>,
+    /// The last message of a latched topic, for subscriptions that are added later.
+    latched: Option<Vec<u8>>,
+}
+
+impl TopicInput {
+    /// The type of a subscription whose messages this one cannot read.
+    pub(crate) fn conflict(&self, subscription: &SubscriptionCore) -> Option<String> {
+        let readers = lock(&self.readers);
+        let other = readers.all.iter().find(|other| !other.agrees_with(subscription.md5()))?;
+        Some(other.type_name().to_owned())
+    }
+
+    /// Adds a subscription: it gets what latched publishers sent last.
+    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
+        let mut mixed = false;
+        for link in lock(&self.links).iter() {
+            if subscription.reads(&link.from) {
+                link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+            } else {
+                mixed = true;
+            }
+        }
+        let mut readers = lock(&self.readers);
+        readers.mixed |= mixed;
+        readers.all.push(subscription);
+        readers.settle();
+    }
+
+    /// Removes a subscription; true if none is left.
+    pub(crate) fn remove(&self, subscription: &Arc<SubscriptionCore>) -> bool {
+        let mut readers = lock(&self.readers);
+        readers.all.retain(|other| !Arc::ptr_eq(other, subscription));
+        readers.settle();
+        readers.all.is_empty()
+    }
+
+    /// A link to a publisher stands.
+    pub(crate) fn join(&self, from: &Arc<LinkInfo>) {
+        let mut readers = lock(&self.readers);
+        let Readers { all, mixed, .. } = &mut *readers;
+        all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
+        readers.settle();
+        drop(readers);
+        lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
+    }
+
+    /// A link to a publisher is gone.
+    pub(crate) fn leave(&self, from: &Arc<LinkInfo>) {
+        lock(&self.links).retain(|link| !Arc::ptr_eq(&link.from, from));
+    }
+
+    /// Publishers of other processes that are connected.
+    pub(crate) fn link_count(&self) -> usize {
+        lock(&self.links).len()
+    }
+
+    /// Those of them whose messages come by shared memory.
+    pub(crate) fn shared_memory_count(&self) -> usize {
+        lock(&self.links).iter().filter(|link| link.from.stats.is_by_memory()).count()
+    }
+
+    /// Whether a publisher of another process that is connected is a node of this name.
+    pub(crate) fn has_publisher(&self, node: &str) -> bool {
+        lock(&self.links).iter().any(|link| link.from.publisher == node)
+    }
+
+    /// Whether this is so for any subscription.
+    pub(crate) fn any(&self, is_so: impl FnMut(&Arc<SubscriptionCore>) -> bool) -> bool {
+        lock(&self.readers).all.iter().any(is_so)
+    }
+
+    /// A buffer to receive the next message into; what it holds does not matter.
+    pub(crate) fn spare(&self) -> Vec<u8> {
+        lock(&self.readers).all.first().map(|first| first.spare()).unwrap_or_default()
+    }
+
+    /// Gives a received message to every subscription; only the first takes it without a copy.
+    pub(crate) fn push(&self, message: Vec<u8>, from: &Arc<LinkInfo>) {
+        self.give(Received::Own(message), from);
+    }
+
+    /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
+    pub(crate) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+        let readers = lock(&self.readers);
+        if let Some(only) = &readers.only
+            && !from.latching
+        {
+            from.stats.count(1, (len + LENGTH) as u64);
+            return only.push_filled(len, from, fill);
+        }
+        drop(readers);
+        let mut message = self.spare();
+        fill(&mut message);
+        self.push(message, from);
+    }
+
+    /// The same of a message that lies in another process's memory.
+    pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
+        self.give(Received::Lent(message), from);
+    }
+
+    fn give(&self, message: Received, from: &Arc<LinkInfo>) {
+        from.stats.count(1, (message.len() + LENGTH) as u64);
+        if from.latching {
+            self.keep(&message, from);
+        }
+        let readers = lock(&self.readers);
+        let mut readers = readers.of(from);
+        let Some(first) = readers.next() else { return };
+        readers.for_each(|other| other.push_copy(&message, from));
+        first.push_bytes(message, from);
+    }
+
+    /// Messages of a publisher did not arrive whole.
+    pub(crate) fn lose(&self, messages: u64, from: &LinkInfo) {
+        from.stats.count_dropped(messages);
+        for subscription in lock(&self.readers).of(from) {
+            subscription.lose(messages);
+        }
+    }
+
+    fn keep(&self, message: &[u8], from: &Arc<LinkInfo>) {
+        if let Some(link) = lock(&self.links).iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
+            let latched = link.latched.get_or_insert_default();
+            latched.clear();
+            latched.extend_from_slice(message);
+        }
+    }
+
+    /// Does `each` for every subscription.
+    pub(crate) fn for_each(&self, each: impl FnMut(&Arc<SubscriptionCore>)) {
+        lock(&self.readers).all.iter().for_each(each);
+    }
+}
+
+impl Readers {
+    /// Finds out anew whether there is an only one.
+    fn settle(&mut self) {
+        self.only = match self.all.as_slice() {
+            [only] if !self.mixed => Some(Arc::clone(only)),
+            _ => None,
+        };
+    }
+
+    /// Those that read what this publisher sends.
+    fn of(&self, from: &LinkInfo) -> impl Iterator<Item = &Arc<SubscriptionCore>> {
+        self.all.iter().filter(|subscription| !self.mixed || subscription.agrees_with(&from.md5))
+    }
+}
