@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use common::{Graph, LONG, spin_until};
-use runnel::msgs::std_msgs::{Int32, UInt8MultiArray};
+use runnel::msgs::std_msgs::{Int32, String as Text, UInt8MultiArray};
 use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Context, Publisher, QoS, Subscription};
 
@@ -241,6 +241,55 @@ fn a_kept_connection_to_a_service_goes_over_too() {
     }
     far.shutdown();
     spinning.join().unwrap();
+}
+
+#[test]
+fn subscriptions_of_one_node_each_hear_what_comes_while_they_last() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", 10).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let subscribe = || {
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let push = move |message: &Int32| into.lock().unwrap().push(message.data);
+        (listener.create_subscription("numbers", 10, push).unwrap(), heard)
+    };
+    let (first, heard_first) = subscribe();
+    let (_second, heard_second) = subscribe();
+    spin_until(&far, "the link in shared memory", || talker.shared_memory_count() == 1);
+    let heard = || (heard_first.lock().unwrap().clone(), heard_second.lock().unwrap().clone());
+    talker.publish(number(0)).unwrap();
+    spin_until(&far, "both hear", || heard() == (vec![0], vec![0]));
+    drop(first);
+    talker.publish(number(1)).unwrap();
+    spin_until(&far, "the other hears", || heard() == (vec![0], vec![0, 1]));
+    let (_third, heard_third) = subscribe();
+    talker.publish(number(2)).unwrap();
+    spin_until(&far, "the new one hears", || *heard_third.lock().unwrap() == [2]);
+    spin_until(&far, "the old one hears", || heard() == (vec![0], vec![0, 1, 2]));
+}
+
+#[test]
+fn what_a_subscription_to_any_type_let_in_comes_to_none_of_another_type() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let words = near.create_node("words").unwrap().create_publisher::<Text>("data", 10).unwrap();
+    let numbers = near.create_node("numbers").unwrap().create_publisher::<Int32>("data", 10).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let all = listener.create_raw_subscription("data", None, 10, |_| {}).unwrap();
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let push = move |message: &Int32| into.lock().unwrap().push(message.data);
+    let typed = listener.create_subscription("data", 10, push).unwrap();
+    spin_until(&far, "the links in shared memory", || {
+        words.shared_memory_count() == 1 && numbers.shared_memory_count() == 1
+    });
+    drop(all);
+    words.publish(Text { data: "none of a number".into() }).unwrap();
+    numbers.publish(number(7)).unwrap();
+    spin_until(&far, "the number", || !heard.lock().unwrap().is_empty());
+    assert_eq!((heard.lock().unwrap().clone(), typed.received(), typed.malformed()), (vec![7], 1, 0));
 }
 
 #[test]

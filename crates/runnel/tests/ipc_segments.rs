@@ -1,4 +1,5 @@
-//! Memory that a process has given to others and that is no more: they are told, so that they give it back as well.
+//! Memory that a process gives to others: what they have read is used again, and they are told of what is no more, so that
+//! they give it back as well.
 
 mod common;
 #[path = "common/fake_process.rs"]
@@ -10,10 +11,13 @@ mod logged;
 #[path = "common/raw.rs"]
 mod raw;
 
+use std::collections::BTreeSet;
+
 use common::wait_until;
 use fake_process::{END, FORGET, SLOT, small_number};
 use ipc_scene::{Reader, Scene, alone, numbered, subscribe_to};
 use raw::Ports;
+use runnel::Publisher;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 
 /// Slots that are lent to this reader now; each is given back at once. Whether a segment is to be forgotten, and which.
@@ -31,6 +35,20 @@ fn read(reader: &mut Reader) -> (usize, Option<u64>) {
         }
     }
     (lent, forgotten)
+}
+
+/// A topic that only this reader subscribes to, whose first message was lent to it and given back.
+fn seldom(scene: &Scene) -> (Publisher<UInt8MultiArray>, Reader) {
+    let node = scene.talking.create_node("second").unwrap();
+    let seldom = node.create_publisher::<UInt8MultiArray>("seldom", 1000).unwrap();
+    let ports = Ports::of(&scene.graph.context(), "/second", "/seldom");
+    let me = small_number();
+    let mut reader = Reader::of(me, subscribe_to(ports.tcpros, "/seldom", me));
+    wait_until("a slot that is lent and given back", || {
+        seldom.publish(numbered(0, 5000)).unwrap();
+        read(&mut reader).0 > 0
+    });
+    (seldom, reader)
 }
 
 /// A reader leaves with a slot, so that its segment is given to no message more and ends when it is not read any more.
@@ -68,20 +86,28 @@ fn a_reader_is_told_of_a_segment_that_ended_after_it_was_given_the_next() {
 fn a_reader_to_which_nothing_more_is_sent_is_told_of_a_segment_that_ended() {
     let _alone = alone();
     let scene = Scene::new();
-    let node = scene.talking.create_node("second").unwrap();
-    let seldom = node.create_publisher::<UInt8MultiArray>("seldom", 1000).unwrap();
-    let ports = Ports::of(&scene.graph.context(), "/second", "/seldom");
-    let me = small_number();
-    let mut reader = Reader::of(me, subscribe_to(ports.tcpros, "/seldom", me));
-    wait_until("a slot that is lent and given back", || {
-        seldom.publish(numbered(0, 5000)).unwrap();
-        read(&mut reader).0 > 0
-    });
+    let (_seldom, mut reader) = seldom(&scene);
     retire_segment(&scene);
     wait_until("it is to be forgotten", || {
         scene.talk(1, 5000);
         read(&mut reader).1 == Some(0)
     });
     assert_eq!(reader.session.segments.len(), 1);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_message_lies_where_the_last_one_was_read() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let (seldom, mut reader) = seldom(&scene);
+    let mut slots = BTreeSet::new();
+    for number in 0..8 {
+        seldom.publish(numbered(number, 5000)).unwrap();
+        let record = reader.session.wait_for(SLOT);
+        slots.insert(record.word(1) >> 32);
+        reader.session.give_back_quietly(record.word(0) & 0xffff_ffff);
+    }
+    assert_eq!(slots.len(), 1);
     scene.is_undisturbed();
 }

@@ -296,12 +296,18 @@ impl FakeSession {
         }
     }
 
-    /// Gives back a slot, or what is none.
+    /// Gives back a slot, or what is none, and rings.
     pub fn give_back(&mut self, loan: u64) {
+        self.give_back_quietly(loan);
+        self.ring();
+    }
+
+    /// The same without a word, as processes do it.
+    pub fn give_back_quietly(&mut self, loan: u64) {
         let place = RETURNED + 1 + (self.returned % LOANS as u64) as usize;
         self.mine.outbox.words()[place].store(loan, Relaxed);
         self.returned += 1;
-        self.set(RETURNED, self.returned);
+        self.set_quietly(RETURNED, self.returned);
     }
 
     /// The session is over.
