@@ -34,7 +34,7 @@ fn whole_help() -> String {
 
 #[test]
 fn the_help_is_what_the_reference_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runnel-cli/tests/help.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help.txt");
     let help = whole_help();
     if std::env::var_os("RUNNEL_UPDATE_HELP").is_some() {
         fs::write(&path, &help).expect("the reference can be written");

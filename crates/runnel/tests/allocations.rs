@@ -206,6 +206,36 @@ fn loaned(link: Link, length: usize) -> (u64, u64) {
     })
 }
 
+/// Likewise, by turns with a short message on another topic; each is dropped where it is heard.
+fn loaned_beside_text(link: Link, length: usize) -> (u64, u64) {
+    let graph = Graph::new(link);
+    let [received, texts] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+    let (counted, counted_texts) = (Arc::clone(&received), Arc::clone(&texts));
+    let bytes = graph.talker.create_publisher::<UInt8MultiArray>("topic", 10).unwrap();
+    let text = graph.talker.create_publisher::<Text>("text", 10).unwrap();
+    let count = move |_: Borrowed<UInt8MultiArray>| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    let count_text = move |_: &Text| {
+        counted_texts.fetch_add(1, Ordering::SeqCst);
+    };
+    let _bytes = graph.listener.create_borrowing_subscription("topic", 10, count).unwrap();
+    let _text = graph.listener.create_subscription("text", 10, count_text).unwrap();
+    let message = Text { data: "hello".into() };
+    graph.spinning(|| {
+        assert!(text.wait_for_subscribers(1, LONG).unwrap());
+        wait_until("no link of the kind", || text.shared_memory_count() == usize::from(link == Link::Memory));
+        graph.longest_row(&bytes, &received, |bytes| {
+            let arrived = texts.load(Ordering::SeqCst);
+            text.publish(&message).unwrap();
+            wait_for(&texts, arrived + 1);
+            let mut loan = bytes.loan(&UInt8MultiArray::default(), length).unwrap();
+            loan.fill(7);
+            loan.publish().unwrap();
+        })
+    })
+}
+
 fn publishing<M: Message>(message: &M) -> impl Fn(&Publisher<M>) {
     move |publisher| publisher.publish(message).unwrap()
 }
@@ -231,6 +261,9 @@ fn messages_cost_no_allocations_in_the_steady_state() {
         ("1 MB viewed in shared memory", viewed(Link::Memory, &bytes(1_000_000))),
         ("10 B loaned by shared memory", loaned(Link::Memory, 10)),
         ("1 MB loaned by shared memory", loaned(Link::Memory, 1_000_000)),
+        ("1 MB loaned beside a text", loaned_beside_text(Link::Network, 1_000_000)),
+        ("1 MB loaned beside a text by shared memory", loaned_beside_text(Link::Memory, 1_000_000)),
+        ("10 B viewed by shared memory", viewed(Link::Memory, &bytes(10))),
         ("10 B over UDPROS", over_udp(&bytes(10))),
         ("60 kB over UDPROS", over_udp(&bytes(60_000))),
     ];

@@ -18,35 +18,53 @@ thread_local! {
 
 /// The buffers that a subscription keeps.
 #[derive(Default)]
-pub(crate) struct Spares(Vec<Vec<u8>>);
+pub(crate) struct Spares {
+    short: Vec<Vec<u8>>,
+    long: Vec<Vec<u8>>,
+}
 
 impl Spares {
     /// A buffer for use again, or an empty one.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        self.0.pop().unwrap_or_default()
+        self.long.pop().or_else(|| self.short.pop()).unwrap_or_else(take_at_hand)
     }
 
     /// The same for a message of so many bytes: for a short one, what this thread has at hand.
     pub(super) fn take_for(&mut self, len: usize) -> Vec<u8> {
-        let at_hand = if len <= SHORT { swap_at_hand(Vec::new()) } else { Vec::new() };
-        if at_hand.capacity() == 0 { self.take() } else { at_hand }
+        if len > SHORT {
+            return self.long.pop().unwrap_or_default();
+        }
+        let at_hand = take_at_hand();
+        if at_hand.capacity() > 0 { at_hand } else { self.short.pop().unwrap_or_default() }
     }
 
     /// Keeps a buffer for use again, unless it is none.
     pub(super) fn keep(&mut self, spare: Vec<u8>) {
-        let short = spare.capacity() <= SHORT;
-        let spare = if short { swap_at_hand(spare) } else { spare };
-        let most = if short { SHORT_KEPT } else { KEPT };
-        if spare.capacity() > 0 && self.0.len() < most {
-            self.0.push(spare);
+        let (spare, kept, most) = match spare.capacity() {
+            ..=SHORT => (put_at_hand(spare), &mut self.short, SHORT_KEPT),
+            _ => (spare, &mut self.long, KEPT),
+        };
+        if spare.capacity() > 0 && kept.len() < most {
+            kept.push(spare);
         }
     }
 }
 
-/// Puts a buffer in the place of the one that this thread has at hand.
-fn swap_at_hand(buffer: Vec<u8>) -> Vec<u8> {
+/// The buffer that this thread has at hand, if it is one.
+fn take_at_hand() -> Vec<u8> {
     // At the end of a thread there is none any more.
-    AT_HAND.try_with(|place| place.replace(buffer)).unwrap_or_default()
+    AT_HAND.try_with(Cell::take).unwrap_or_default()
+}
+
+/// Has this thread keep a buffer at hand if it has none; otherwise gives it back.
+fn put_at_hand(buffer: Vec<u8>) -> Vec<u8> {
+    let put = |place: &Cell<Vec<u8>>| {
+        let there = place.take();
+        let (kept, back) = if there.capacity() > 0 { (there, buffer) } else { (buffer, there) };
+        place.set(kept);
+        back
+    };
+    AT_HAND.try_with(put).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -59,7 +77,7 @@ mod tests {
         let buffer = Vec::with_capacity(SHORT);
         let place = buffer.as_ptr();
         one.keep(buffer);
-        assert_eq!(one.0.len(), 0);
+        assert_eq!(one.short.len(), 0);
         let taken = other.take_for(SHORT);
         assert_eq!(taken.as_ptr(), place);
         assert_eq!(other.take_for(SHORT).capacity(), 0, "it is in use");
@@ -81,11 +99,30 @@ mod tests {
     fn no_more_is_kept_than_so_many_buffers() {
         let mut spares = Spares::default();
         (0..2 * KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT + 1)));
-        assert_eq!(spares.0.len(), KEPT);
+        assert_eq!(spares.long.len(), KEPT);
         let mut spares = Spares::default();
         (0..2 * SHORT_KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT)));
-        assert_eq!(spares.0.len(), SHORT_KEPT);
-        spares.keep(Vec::new());
-        assert_eq!(spares.0.len(), SHORT_KEPT);
+        assert_eq!(spares.short.len(), SHORT_KEPT);
+    }
+
+    #[test]
+    fn what_is_no_buffer_takes_none_away() {
+        let (mut one, mut other) = (Spares::default(), Spares::default());
+        let buffer = Vec::with_capacity(SHORT);
+        let place = buffer.as_ptr();
+        one.keep(buffer);
+        other.keep(Vec::new());
+        other.keep(Vec::with_capacity(SHORT));
+        assert_eq!(other.short.len(), 1);
+        let taken = one.take();
+        assert_eq!(taken.as_ptr(), place);
+    }
+
+    #[test]
+    fn short_buffers_leave_room_for_long_ones() {
+        let mut spares = Spares::default();
+        (0..SHORT_KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT)));
+        spares.keep(Vec::with_capacity(SHORT + 1));
+        assert_eq!(spares.take().capacity(), SHORT + 1);
     }
 }
