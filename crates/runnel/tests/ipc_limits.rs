@@ -157,7 +157,8 @@ fn a_process_that_may_make_no_memory_for_others_copies() {
     let _alone = alone();
     let (said, peer) = outcome("may make no memory", 100 << 10);
     assert_eq!(said, BY_NETWORK, "{}", peer.output());
-    assert!(peer.output().contains("no session with another process of this host"), "{}", peer.output());
+    let no_session = "no session with another process of this host";
+    wait_until("it says that there is no session", || peer.output().contains(no_session));
     let (said, peer) = outcome("may make no memory", 1 << 20);
     assert_eq!(said, BY_MEMORY, "{}", peer.output());
 }
