@@ -2,8 +2,8 @@
 //!
 //! Any thread may turn it. One that needs it for itself takes it over from a thread that only waits in it; a thread
 //! that merely passes time (a rate, the keeper) does not fight for it. The keeper is a thread that turns the driver
-//! when nobody else has for 50 ms; it ends when others have turned it for a second, so that an idle node has one
-//! thread.
+//! when nobody else has for 50 ms, or for 250 ms if that did not happen for a second; it ends when others have turned it
+//! for a second, so that an idle node has one thread.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -22,6 +22,10 @@ use crate::sync::lock;
 
 /// How long the driver may go unattended.
 const UNATTENDED: Duration = Duration::from_millis(50);
+
+/// How often a keeper that was not needed for [`KEEPER_LEISURE`] looks whether it is: programs whose callbacks are short
+/// are not to pay for those of others.
+const PATROL: Duration = Duration::from_millis(200);
 
 /// How long others must turn the driver without leaving it before the keeper ends.
 const KEEPER_LEISURE: Duration = Duration::from_secs(1);
@@ -251,8 +255,13 @@ impl Turning {
                     kept = clock::monotonic();
                 }
                 (true, gone) => thread::park_timeout(UNATTENDED - gone),
-                (false, inside) if inside.min(clock::monotonic().since(kept)) >= KEEPER_LEISURE => return,
-                (false, _) => thread::park_timeout(UNATTENDED),
+                (false, inside) => {
+                    let is_needed = clock::monotonic().since(kept) < KEEPER_LEISURE;
+                    if !is_needed && inside >= KEEPER_LEISURE {
+                        return;
+                    }
+                    thread::park_timeout(if is_needed { UNATTENDED } else { PATROL });
+                }
             }
         }
     }

@@ -7,8 +7,12 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::topic::{self, Outlet, Topics};
+
+/// How long this end may take to end once it was asked to.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tells the bench that this end is joined to the other.
 ///
@@ -76,6 +80,8 @@ impl End {
             wait_for_end();
             asked.store(true, Ordering::Release);
             if let Err(error) = topic::wake(topic) {
+                // Whoever was awake has seen it by itself and takes its topics down: then the process ends meanwhile.
+                thread::sleep(PATIENCE);
                 eprintln!("cannot end: {error}");
                 process::exit(1);
             }

@@ -203,7 +203,7 @@ impl SubscriptionCore {
     pub(super) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
         let mut unheard = Vec::new();
         let mut queue = lock(&self.queue);
-        let mut bytes = queue.spares.take_for(len);
+        let mut bytes = queue.spare_for(len);
         fill(&mut bytes);
         let item = Item::Bytes { bytes: Received::Own(bytes), from: Arc::clone(from) };
         self.push_into(queue, item, Some(&from.stats), &mut unheard);
@@ -220,36 +220,29 @@ impl SubscriptionCore {
         stats: Option<&LinkStats>,
         unheard: &mut Vec<Shared>,
     ) {
-        if queue.ended {
+        if queue.has_ended() {
             return;
         }
         // Written under this lock only.
         self.received.store(self.received() + 1, Ordering::Relaxed);
-        let bytes = item.bytes();
-        while queue.is_full(self.options.bound, bytes) {
+        while queue.is_full_for(&item, self.options.bound) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {
                 stats.count_dropped(1);
             }
             unheard.extend(queue.drop_oldest());
         }
-        queue.bytes += bytes;
-        queue.waiting.push_back(item);
-        let schedule = !std::mem::replace(&mut queue.scheduled, true);
+        let stand_in_line = queue.put(item);
         drop(queue);
-        if schedule {
+        if stand_in_line {
             self.schedule();
         }
     }
 
     /// The user has dropped the subscription: what waits is for nobody.
     pub(crate) fn end(&self) {
-        let mut queue = lock(&self.queue);
-        queue.ended = true;
-        let unheard = std::mem::take(&mut queue.waiting);
-        queue.bytes = 0;
-        // A shared message may hold anything of the user's, whose end must not happen under this lock.
-        drop(queue);
+        let unheard = lock(&self.queue).end();
+        // A shared message may hold anything of the user's, whose end must not happen under that lock.
         drop(unheard);
     }
 
@@ -261,7 +254,7 @@ impl SubscriptionCore {
 
     /// A buffer to receive the next message into; what it holds does not matter.
     pub(super) fn spare(&self) -> Vec<u8> {
-        lock(&self.queue).spares.take()
+        lock(&self.queue).spare()
     }
 
     /// After a callback: keeps the message's buffer, and stands in line again if more waits.
@@ -269,9 +262,8 @@ impl SubscriptionCore {
         // A shared message ends here and not under the lock, see `end`.
         let spare = item.and_then(Item::into_spare);
         let mut queue = lock(&self.queue);
-        spare.into_iter().for_each(|spare| queue.spares.keep(spare));
-        queue.scheduled = !queue.waiting.is_empty();
-        let again = queue.scheduled;
+        spare.into_iter().for_each(|spare| queue.give_back(spare));
+        let again = queue.rest();
         drop(queue);
         if again {
             self.schedule();
@@ -316,9 +308,8 @@ impl Running<'_> {
         // A shared message ends here and not under the lock, see `end`.
         let spare = self.item.take().and_then(Item::into_spare);
         let mut queue = lock(&self.core.queue);
-        spare.into_iter().for_each(|spare| queue.spares.keep(spare));
-        self.item = queue.take();
-        self.more = !queue.waiting.is_empty();
+        spare.into_iter().for_each(|spare| queue.give_back(spare));
+        (self.item, self.more) = queue.take();
     }
 
     fn call(&mut self) {

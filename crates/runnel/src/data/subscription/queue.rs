@@ -1,6 +1,7 @@
 //! What waits for the callback of a subscription.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use runnel_ros1::tcpros::QueueBound;
@@ -18,19 +19,18 @@ pub(super) enum Item {
 /// What waits for a callback.
 #[derive(Default)]
 pub(crate) struct Queue {
-    pub(super) waiting: VecDeque<Item>,
+    waiting: VecDeque<Item>,
     /// Bytes of those.
-    pub(super) bytes: usize,
-    pub(super) spares: Spares,
-    /// It stands in the ready queue, or its callback runs.
-    pub(super) scheduled: bool,
-    /// The user has dropped the subscription.
-    pub(super) ended: bool,
+    bytes: usize,
+    spares: Spares,
+    /// The subscription stands in the ready queue, or its callback runs.
+    scheduled: bool,
+    ended: bool,
 }
 
 impl Item {
     /// Bytes that it takes in the queue; what is shared is the publisher's.
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match self {
             Self::Bytes { bytes, .. } => bytes.len(),
             Self::Shared(_) => 0,
@@ -47,31 +47,67 @@ impl Item {
 }
 
 impl Queue {
-    /// True if one more message of so many bytes is too much. One is always held, however long.
-    pub(super) fn is_full(&self, bound: QueueBound, bytes: usize) -> bool {
-        let waiting = self.waiting.len();
-        waiting > 0 && (waiting >= bound.messages || self.bytes + bytes > bound.bytes)
+    /// True once the user has dropped the subscription: what comes is for nobody.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
     }
 
-    pub(super) fn take(&mut self) -> Option<Item> {
-        let item = self.waiting.pop_front()?;
-        self.bytes -= item.bytes();
+    /// Takes nothing more, and gives back what waited.
+    pub(super) fn end(&mut self) -> VecDeque<Item> {
+        self.ended = true;
+        self.bytes = 0;
+        mem::take(&mut self.waiting)
+    }
+
+    /// True if `item` as one more is too much. One is always held, however long.
+    pub(super) fn is_full_for(&self, item: &Item, bound: QueueBound) -> bool {
+        let waiting = self.waiting.len();
+        waiting > 0 && (waiting >= bound.messages || self.bytes + item.bytes() > bound.bytes)
+    }
+
+    /// Has one more message wait. True if the subscription is to stand in line for that.
+    pub(super) fn put(&mut self, item: Item) -> bool {
+        self.bytes += item.bytes();
+        self.waiting.push_back(item);
+        !mem::replace(&mut self.scheduled, true)
+    }
+
+    /// The next message, and whether more wait behind it.
+    pub(super) fn take(&mut self) -> (Option<Item>, bool) {
+        let item = self.waiting.pop_front();
+        self.bytes -= item.as_ref().map_or(0, Item::bytes);
         if self.waiting.is_empty() {
             // The next one goes to the same place again, which is at hand.
             self.waiting.clear();
         }
-        Some(item)
+        (item, !self.waiting.is_empty())
     }
 
     /// Makes room; a shared message is given back.
     pub(super) fn drop_oldest(&mut self) -> Option<Shared> {
-        match self.take()? {
+        match self.take().0? {
             Item::Shared(message) => Some(message),
             bytes @ Item::Bytes { .. } => {
                 bytes.into_spare().into_iter().for_each(|spare| self.spares.keep(spare));
                 None
             }
         }
+    }
+
+    /// A callback has ended. True if the subscription is to stand in line again.
+    pub(super) fn rest(&mut self) -> bool {
+        self.scheduled = !self.waiting.is_empty();
+        self.scheduled
+    }
+
+    /// A buffer to write a message into, whatever it holds.
+    pub(super) fn spare(&mut self) -> Vec<u8> {
+        self.spares.take()
+    }
+
+    /// The same for a message of so many bytes.
+    pub(super) fn spare_for(&mut self, len: usize) -> Vec<u8> {
+        self.spares.take_for(len)
     }
 
     /// Has a buffer used again.
