@@ -89,7 +89,7 @@ impl Words {
     }
 
     fn write(&self, word: &AtomicU32, number: u64) -> io::Result<()> {
-        word.store(value(number), Ordering::SeqCst);
+        word.store(value(number), Ordering::Release);
         if self.waiting == Waiting::Futex { futex::wake(word) } else { Ok(()) }
     }
 
@@ -97,12 +97,12 @@ impl Words {
         let value = value(number);
         match self.waiting {
             Waiting::Futex => {
-                while word.load(Ordering::SeqCst) != value {
+                while word.load(Ordering::Acquire) != value {
                     futex::wait(word, value.wrapping_sub(1), PATIENCE)?;
                 }
                 Ok(())
             }
-            Waiting::Spin => spin(|| word.load(Ordering::SeqCst) == value),
+            Waiting::Spin => spin(|| word.load(Ordering::Acquire) == value),
         }
     }
 }

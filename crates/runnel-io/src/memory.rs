@@ -3,7 +3,10 @@
 //! It is a memfd whose pages are all there before anybody reads it, so that no access can fail, and which is sealed
 //! once its maker has mapped it: nobody can map it writable any more, change its size or take pages from it.
 
+mod room;
+
 use crate::unix::SameUser;
+pub use room::check_available;
 use rustix::fs::{self, MemfdFlags, SealFlags, SeekFrom};
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
@@ -11,7 +14,6 @@ use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -74,56 +76,10 @@ impl Shared {
     }
 }
 
-/// Refuses more memory than there is, since the kernel promises more pages of a memfd than it has and sends SIGKILL to
-/// whomever it finds when it has given all away.
-///
-/// # Errors
-/// When fewer bytes are left, of the machine's memory or of its container's.
-pub fn check_available(bytes: usize) -> io::Result<()> {
-    let available = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
-    let left = [available, left_to_container(Path::new(CGROUP))].into_iter().flatten().min();
-    if left.is_some_and(|left| bytes as u64 > left) { Err(Errno::NOMEM.into()) } else { Ok(()) }
-}
-
 /// Refuses a file that is longer than `ulimit -f` allows, which the kernel would answer with SIGXFSZ.
 fn check_file_size(bytes: u64) -> io::Result<()> {
     let limit = getrlimit(Resource::Fsize).current;
     if limit.is_some_and(|limit| bytes > limit) { Err(Errno::FBIG.into()) } else { Ok(()) }
-}
-
-/// Where a container sees its limits.
-const CGROUP: &str = "/sys/fs/cgroup";
-
-/// What its limit of memory and what it has of that are called there, by the second and the first version of cgroups. Then
-/// the statistics, and what these call the pages of files that the kernel drops when it needs memory.
-const CONTAINER: [[&str; 4]; 2] = [
-    ["memory.max", "memory.current", "memory.stat", "inactive_file "],
-    [
-        "memory/memory.limit_in_bytes",
-        "memory/memory.usage_in_bytes",
-        "memory/memory.stat",
-        "total_inactive_file ",
-    ],
-];
-
-/// Bytes that the container may still take, if it has a limit.
-fn left_to_container(cgroup: &Path) -> Option<u64> {
-    let read = |file: &str| std::fs::read_to_string(cgroup.join(file)).ok();
-    let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
-    let cached = |file: &str, name: &str| {
-        read(file)?.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok()
-    };
-    let left = |[limit, used, stat, name]: [&str; 4]| {
-        let used = number(used)?.saturating_sub(cached(stat, name).unwrap_or_default());
-        Some(number(limit)?.saturating_sub(used))
-    };
-    CONTAINER.into_iter().find_map(left)
-}
-
-/// Bytes that can be had without taking them from others, as `/proc/meminfo` tells them.
-fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 fn memfd(name: &str) -> io::Result<OwnedFd> {

@@ -1,8 +1,9 @@
 //! Publishing, and receiving with a callback, allocate nothing per message once buffers have grown to their sizes.
 //!
-//! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are. The counter is that of the whole process:
-//! the driver, the keeper thread and the master in the background count as well. The master asks nodes now and then
-//! whether they live, and that allocates: what is asked for is a long row of messages without a single allocation.
+//! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are; two nodes of one context
+//! take messages by reference. The counter is that of the whole process: the driver, the keeper thread and the master in
+//! the background count as well. The master asks nodes now and then whether they live, and that allocates: what is asked
+//! for is a long row of messages without a single allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::Ipv4Addr;
@@ -56,11 +57,13 @@ const MESSAGES: u64 = 20_000;
 /// Longer than anything here takes; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(30);
 
-/// How the two contexts are joined.
+/// How the two nodes are joined.
 #[derive(Clone, Copy, PartialEq)]
 enum Link {
     Network,
     Memory,
+    /// They are of one context.
+    Process,
 }
 
 fn context(master: &str, link: Link) -> Context {
@@ -69,7 +72,7 @@ fn context(master: &str, link: Link) -> Context {
     Context::with_options(options.ipc(link == Link::Memory)).unwrap()
 }
 
-/// A master, a node that publishes, and another context's node that subscribes and spins on a thread of its own.
+/// A master, a node that publishes, and one that subscribes, whose context spins on a thread of its own.
 struct Graph {
     _master: Context,
     talker: Node,
@@ -81,8 +84,10 @@ impl Graph {
     fn new(link: Link) -> Self {
         let master = context("http://127.0.0.1:1/", Link::Network);
         let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
-        let node = |name| context(&uri, link).create_node(name).unwrap();
-        Self { talker: node("talker"), listener: node("listener"), _master: master, link }
+        let near = context(&uri, link);
+        let far = if link == Link::Process { near.clone() } else { context(&uri, link) };
+        let (talker, listener) = (near.create_node("talker").unwrap(), far.create_node("listener").unwrap());
+        Self { talker, listener, _master: master, link }
     }
 
     /// Publishes one message after the other, each when `received` has counted the one before; gives the most
@@ -176,6 +181,20 @@ fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> (u64, u64) {
     })
 }
 
+/// By reference, to a subscription of the same process.
+fn referred<M: Message>(message: M) -> (u64, u64) {
+    let message = Arc::new(message);
+    let publish = |publisher: &Publisher<M>| publisher.publish(Arc::clone(&message)).unwrap();
+    longest_row(Link::Process, publish, |node, received| {
+        let expected = Arc::as_ptr(&message) as usize;
+        let callback = move |message: &M| {
+            assert_eq!(std::ptr::from_ref(message) as usize, expected, "it is the publisher's own");
+            received.fetch_add(1, Ordering::SeqCst);
+        };
+        node.create_subscription("topic", 10, callback).unwrap()
+    })
+}
+
 /// To a subscription that borrows.
 fn viewed(link: Link, message: &UInt8MultiArray) -> (u64, u64) {
     let length = message.data.len();
@@ -266,6 +285,8 @@ fn messages_cost_no_allocations_in_the_steady_state() {
         ("10 B viewed by shared memory", viewed(Link::Memory, &bytes(10))),
         ("10 B over UDPROS", over_udp(&bytes(10))),
         ("60 kB over UDPROS", over_udp(&bytes(60_000))),
+        ("text by reference", referred(Text { data: "hello".into() })),
+        ("1 MB by reference", referred(bytes(1_000_000))),
     ];
     for (what, (longest, allocations)) in rows {
         assert_eq!(longest, ROW, "{what}: most messages in a row without any of {allocations} allocations");

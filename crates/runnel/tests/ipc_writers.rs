@@ -11,119 +11,24 @@ mod ipc_scene;
 mod logged;
 #[path = "common/raw.rs"]
 mod raw;
+#[path = "common/writer_scene.rs"]
+mod writer_scene;
 
 use std::io::Write;
-use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Graph, LONG, spin_until, wait_until};
-use fake_process::{
-    ASK, BYTES, FakeSession, LOANS, MAPPED, MESSAGE, OPEN, RETURNED, SLOT, gift, hex, is_ended, lending,
-    opening, send, small_number, token_bytes, unhex,
-};
+use fake_process::{BYTES, LOANS, MESSAGE, RETURNED, SLOT, is_ended, lending};
 use fake_publisher::FakePublisher;
 use ipc_scene::alone;
 use logged::count_logged;
 use raw::framed_text;
 use runnel::core::Message;
-use runnel::io::segment::{Segment, Slot};
+use runnel::io::segment::Segment;
 use runnel::msgs::std_msgs::String as Text;
-use runnel::ros1::header::ConnectionHeader;
-use runnel::{Context, Publisher, Subscription};
-
-/// A listener, an honest talker in a context of its own that is joined to it by shared memory, and a fake one.
-struct Scene {
-    graph: Graph,
-    _near: Context,
-    publisher: Publisher<Text>,
-    far: Context,
-    heard: Arc<Mutex<Vec<String>>>,
-    subscription: Subscription,
-    fake: FakePublisher,
-}
-
-impl Scene {
-    fn new() -> Self {
-        let graph = Graph::new();
-        let (near, far) = (graph.context(), graph.context());
-        let publisher = near.create_node("talker").unwrap().create_publisher("talk", 10_000).unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
-        let listener = far.create_node("listener").unwrap();
-        let subscription = listener.create_subscription("talk", 10_000, move |message: &Text| {
-            into.lock().unwrap().push(message.data.clone());
-        });
-        let subscription = subscription.unwrap();
-        spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
-        let fake = FakePublisher::new(&graph, "/fake", "/talk");
-        Self { graph, _near: near, publisher, far, heard, subscription, fake }
-    }
-
-    /// Waits until this is heard.
-    fn hears(&self, text: &str) {
-        spin_until(&self.far, text, || self.heard.lock().unwrap().iter().any(|heard| heard == text));
-    }
-
-    /// The honest talker is heard, all of it, still in shared memory.
-    fn is_undisturbed(&self) {
-        self.heard.lock().unwrap().clear();
-        let texts: Vec<String> = (0..100).map(|number| format!("honest {number}")).collect();
-        texts.iter().for_each(|data| self.publisher.publish(Text { data: data.clone() }).unwrap());
-        self.hears("honest 99");
-        let heard = self.heard.lock().unwrap();
-        assert!(heard.iter().filter(|text| text.starts_with("honest")).eq(&texts));
-        assert_eq!((self.publisher.shared_memory_count(), self.subscription.dropped()), (1, 0));
-    }
-}
-
-/// The fake talker, asked by the listener to send by its session.
-struct Writer {
-    stream: TcpStream,
-    session: FakeSession,
-    token: u128,
-}
-
-impl Writer {
-    fn new(fake: &FakePublisher) -> Self {
-        let (mut stream, asked) = fake.accept_header();
-        let me = small_number();
-        let process = hex(me);
-        let fields = [("callerid", "/fake"), ("md5sum", Text::MD5), ("type", "std_msgs/String")];
-        let fields = fields.into_iter().chain([("runnel_process", &*process)]);
-        stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
-        let token = unhex(asked.get("runnel_link").unwrap());
-        let mut session = FakeSession::greet(me, unhex(asked.get("runnel_process").unwrap()));
-        let ask = session.wait_for(ASK);
-        assert_eq!(ask.payload, token_bytes(token));
-        Self { stream, session, token }
-    }
-
-    fn open(&mut self, before: u64) {
-        self.session.push(OPEN, 1, &opening(self.token, before));
-    }
-
-    /// Gives a segment and waits until it is mapped.
-    fn give(&self, segment: &Arc<Segment>) {
-        let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
-        let count = self.session.told(MAPPED);
-        send(&self.session.packets, &gift(count, slot_bytes, slots), &[segment.fd()]);
-        self.session.ring();
-        wait_until("the segment mapped", || self.session.told(MAPPED) == count + 1);
-    }
-
-    fn lend(&mut self, loan: u32, slot: &Slot) {
-        self.session.push(SLOT, 1, &lending(0, loan, slot.index(), slot.len() as u32));
-    }
-}
-
-/// A text in a slot, with the length of the message before it.
-fn in_slot(segment: &Arc<Segment>, text: &str) -> Slot {
-    let (frame, mut slot) = (framed_text(text), segment.take().unwrap());
-    slot[..frame.len()].copy_from_slice(&frame);
-    slot.freeze(frame.len())
-}
+use runnel::{Context, Subscription};
+use writer_scene::{Scene, Writer, in_slot};
 
 /// A fake talker does something; the session ends for the reason that is given, and its link goes on over the network
 /// with what `rest` says.
@@ -160,32 +65,41 @@ fn a_fake_talker_that_keeps_to_the_agreement_is_heard() {
     scene.is_undisturbed();
 }
 
+/// A fake talker does something; its link ends alone, for the reason that is given, and is made anew.
+fn link_ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer)) {
+    println!("{what}");
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    let says = ["publisher [/fake]:", says];
+    let before = count_logged(&says);
+    act(&scene, &mut writer);
+    wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
+    writer.wait_for_end_of_link();
+    assert!(!is_ended(&writer.session.packets), "the session stands");
+    let _link = scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("by a link made anew"));
+    scene.hears("by a link made anew");
+    scene.is_undisturbed();
+}
+
 #[test]
-fn positions_in_the_stream_that_cannot_be_end_the_session() {
+fn positions_in_the_stream_that_cannot_be_end_the_link() {
     let _alone = alone();
-    let less = "it says that less went over the network than did";
-    ends(
-        "less",
-        less,
-        |scene, writer| {
-            writer.stream.write_all(&framed_text("first")).unwrap();
-            scene.hears("first");
-            writer.open(3);
-        },
-        &[],
-    );
-    let more = "it says that more went over the network than did";
+    link_ends("less", "its connection gave more than is said to have gone there", |scene, writer| {
+        writer.stream.write_all(&framed_text("first")).unwrap();
+        scene.hears("first");
+        writer.open(3);
+    });
     for before in [1, 1000, 1 << 40, u64::MAX] {
-        ends(
-            &format!("more by {before}"),
-            more,
-            |_, writer| {
-                writer.open(before);
-                writer.session.push(MESSAGE, 1, &framed_text("too early")[4..]);
-            },
-            &[],
-        );
+        let more = "its connection did not give what is said to have gone there";
+        link_ends(&format!("more by {before}"), more, |_, writer| {
+            writer.open(before);
+            writer.session.push(MESSAGE, 1, &framed_text("too early")[4..]);
+        });
     }
+    link_ends("twice", "it was opened twice in shared memory", |_, writer| {
+        writer.open(1000);
+        writer.open(1000);
+    });
 }
 
 #[test]
@@ -193,42 +107,32 @@ fn a_link_that_waits_for_ever_is_given_up_by_a_process_that_sleeps() {
     let _alone = alone();
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
-    let began = Instant::now();
     writer.open(1 << 40);
     // Nobody spins, and what else may wake the process comes later.
-    wait_until("the end of the session", || is_ended(&writer.session.packets));
+    let began = Instant::now();
+    writer.wait_for_end_of_link();
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
 }
 
 #[test]
-fn pieces_in_the_wrong_order_end_the_session() {
+fn pieces_in_the_wrong_order_end_the_link() {
     let _alone = alone();
     let frame = framed_text("torn");
-    let middle = "it put a message into the middle of another";
+    let middle = "a message was put into the middle of another";
     for cut in [1, 4, 5, frame.len() - 1] {
-        ends(
-            "a message in another",
-            middle,
-            |_, writer| {
-                writer.open(0);
-                writer.session.push(BYTES, 1, &frame[..cut]);
-                writer.session.push(MESSAGE, 1, &framed_text("whole")[4..]);
-            },
-            &frame[cut..],
-        );
+        link_ends("a message in another", middle, |_, writer| {
+            writer.open(0);
+            writer.session.push(BYTES, 1, &frame[..cut]);
+            writer.session.push(MESSAGE, 1, &framed_text("whole")[4..]);
+        });
     }
     let segment = Segment::new(4096, 4).unwrap();
-    ends(
-        "a slot in another",
-        middle,
-        |_, writer| {
-            writer.give(&segment);
-            writer.open(0);
-            writer.session.push(BYTES, 1, &frame[..6]);
-            writer.lend(0, &in_slot(&segment, "whole"));
-        },
-        &frame[6..],
-    );
+    link_ends("a slot in another", middle, |_, writer| {
+        writer.give(&segment);
+        writer.open(0);
+        writer.session.push(BYTES, 1, &frame[..6]);
+        writer.lend(0, &in_slot(&segment, "whole"));
+    });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a message costs in system calls, counted by strace on both ends of a ping-pong: one wait, one read and one
-//! write by a socket, one wait and one ring of the doorbell by shared memory, and nothing else. `docs/data-path.md` says so; this holds it true.
+//! write by a socket, one wait and one ring of the doorbell by shared memory, and nothing else. `docs/data-path.md` says
+//! so; this holds it true.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,9 +22,16 @@ const WARM_UP: usize = 500;
 /// may make a callback so slow that a look more follows it; a cost that comes now and then breaks every such row.
 const ROW: usize = 100;
 
-/// How messages travel, and the system calls that receive and send a small one.
-const TRANSPORTS: [(&str, Option<&str>, &str); 3] =
-    [("tcp", Some("recvfrom"), "sendto"), ("udp", Some("recvfrom"), "sendmsg"), ("memory", None, "write")];
+/// How messages travel, and of how many bytes.
+type Way = (&'static str, usize);
+
+/// Each way, and the system calls that receive and send such a message.
+const WAYS: [(Way, Option<&str>, &str); 4] = [
+    (("tcp", 10), Some("recvfrom"), "sendto"),
+    (("udp", 10), Some("recvfrom"), "sendmsg"),
+    (("memory", 10), None, "write"),
+    (("memory", 100_000), None, "write"),
+];
 
 /// The system calls that wait for sockets, whichever the kernel and the C library have.
 const WAITS: [&str; 3] = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
@@ -47,10 +55,11 @@ fn begun(line: &str) -> Option<Call<'_>> {
 }
 
 /// Starts one end under strace, which writes to `trace`.
-fn traced(role: &str, master: &str, transport: &str, trace: &Path) -> Peer {
+fn traced(role: &str, master: &str, (transport, size): Way, trace: &Path) -> Peer {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(trace);
-    command.args([env!("CARGO_BIN_EXE_pingpong"), role, &MESSAGES.to_string(), transport]);
+    let program = env!("CARGO_BIN_EXE_pingpong");
+    command.args([program, role, &MESSAGES.to_string(), &size.to_string(), transport]);
     command.env("ROS_MASTER_URI", master).env("ROS_IP", "127.0.0.1").env_remove("ROS_HOSTNAME");
     command.env("RUNNEL_IPC", if transport == "memory" { "on" } else { "off" });
     Peer::spawn(role, command).unwrap_or_else(|error| panic!("{error}"))
@@ -91,19 +100,19 @@ fn without_waits(each: &mut [BTreeMap<&str, usize>]) -> f64 {
 #[test]
 fn a_message_costs_one_wait_and_what_its_transport_needs() {
     require_private_network();
-    for (transport, receive, send) in TRANSPORTS {
-        costs_little(transport, receive, send);
+    for (way, receive, send) in WAYS {
+        costs_little(way, receive, send);
     }
 }
 
-fn costs_little(transport: &str, receive: Option<&str>, send: &str) {
+fn costs_little(way: Way, receive: Option<&str>, send: &str) {
     let options = ContextOptions::default().arguments([""; 0]).signals(false);
     let context = Context::with_options(options).unwrap();
     let master = context.start_master(MasterOptions::at(([127, 0, 0, 1], 0))).unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
     let (pings, pongs) = (folder.path().join("ping"), folder.path().join("pong"));
-    let mut pong = traced("pong", &master, transport, &pongs);
-    let mut ping = traced("ping", &master, transport, &pings);
+    let mut pong = traced("pong", &master, way, &pongs);
+    let mut ping = traced("ping", &master, way, &pings);
     ping.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
     ping.wait_exit(within(PATIENCE)).unwrap();
     pong.signal(Signal::TERM).unwrap();
@@ -114,11 +123,11 @@ fn costs_little(transport: &str, receive: Option<&str>, send: &str) {
         let expected: BTreeMap<_, _> = receive.into_iter().chain([send]).map(|name| (name, 1)).collect();
         let waits = without_waits(&mut messages);
         let most = if receive.is_some() { 1.25 } else { 2.0 };
-        assert!(waits < most, "{role} waits {waits} times a message by {transport}");
+        assert!(waits < most, "{role} waits {waits} times a message by {way:?}");
         let row = longest_row(&messages, &expected);
         assert!(
             row >= ROW,
-            "only {row} of {} messages of {role} by {transport} in a row cost what they should, the first {:?}",
+            "only {row} of {} messages of {role} by {way:?} in a row cost what they should, the first {:?}",
             messages.len(),
             &messages[..messages.len().min(20)]
         );

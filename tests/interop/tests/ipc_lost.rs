@@ -26,18 +26,40 @@ fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
     }
 }
 
+/// Containers of two users whose processes may have sessions with each other.
+fn of_two_users(master: &Master) -> Option<[Container; 2]> {
+    let uri = master.graph().master_uri();
+    let far = Container::of_other_user()?.with("ROS_MASTER_URI", uri).with("RUNNEL_IPC_USERS", "0");
+    let near = Container::that_shares_users().with("ROS_MASTER_URI", uri);
+    Some([near.with("RUNNEL_IPC_USERS", containers::OTHER_USER.to_string()), far])
+}
+
+#[test]
+fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
+    let master = Master::start(Server::Runnel);
+    let Some([near, far]) = of_two_users(&master) else { return };
+    let mut talk = Talk::at_rate(&near, &far, 2000);
+    talk.goes_by_memory();
+    talk.listener.signal(Signal::STOP).unwrap();
+    wait_for_more(&talk.talker, 1000);
+    talk.talker.signal(Signal::KILL).unwrap();
+    talk.talker.wait_exit(within(PATIENCE)).unwrap();
+    talk.listener.signal(Signal::CONT).unwrap();
+    let lines = |peer: &Peer, word: &str| -> Vec<String> {
+        peer.lines().iter().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect()
+    };
+    let sent = lines(&talk.talker, "sent ");
+    wait_until("all that was sent is heard", within(PATIENCE), || {
+        lines(&talk.listener, "got ").len() >= sent.len()
+    });
+    assert!(lines(&talk.listener, "got ").starts_with(&sent));
+}
+
 /// Such a session has no doorbell but its own socket, by which neither end can wake the other any more.
 #[test]
 fn a_session_between_users_that_is_lost_is_given_up_as_soon_as_both_have_read() {
     let master = Master::start(Server::Runnel);
-    let uri = master.graph().master_uri();
-    let Some(other) = Container::of_other_user() else {
-        eprintln!("passed over: the namespace of this test has one user only");
-        return;
-    };
-    let far = other.with("ROS_MASTER_URI", uri).with("RUNNEL_IPC_USERS", "0");
-    let near = Container::that_shares_users().with("ROS_MASTER_URI", uri);
-    let near = near.with("RUNNEL_IPC_USERS", containers::OTHER_USER.to_string());
+    let Some([near, far]) = of_two_users(&master) else { return };
     let mut talk = Talk::at_rate(&near, &far, 2000);
     talk.goes_by_memory();
     let mut shortest = Duration::MAX;

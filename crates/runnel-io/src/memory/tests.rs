@@ -1,3 +1,4 @@
+use super::room::{available, left_to_groups};
 use super::*;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -244,21 +245,34 @@ fn what_is_dropped_is_unmapped() {
 #[test]
 fn what_a_container_may_still_take_is_found_by_either_version_of_cgroups() {
     let folder = std::env::temp_dir().join(format!("runnel_cgroup_{}", crate::host::pid()));
-    std::fs::create_dir_all(folder.join("memory")).unwrap();
-    let write = |file: &str, text: &str| std::fs::write(folder.join(file), text).unwrap();
-    assert_eq!(left_to_container(&folder), None);
+    let write = |file: &str, text: &str| {
+        let file = folder.join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    let left = |groups: &str| left_to_groups(&folder, groups);
+    // The first version, of which a container sees no more than its own group as the root.
+    let first = "5:cpu:/docker/1\n4:memory:/docker/1\n0::/\n";
+    assert_eq!(left(first), None);
     write("memory/memory.limit_in_bytes", "5000\n");
     write("memory/memory.usage_in_bytes", "3000\n");
-    assert_eq!(left_to_container(&folder), Some(2000));
+    assert_eq!(left(first), Some(2000));
+    assert_eq!(left("4:cpu:/docker/1\n"), None, "no group of memory");
     write("memory/memory.stat", "cache 900\ntotal_inactive_file 500\n");
-    assert_eq!(left_to_container(&folder), Some(2500));
-    write("memory.max", "max\n");
-    write("memory.current", "10\n");
-    assert_eq!(left_to_container(&folder), Some(2500), "the second version has no limit");
-    write("memory.max", "100\n");
-    write("memory.stat", "anon 1\ninactive_file 4\n");
-    assert_eq!(left_to_container(&folder), Some(94));
-    write("memory.current", "1000\n");
-    assert_eq!(left_to_container(&folder), Some(0));
+    assert_eq!(left(first), Some(2500));
+    // The second, with a unit of systemd.
+    let second = "0::/system.slice/robot.service\n";
+    assert_eq!(left(second), None);
+    write("system.slice/memory.max", "max\n");
+    write("system.slice/memory.current", "900\n");
+    assert_eq!(left(second), None, "no limit");
+    write("system.slice/robot.service/memory.max", "100\n");
+    write("system.slice/robot.service/memory.current", "10\n");
+    write("system.slice/robot.service/memory.stat", "anon 1\ninactive_file 4\n");
+    assert_eq!(left(second), Some(94));
+    write("system.slice/memory.max", "950\n");
+    assert_eq!(left(second), Some(50), "the group above has less");
+    write("system.slice/robot.service/memory.current", "1000\n");
+    assert_eq!(left(second), Some(0));
     std::fs::remove_dir_all(&folder).unwrap();
 }

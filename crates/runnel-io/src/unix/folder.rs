@@ -16,7 +16,8 @@ const MOST_FILES: usize = 4096;
 const EVERYONE_WRITES: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Makes sure that a folder is one in which nobody else can take a socket's place.
+/// Makes sure that a folder is one in which nobody else can take a socket's place, members of its group apart: many
+/// systems have every user be a group of its own. Who connects there is asked for the user anyway.
 ///
 /// # Errors
 /// When it is not there or no folder, belongs to another user who is not root, or everyone may remove files from it. The

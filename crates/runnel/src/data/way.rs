@@ -98,7 +98,11 @@ impl Way {
     /// Sends what is taken of a message of which `sent` bytes are sent; how many bytes.
     pub(crate) fn send_frame(&mut self, frame: &Frame, sent: usize) -> io::Result<usize> {
         match &self.channel {
-            Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent, &mut self.copied)),
+            Some(Channel { sender, number }) => {
+                let lifted = if sent == 0 { sender.lift(frame) } else { None };
+                let frame = lifted.as_ref().unwrap_or(frame);
+                Ok(sender.send_frame(*number, frame, sent, &mut self.copied))
+            }
             None => self.send_slices(&[IoSlice::new(frame.as_ref().get(sent..).unwrap_or(&[]))]),
         }
     }

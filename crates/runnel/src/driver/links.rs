@@ -100,7 +100,7 @@ impl Driver {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         input.received += bytes.len() as u64;
         if let Err(error) = cut(input, bytes) {
-            self.input_ended(key, &End::Misbehaved(error));
+            self.misbehaved(key, &error.to_string());
         }
     }
 
@@ -108,13 +108,18 @@ impl Driver {
         match end {
             End::Closed => self.ended(key, None),
             End::Failed(error) => self.ended(key, Some(&error.to_string())),
-            End::Misbehaved(error) => {
-                if let Some(Socket::Input(input)) = self.sockets.get(key) {
-                    console::error!("publisher [{}]: {error}", input.from.publisher);
-                }
-                self.ended(key, Some(&error.to_string()));
-            }
+            End::Misbehaved(error) => self.misbehaved(key, &error.to_string()),
         }
+    }
+
+    /// What comes by a link makes no sense: it ends, and the log says whose it was.
+    pub(super) fn misbehaved(&mut self, key: Key, why: &str) {
+        match self.sockets.get(key) {
+            Some(Socket::Input(input)) => console::error!("publisher [{}]: {why}", input.from.publisher),
+            Some(Socket::Served(served)) => console::error!("client [{}] of a service: {why}", served.name),
+            _ => {}
+        }
+        self.ended(key, Some(why));
     }
 
     /// A subscriber has nothing to say; this is how its end shows.

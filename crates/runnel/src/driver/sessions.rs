@@ -15,6 +15,7 @@
 mod ending;
 mod greeting;
 mod hearing;
+mod late;
 mod versions;
 
 use std::collections::HashMap;
@@ -37,7 +38,7 @@ use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::logging::console;
 use ending::Ending;
 pub(super) use greeting::Greeting;
-use hearing::PATIENCE;
+use late::{LateLinks, PATIENCE};
 use versions::OtherVersions;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
@@ -94,7 +95,7 @@ pub(super) struct Sessions {
     /// Processes with which there can be no session.
     other_versions: OtherVersions,
     /// Since when a link of some session waits for what its connection still has.
-    behind: Option<Instant>,
+    late_since: Option<Instant>,
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
@@ -121,13 +122,43 @@ pub(super) struct Session {
     /// Tokens that were not asked for or not answered yet: for want of room, or because a header of ours is on its way.
     unasked: Vec<u128>,
     unopened: Vec<u128>,
-    /// Since when a link waits for what its connection still has.
-    behind: Option<Instant>,
+    /// Links that wait for what their connections still have, and whether these are being read.
+    late: LateLinks,
+    catching_up: bool,
     /// Its records are being worked on.
     hearing: bool,
     since: Instant,
     /// The session ends, but the peer may still read what it finds.
     ending: Option<Ending>,
+}
+
+impl Session {
+    /// One that nothing has come by.
+    fn new(
+        process: u128,
+        sockets: [Key; 2],
+        packets: Arc<Packets>,
+        bell: Bell,
+        receiver: Receiver,
+        sender: Arc<Sender>,
+    ) -> Self {
+        Self {
+            process,
+            sockets,
+            packets,
+            _bell: bell,
+            receiver,
+            sender,
+            channels: Vec::new(),
+            unasked: Vec::new(),
+            unopened: Vec::new(),
+            late: LateLinks::default(),
+            catching_up: false,
+            hearing: false,
+            since: clock::monotonic(),
+            ending: None,
+        }
+    }
 }
 
 impl Sessions {
@@ -146,7 +177,7 @@ impl Sessions {
             links: HashMap::new(),
             again: HashMap::new(),
             other_versions: OtherVersions::default(),
-            behind: None,
+            late_since: None,
             turns: 0,
             throttle: Throttle::default(),
         }
@@ -168,7 +199,7 @@ impl Sessions {
 
     /// A wait, cut short where a link does not wait longer for what its connection still has.
     pub(super) fn no_longer_than_patience(&self, wait: Option<Duration>) -> Option<Duration> {
-        let left = self.behind.map(|since| (since + PATIENCE).since(clock::monotonic()));
+        let left = self.late_since.map(|since| (since + PATIENCE).since(clock::monotonic()));
         [wait, left].into_iter().flatten().min()
     }
 

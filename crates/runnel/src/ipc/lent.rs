@@ -1,6 +1,7 @@
 //! Messages that lie in memory of a peer, on the side of whoever reads them.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
@@ -18,10 +19,13 @@ const MOST_SEGMENTS: usize = 1024;
 
 /// Bytes of the segments of one peer that are mapped at a time: mapping takes memory of this process's own, of which a
 /// peer that gives one segment again and again needs none.
-const MOST_BYTES: usize = 16 << 30;
+const MOST_BYTES: u64 = 16 << 30;
 
 /// The longest segment that is mapped, in bytes.
-pub(crate) const LONGEST_SEGMENT: usize = 4 << 30;
+const LONGEST_SEGMENT: u64 = 4 << 30;
+
+/// How much longer than its slots a segment may be: what is missing to whole pages, however large its maker has them.
+const ROUNDED_UP: u64 = 64 << 10;
 
 /// Gives slots back to the peer that they are of, from whichever thread.
 pub(crate) struct Returner {
@@ -44,10 +48,26 @@ pub(crate) struct Lent {
     returner: Arc<Returner>,
 }
 
+/// A segment, which stays mapped as long as anybody reads in it.
 struct Mapped {
     memory: Foreign,
     slot_bytes: usize,
     slots: usize,
+    /// The bytes of all that are mapped.
+    bytes: Arc<AtomicU64>,
+}
+
+impl Mapped {
+    fn new(memory: Foreign, slot_bytes: usize, slots: usize, bytes: &Arc<AtomicU64>) -> Arc<Self> {
+        bytes.fetch_add(memory.len() as u64, Ordering::Relaxed);
+        Arc::new(Self { memory, slot_bytes, slots, bytes: Arc::clone(bytes) })
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        self.bytes.fetch_sub(self.memory.len() as u64, Ordering::Relaxed);
+    }
 }
 
 impl Deref for Lent {
@@ -83,6 +103,9 @@ pub(crate) struct Segments {
     /// The peer, if it is trusted to leave alone what it lent.
     trusted: Option<SameUser>,
     mapped: LiteMap<u32, Arc<Mapped>>,
+    /// The bytes of all that are mapped, those among them that the peer has taken back and somebody still reads. Each of
+    /// them refers to this.
+    bytes: Arc<AtomicU64>,
     /// How many were ever given.
     count: u64,
     /// No more are mapped.
@@ -100,7 +123,7 @@ pub(crate) enum NotMapped {
 impl Segments {
     /// None yet.
     pub(crate) fn new(trusted: Option<SameUser>) -> Self {
-        Self { trusted, mapped: LiteMap::new(), count: 0, full: false }
+        Self { trusted, mapped: LiteMap::new(), bytes: Arc::default(), count: 0, full: false }
     }
 
     /// Maps a segment that the peer gives; how many it has given. `None` if no more are mapped.
@@ -119,18 +142,16 @@ impl Segments {
         else {
             return Err(NotMapped::Misbehaved("it gave a segment that no memory could hold"));
         };
-        if self.mapped.len() >= MOST_SEGMENTS {
+        if Arc::strong_count(&self.bytes) > MOST_SEGMENTS {
             return Err(NotMapped::Full(format!("{MOST_SEGMENTS} segments are mapped already")));
         }
-        let memory = Foreign::map(fd, bytes.max(1), LONGEST_SEGMENT.min(MOST_BYTES - self.bytes()));
+        let left = MOST_BYTES.saturating_sub(self.bytes.load(Ordering::Relaxed));
+        let at_most = (bytes as u64).saturating_add(ROUNDED_UP).min(LONGEST_SEGMENT).min(left);
+        let memory = Foreign::map(fd, bytes.max(1), usize::try_from(at_most).unwrap_or(usize::MAX));
         let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?.sent_by(self.trusted);
-        self.mapped.insert(number, Arc::new(Mapped { memory, slot_bytes, slots }));
+        self.mapped.insert(number, Mapped::new(memory, slot_bytes, slots, &self.bytes));
         self.count += 1;
         Ok(Some(self.count as usize))
-    }
-
-    fn bytes(&self) -> usize {
-        self.mapped.values().map(|segment| segment.memory.len()).sum()
     }
 
     /// No more are mapped; false if that was so already.
@@ -156,5 +177,47 @@ impl Segments {
     /// A segment is no more.
     pub(crate) fn forget(&mut self, segment: u64) {
         self.mapped.retain(|number, _| u64::from(*number) != segment);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runnel_io::segment::Segment;
+
+    use super::*;
+
+    /// Maps the same memory once more, as the segment of that number.
+    fn map(segments: &mut Segments, number: u64, segment: &Segment) -> Result<Option<usize>, NotMapped> {
+        let gift = Gift { segment: number, slot_bytes: 64, slots: 1 };
+        segments.map(gift, segment.fd().try_clone_to_owned().unwrap())
+    }
+
+    #[test]
+    fn a_segment_that_its_peer_has_forgotten_counts_while_somebody_reads_it() {
+        let segment = Segment::new(64, 1).unwrap();
+        let returner = Returner::new(Arc::new(Outbox::new().unwrap()));
+        let mut segments = Segments::new(None);
+        let most = MOST_SEGMENTS as u64;
+        let mut lent: Vec<Lent> = (0..most)
+            .map(|number| {
+                assert!(map(&mut segments, number, &segment).is_ok(), "{number}");
+                let lending = Lending { segment: number as u32, loan: number as u32, slot: 0, len: 8 };
+                let lent = segments.borrow(lending, &returner).unwrap();
+                segments.forget(number);
+                lent
+            })
+            .collect();
+        assert_eq!(segments.bytes.load(Ordering::Relaxed), most * segment.len() as u64);
+        assert!(matches!(map(&mut segments, most, &segment), Err(NotMapped::Full(_))));
+        lent.truncate(1);
+        assert!(map(&mut segments, most, &segment).is_ok());
+        assert_eq!(segments.bytes.load(Ordering::Relaxed), 2 * segment.len() as u64);
+    }
+
+    #[test]
+    fn a_segment_that_is_much_longer_than_its_slots_is_not_mapped() {
+        let mut segments = Segments::new(None);
+        let long = Segment::new(1 << 20, 1).unwrap();
+        assert!(matches!(map(&mut segments, 0, &long), Err(NotMapped::Full(_))));
     }
 }

@@ -22,22 +22,25 @@ impl Loans {
         self.places.len() - self.free.len()
     }
 
+    /// Whether the peer may have so many bytes more, and not more than `quota` then.
+    pub(crate) fn has_room(&self, bytes: usize, quota: usize) -> bool {
+        self.bytes + bytes <= quota && self.count() < LOANS
+    }
+
     /// Lends a slot; `None` if the peer would have more than `quota` bytes then, or has too many.
     pub(crate) fn lend(&mut self, slot: &Slot, quota: usize) -> Option<u16> {
-        let bytes = self.bytes + slot.len();
-        if bytes > quota {
+        if !self.has_room(slot.len(), quota) {
             return None;
         }
         let loan = match self.free.pop() {
             Some(loan) => loan,
-            None if self.places.len() < LOANS => {
+            None => {
                 self.places.push(None);
                 (self.places.len() - 1) as u16
             }
-            None => return None,
         };
         self.places[usize::from(loan)] = Some(slot.clone());
-        self.bytes = bytes;
+        self.bytes += slot.len();
         Some(loan)
     }
 

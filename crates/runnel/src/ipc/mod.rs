@@ -35,9 +35,8 @@ pub(crate) use frame::Frame;
 pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};
-pub(crate) use receiver::{Heard, Receiver};
+pub(crate) use receiver::{Heard, Piece, Receiver};
 pub(crate) use record::{Hello, NoHello};
-pub(crate) use ring::Record;
 pub(crate) use sender::Sender;
 
 /// The peer told a position that cannot be: before one that it told earlier, or ahead of what there is.

@@ -33,12 +33,8 @@ pub(crate) struct Receiver {
 
 /// What a record says.
 pub(crate) enum Heard {
-    /// A whole message of a channel where it lies, with its length before it.
-    Lent(Lent),
-    /// A whole message of a channel that was lent, and is given back.
-    Copied(Vec<u8>),
-    /// Bytes of a channel's stream.
-    Bytes(Vec<u8>),
+    /// More of what a channel carries.
+    Stream(Piece),
     Ask {
         token: u128,
     },
@@ -48,6 +44,25 @@ pub(crate) enum Heard {
     },
     Close,
     Nothing,
+}
+
+/// A piece of a link's stream.
+pub(crate) enum Piece {
+    /// A whole message where it lies, with its length before it.
+    Lent(Lent),
+    /// A whole message without that.
+    Message(Vec<u8>),
+    Bytes(Vec<u8>),
+}
+
+impl Piece {
+    /// Bytes of this process's own memory that it takes.
+    pub(crate) fn own_bytes(&self) -> usize {
+        match self {
+            Self::Lent(_) => 0,
+            Self::Message(bytes) | Self::Bytes(bytes) => bytes.len(),
+        }
+    }
 }
 
 /// What the peer did that ends the session.
@@ -93,14 +108,16 @@ impl Receiver {
     /// What a record says.
     pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, Misbehaved> {
         Ok(match record.kind {
-            kind::MESSAGE | kind::BYTES => {
-                let mut bytes = Vec::new();
-                self.copy(record, &mut bytes);
-                Heard::Bytes(bytes)
-            }
+            kind::MESSAGE => Heard::Stream(Piece::Message(self.copied(record))),
+            kind::BYTES => Heard::Stream(Piece::Bytes(self.copied(record))),
             kind::SLOT => {
                 let lent = self.borrow(Lending::from_words(self.words(record)?))?;
-                if self.copies { Heard::Copied(lent.skip(LENGTH).copied()) } else { Heard::Lent(lent) }
+                let copies = self.copies;
+                Heard::Stream(if copies {
+                    Piece::Message(lent.skip(LENGTH).copied())
+                } else {
+                    Piece::Lent(lent)
+                })
             }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
@@ -115,6 +132,12 @@ impl Receiver {
             }
             unknown => return Err(format!("it wrote a record of kind {unknown}")),
         })
+    }
+
+    fn copied(&self, record: &Record) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.copy(record, &mut bytes);
+        bytes
     }
 
     fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], Misbehaved> {

@@ -29,11 +29,6 @@ impl Record {
     pub(crate) fn is_message(&self) -> bool {
         self.kind == kind::MESSAGE
     }
-
-    /// True if it carries a part of a link's stream.
-    pub(crate) fn is_of_stream(&self) -> bool {
-        matches!(self.kind, kind::MESSAGE | kind::BYTES | kind::SLOT)
-    }
 }
 
 /// A slot that is lent.

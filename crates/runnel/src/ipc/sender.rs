@@ -25,6 +25,10 @@ use crate::sync::lock;
 /// A message up to so many bytes goes into the ring in one piece.
 const ONE_PIECE: usize = 16 * 1024;
 
+/// A message of more bytes than this goes by a slot, wherever it lies: the ring would be full of it several times, each time
+/// until the reader has woken up, so that one that has fallen behind would stay so.
+const MOST_IN_RING: usize = RING * 4;
+
 /// What a peer did that has read what was not written, or has not read what it had read.
 const BAD_POSITION: &str = "it told a position in shared memory that cannot be";
 
@@ -60,12 +64,23 @@ struct State {
     over: Option<&'static str>,
 }
 
+/// What a segment is to the peer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It has mapped it under this number.
+    Mapped(u32),
+    /// It was given to it, and is still to be mapped: then the peer rings.
+    Coming,
+    /// It cannot be given to it, now or at all.
+    Not,
+}
+
 /// What became of an attempt to lend a slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offered {
     Lent,
-    /// The ring is full.
-    NoRoom,
+    /// The ring is full, or the memory of a message that is too long for it is still to be mapped.
+    NotYet,
     /// The peer has as much as it may.
     TooMuch,
     /// The message has no slot, or the peer cannot read it there.
@@ -116,12 +131,31 @@ impl Sender {
         };
         match offered {
             Offered::Lent => return bytes.len(),
-            Offered::NoRoom => return 0,
+            Offered::NotYet => return 0,
             Offered::TooMuch | Offered::NotShared => {}
         }
         let sent = self.send_copy(state, channel, bytes);
         *copied += u64::from(offered == Offered::TooMuch && sent > 0);
         sent
+    }
+
+    /// The same message in memory that can be lent, if it lies elsewhere and is too long for the ring, and the peer may have
+    /// it.
+    pub(crate) fn lift(&self, frame: &Frame) -> Option<Frame> {
+        let Frame::Own(bytes) = frame else { return None };
+        if bytes.len() <= MOST_IN_RING || !self.may_lend(bytes.len()) {
+            return None;
+        }
+        let mut slot = self.pool.take(bytes.len())?;
+        slot[..bytes.len()].copy_from_slice(bytes);
+        Some(Frame::Slot(slot.freeze(bytes.len())))
+    }
+
+    fn may_lend(&self, bytes: usize) -> bool {
+        let state = &mut *lock(&self.state);
+        self.take_back_returned(state);
+        let (_, full) = self.inbox.mapped();
+        !full && state.loans.has_room(bytes, self.pool.share())
     }
 
     /// Sends a message in the ring; how many bytes of it.
@@ -178,7 +212,11 @@ impl Sender {
     /// Lends a slot to the peer, if that can be.
     fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Offered {
         self.take_back(state);
-        let Some(segment) = self.given(state, slot.segment()) else { return Offered::NotShared };
+        let segment = match self.known(state, slot.segment()) {
+            Known::Mapped(number) => number,
+            Known::Coming if slot.len() > MOST_IN_RING => return Offered::NotYet,
+            Known::Coming | Known::Not => return Offered::NotShared,
+        };
         let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
         let [first, second] = lending.to_words().map(u64::to_le_bytes);
@@ -186,7 +224,7 @@ impl Sender {
         if !pushed {
             let _ = state.loans.give_back(loan.into());
         }
-        if pushed { Offered::Lent } else { Offered::NoRoom }
+        if pushed { Offered::Lent } else { Offered::NotYet }
     }
 
     /// Takes back what the peer has given back: the next message is best written where the last one was read, which is in
@@ -215,16 +253,21 @@ impl Sender {
     /// Has the peer map memory of which it may be lent slots later; false until it has. It rings then.
     pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
         let state = &mut *lock(&self.state);
-        let unmapped = segments.iter().filter(|segment| self.given(state, segment).is_none()).count();
+        let is_mapped = |segment: &&Arc<Segment>| matches!(self.known(state, segment), Known::Mapped(_));
+        let mapped = segments.iter().filter(is_mapped).count();
         let (_, full) = self.inbox.mapped();
-        unmapped == 0 || full || state.given.is_full()
+        mapped == segments.len() || full || state.given.is_full()
     }
 
-    /// Which segment this is for the peer, once the peer has mapped it. The first time it is given to it.
-    fn given(&self, state: &mut State, segment: &Arc<Segment>) -> Option<u32> {
+    /// What a segment is to the peer. The first time that this is asked, it is given to it.
+    fn known(&self, state: &mut State, segment: &Arc<Segment>) -> Known {
         let (mapped, full) = self.inbox.mapped();
         if let Some(number) = state.given.number_of(segment) {
-            return (u64::from(number) < mapped).then_some(number);
+            return match u64::from(number) < mapped {
+                true => Known::Mapped(number),
+                false if full => Known::Not,
+                false => Known::Coming,
+            };
         }
         self.forget_segments(state);
         // When the socket is full, the next message tries again.
@@ -233,8 +276,9 @@ impl Sender {
             && self.packets.send(&gift.to_bytes(), &[segment.fd()]).unwrap_or(false)
         {
             state.given.add(segment);
+            return Known::Coming;
         }
-        None
+        Known::Not
     }
 
     /// Has the peer give back the memory of segments that are no more, if any may have ended since this was done last.

@@ -11,7 +11,7 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::http::{RequestParser, RequestStep, response};
 use runnel::ros1::xmlrpc::{Value, encode_response};
 
-use super::common::{Graph, LONG};
+use super::common::{Graph, LONG, wait_until};
 use super::raw::read_frame;
 
 /// It answers every call as if it were `requestTopic`, on a thread of its own.
@@ -49,7 +49,14 @@ impl FakePublisher {
 
     /// Takes the next subscriber and its header.
     pub fn accept_header(&self) -> (TcpStream, ConnectionHeader) {
-        let (mut stream, _) = self.messages.accept().unwrap();
+        self.messages.set_nonblocking(true).unwrap();
+        let mut accepted = None;
+        wait_until("a subscriber", || {
+            accepted = self.messages.accept().ok();
+            accepted.is_some()
+        });
+        let (mut stream, _) = accepted.unwrap();
+        stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let header = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
         (stream, header)

@@ -1,6 +1,6 @@
-//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT [udp]`. `ping` sends COUNT
-//! messages, each when the one before has come back, and then `pingpong` prints `done`; `pong` sends back what comes
-//! until a signal ends it. With `udp` they ask each other for datagrams.
+//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [udp]`. `ping` sends
+//! COUNT messages of so many bytes, each when the one before has come back, and then `pingpong` prints `done`; `pong`
+//! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams.
 
 use std::env;
 use std::error::Error;
@@ -15,15 +15,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let datagrams = arguments.last().is_some_and(|word| word == "udp");
     let qos = if datagrams { QoS::keep_last(10).udpros() } else { QoS::keep_last(10) };
     match arguments.as_slice() {
-        [role, count, ..] if role == "ping" => {
-            ping(&context, &context.create_node("ping")?, qos, count.parse()?)
+        [role, count, bytes, ..] if role == "ping" => {
+            ping(&context, &context.create_node("ping")?, qos, count.parse()?, bytes.parse()?)
         }
         [role, ..] if role == "pong" => pong(&context, &context.create_node("pong")?, qos),
-        _ => Err("which end: ping COUNT or pong?".into()),
+        _ => Err("which end: ping COUNT BYTES or pong?".into()),
     }
 }
 
-fn ping(context: &Context, node: &Node, qos: QoS, count: u64) -> Result<(), Box<dyn Error>> {
+fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> Result<(), Box<dyn Error>> {
     let publisher = node.create_publisher("ping", 10)?;
     let (answering, ending, mut answers) = (publisher.clone(), context.clone(), 0);
     let _answers = node.create_subscription("pong", qos, move |answer: &UInt8MultiArray| {
@@ -35,7 +35,7 @@ fn ping(context: &Context, node: &Node, qos: QoS, count: u64) -> Result<(), Box<
     })?;
     // The other end takes messages only once its answers have a way.
     wait_for_other(&publisher)?;
-    publisher.publish(UInt8MultiArray { data: vec![0; 10], ..UInt8MultiArray::default() })?;
+    publisher.publish(UInt8MultiArray { data: vec![0; bytes], ..UInt8MultiArray::default() })?;
     context.spin()?;
     println!("done");
     Ok(())

@@ -61,7 +61,9 @@ impl Driver {
         if why.is_none() {
             // What the peer sent before its end counts.
             self.hear_all(session);
+            self.catch_up(session);
         }
+        self.give_up_late(session);
         let Some(open) = self.sessions.open.get_mut(session).filter(|open| open.ending.is_none()) else {
             return;
         };

@@ -279,39 +279,43 @@ impl Driver {
                 Err(error) => return Err(error.to_string()),
             },
         };
+        let bell = self.sockets.insert_with(|_| Socket::Nothing);
+        match self.make_session([key, bell], packets, mine, theirs) {
+            Ok(session) => self.add_session(session),
+            Err(error) => {
+                self.remove_socket(bell);
+                return Err(error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// A session of what the two have given each other, whose bell the reactor knows.
+    fn make_session(
+        &mut self,
+        sockets: [Key; 2],
+        packets: Arc<Packets>,
+        mine: Mine,
+        theirs: Theirs,
+    ) -> io::Result<Session> {
         let Theirs { process, page, inbox, bell } = theirs;
-        let pool = Arc::clone(&self.sessions.pool);
-        let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
         let same_user = packets.same_user();
         let bell = match same_user {
             Some(_) => Doorbell::Bell(bell),
             None => Doorbell::Packet(Arc::clone(&packets)),
         };
-        let bells = (bell, self.own_bell().map_err(|error| error.to_string())?);
+        let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
+        let (bells, pool) = ((bell, self.own_bell()?), Arc::clone(&self.sessions.pool));
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), pool));
         let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), same_user);
-        let bell_key = self.sockets.insert_with(|_| Socket::Nothing);
-        if let Err(error) = self.reactor.add_edge(&mine.bell, Token(bell_key.to_bits())) {
-            self.remove_socket(bell_key);
-            return Err(error.to_string());
-        }
-        let session = Session {
-            process,
-            sockets: [key, bell_key],
-            packets,
-            _bell: mine.bell,
-            receiver,
-            sender,
-            channels: Vec::new(),
-            unasked: Vec::new(),
-            unopened: Vec::new(),
-            behind: None,
-            hearing: false,
-            since: clock::monotonic(),
-            ending: None,
-        };
+        self.reactor.add_edge(&mine.bell, Token(sockets[1].to_bits()))?;
+        Ok(Session::new(process, sockets, packets, mine.bell, receiver, sender))
+    }
+
+    fn add_session(&mut self, session: Session) {
+        let (process, [key, bell]) = (session.process, session.sockets);
         let session = self.sessions.open.insert_with(|_| session);
-        for (key, socket) in [(key, Socket::Session(session)), (bell_key, Socket::Bell(session))] {
+        for (key, socket) in [(key, Socket::Session(session)), (bell, Socket::Bell(session))] {
             if let Some(place) = self.sockets.get_mut(key) {
                 *place = socket;
             }
@@ -322,7 +326,6 @@ impl Driver {
         self.stands(session, process);
         // The bell may have rung before the reactor knew it.
         self.bell_rang(session);
-        Ok(())
     }
 
     /// The process that this one has greeted by a socket.

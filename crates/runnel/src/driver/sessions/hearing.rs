@@ -1,16 +1,13 @@
 //! What comes by sessions: records are taken from their rings and given to the links that they are of.
 
-use std::time::Duration;
-
-use runnel_io::clock;
 use runnel_ros1::tcpros::LENGTH;
 
 use super::LOOKS;
 use crate::driver::links::cut;
-use crate::driver::socket::{Input, Socket};
+use crate::driver::socket::{Called, Input, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
-use crate::ipc::{Heard, RING, Record};
+use crate::ipc::{Heard, Piece, RING};
 
 /// Records taken from one session before others get their turn.
 const BATCH: usize = 256;
@@ -20,9 +17,6 @@ const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
 
 /// Links that may come by one session.
 const MOST_CHANNELS: usize = 1 << 16;
-
-/// How long a link may wait for what its connection still has: what was sent on one host has arrived.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Driver {
     /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
@@ -41,7 +35,11 @@ impl Driver {
     /// Looks at the rings of all sessions; true if there was anything.
     pub(in crate::driver) fn look_at_sessions(&mut self) -> bool {
         let mut heard = false;
-        self.sessions.behind = None;
+        if self.sessions.late_since.take().is_some() {
+            for session in self.sessions.standing.clone() {
+                heard |= self.catch_up(session);
+            }
+        }
         for index in 0..self.sessions.standing.len() {
             let Some(session) = self.sessions.standing.get(index).copied() else { break };
             let waits = |session: &super::Session| session.receiver.has_record();
@@ -101,47 +99,50 @@ impl Driver {
         heard
     }
 
-    /// Takes one record; false if there is none, or it has to wait.
+    /// Takes one record; false if there is none.
     fn hear_one(&mut self, session: Key) -> Result<bool, String> {
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         let Some(record) = open.receiver.peek()? else { return Ok(false) };
         let link = open.channels.get(record.channel as usize).copied().flatten();
-        if let Some(Socket::Input(input)) = link.and_then(|key| self.sockets.get_mut(key))
-            && record.is_of_stream()
+        if record.is_message()
+            && let Some(key) = link
+            && let Some(Socket::Input(input)) = self.sockets.get_mut(key)
+            && input.reader.is_between_pieces()
         {
-            if record.is_message() {
-                input.begins_message()?;
-                let copy = |into: &mut Vec<u8>| open.receiver.copy(&record, into);
-                input.topic.push_filled(record.len as usize, &input.from, copy);
-                open.receiver.pass(&record);
-                return Ok(true);
-            }
-            let heard = open.receiver.hear(&record)?;
+            let copy = |into: &mut Vec<u8>| open.receiver.copy(&record, into);
+            input.topic.push_filled(record.len as usize, &input.from, copy);
             open.receiver.pass(&record);
-            return input.hear(heard).map(|()| true);
+            return Ok(true);
         }
         let heard = open.receiver.hear(&record)?;
-        if let Heard::Open { token, before } = heard {
-            return self.opened(session, &record, token, before);
-        }
         open.receiver.pass(&record);
         match heard {
+            Heard::Stream(piece) => match link {
+                Some(link) => self.hear_piece(link, piece),
+                None => self.let_wait(session, record.channel, piece),
+            },
             Heard::Ask { token } => self.go_over(session, token),
-            Heard::Close => {
-                let place = open.channels.get_mut(record.channel as usize);
-                place.into_iter().for_each(|place| *place = None);
-            }
-            Heard::Bytes(bytes) => self.hear_bytes(link, &bytes),
-            _ => {}
+            Heard::Open { token, before } => self.opened(session, record.channel, token, before)?,
+            Heard::Close => self.closed(session, record.channel),
+            Heard::Nothing => {}
         }
         Ok(true)
     }
 
-    fn hear_bytes(&mut self, link: Option<Key>, bytes: &[u8]) {
-        let Some(key) = link else { return };
-        match self.sockets.get(key) {
-            Some(Socket::Served(_)) => self.requests(key, bytes),
-            Some(Socket::Called(_)) => self.responses(key, bytes),
+    /// Takes a piece of a link's stream. A link that makes no sense ends, and no other with it: who holds its connection
+    /// can have it make none.
+    pub(super) fn hear_piece(&mut self, link: Key, piece: Piece) {
+        match (self.sockets.get_mut(link), piece) {
+            (Some(Socket::Input(input)), piece) => {
+                if let Err(why) = input.hear(piece) {
+                    self.misbehaved(link, &why);
+                }
+            }
+            (Some(Socket::Served(_)), Piece::Bytes(bytes)) => self.requests(link, &bytes),
+            (Some(Socket::Called(_)), Piece::Bytes(bytes)) => self.responses(link, &bytes),
+            (Some(Socket::Served(_) | Socket::Called(_)), _) => {
+                self.misbehaved(link, "a topic's message came by the channel of a service");
+            }
             // The link is gone, which the peer is about to learn.
             _ => {}
         }
@@ -169,72 +170,45 @@ impl Driver {
         }
     }
 
-    /// A link comes by a channel from here on, once its connection has given what went before; false until then.
-    fn opened(&mut self, session: Key, record: &Record, token: u128, before: u64) -> Result<bool, String> {
-        let link = self.sessions.links.get(&token).copied();
-        if !self.catches_up(session, link, before)? {
-            return Ok(false);
-        }
-        let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
-        open.receiver.pass(record);
-        open.behind = None;
-        let channel = record.channel as usize;
-        if channel >= MOST_CHANNELS {
+    /// A link comes by a channel from here on, once its connection has given the bytes `before` that.
+    fn opened(&mut self, session: Key, channel: u32, token: u128, before: u64) -> Result<(), String> {
+        if channel as usize >= MOST_CHANNELS {
             return Err(format!("it opened channel {channel}"));
         }
+        self.closed(session, channel);
+        let Some(open) = self.sessions.open.get(session) else { return Ok(()) };
+        // A link that is gone meanwhile is no error; one of another process is not for this one to take.
+        let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == open.process);
+        if let Some(link) = self.sessions.links.get(&token).copied().filter(theirs) {
+            self.wait_for_connection(session, link, channel, before);
+        }
+        Ok(())
+    }
+
+    /// A channel carries its link from now on, which has given all that went before.
+    pub(super) fn carries(&mut self, session: Key, channel: u32, link: Key) {
+        let Some(open) = self.sessions.open.get_mut(session) else { return };
+        let channel = channel as usize;
         if open.channels.len() <= channel {
             open.channels.resize(channel + 1, None);
         }
-        let process = open.process;
-        // A link that is gone meanwhile is no error; one of another process is not for this one to take.
-        let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == process);
-        let link = link.filter(theirs);
+        open.channels[channel] = Some(link);
+        match self.sockets.get(link) {
+            Some(Socket::Input(input)) => input.from.stats.set_by_memory(true),
+            Some(Socket::Called(Called { meeting: Some(meeting), .. })) => {
+                // The service has gone over, and so do we.
+                let token = meeting.token;
+                self.go_over(session, token);
+            }
+            _ => {}
+        }
+    }
+
+    /// A channel carries nothing more.
+    fn closed(&mut self, session: Key, channel: u32) {
         if let Some(open) = self.sessions.open.get_mut(session) {
-            open.channels[channel] = link;
-        }
-        if let Some(Socket::Input(input)) = link.and_then(|key| self.sockets.get(key)) {
-            input.from.stats.set_by_memory(true);
-        }
-        if let Some(Socket::Called(_)) = link.and_then(|key| self.sockets.get(key)) {
-            // The service has gone over, and so do we.
-            self.go_over(session, token);
-        }
-        Ok(true)
-    }
-
-    /// Reads what the connection of a link still has before its stream goes on here; false if it is not there yet.
-    fn catches_up(&mut self, session: Key, link: Option<Key>, before: u64) -> Result<bool, String> {
-        let Some(key) = link else { return Ok(true) };
-        while let Some(received) = self.received(key) {
-            if received > before {
-                return Err("it says that less went over the network than did".into());
-            }
-            if received == before {
-                return Ok(true);
-            }
-            self.readable(key);
-            if self.received(key) == Some(received) {
-                let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
-                let since = *open.behind.get_or_insert_with(clock::monotonic);
-                self.sessions.behind = Some(self.sessions.behind.map_or(since, |other| other.min(since)));
-                let late = clock::monotonic().since(since) >= PATIENCE;
-                return if late {
-                    Err("it says that more went over the network than did".into())
-                } else {
-                    Ok(false)
-                };
-            }
-        }
-        Ok(true)
-    }
-
-    /// Bytes of a link's stream that have come over its connection.
-    fn received(&self, key: Key) -> Option<u64> {
-        match self.sockets.get(key)? {
-            Socket::Input(input) => Some(input.received),
-            Socket::Served(served) => Some(served.received),
-            Socket::Called(called) => Some(called.received),
-            _ => None,
+            open.channels.get_mut(channel as usize).into_iter().for_each(|place| *place = None);
+            open.late.close(channel);
         }
     }
 
@@ -246,43 +220,28 @@ impl Driver {
         {
             let session = *session;
             self.hear_all(session);
+            self.catch_up(session);
         }
     }
 
     /// Takes what a session has: no more than its ring holds, since the peer may go on.
     pub(super) fn hear_all(&mut self, session: Key) {
-        for _ in 0..RING / BATCH {
-            if !self.hear(session) {
-                break;
-            }
-        }
+        let position = |driver: &Self| Some(driver.sessions.open.get(session)?.receiver.position());
+        let Some(begun) = position(self) else { return };
+        while position(self).is_some_and(|at| at - begun < RING as u64) && self.hear(session) {}
     }
 }
 
 impl Input {
-    /// A whole message comes, which cannot be within another.
-    fn begins_message(&self) -> Result<(), String> {
-        match self.reader.is_between_pieces() {
-            true => Ok(()),
-            false => Err("it put a message into the middle of another".into()),
+    /// Takes a piece of the stream that comes by a session. A whole message cannot be within another.
+    fn hear(&mut self, piece: Piece) -> Result<(), String> {
+        let is_between_pieces = self.reader.is_between_pieces();
+        match piece {
+            Piece::Bytes(bytes) => return cut(self, &bytes).map_err(|error| error.to_string()),
+            _ if !is_between_pieces => return Err("a message was put into the middle of another".into()),
+            Piece::Lent(lent) => self.topic.push_lent(lent.skip(LENGTH), &self.from),
+            Piece::Message(message) => self.topic.push(message, &self.from),
         }
-    }
-
-    /// Takes what comes by a session.
-    fn hear(&mut self, heard: Heard) -> Result<(), String> {
-        match heard {
-            Heard::Lent(lent) => {
-                self.begins_message()?;
-                self.topic.push_lent(lent.skip(LENGTH), &self.from);
-                Ok(())
-            }
-            Heard::Copied(message) => {
-                self.begins_message()?;
-                self.topic.push(message, &self.from);
-                Ok(())
-            }
-            Heard::Bytes(bytes) => cut(self, &bytes).map_err(|error| error.to_string()),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -1,0 +1,179 @@
+//! Links whose channel was opened before their connection had given all that went by it. What comes by the channel waits
+//! here until then, and holds up no other link of the session.
+//!
+//! A connection that never gives it is not what it seems: somebody between the two ends may have joined it to another. So
+//! such a link ends alone, and is made anew; the session stands.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use crate::driver::Driver;
+use crate::driver::socket::Socket;
+use crate::driver::table::Key;
+use crate::ipc::Piece;
+
+/// How long a link may wait: what was sent on one host has arrived.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Bytes that may wait for one link, [`OVERHEAD`] included.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What a piece takes beside its bytes.
+const OVERHEAD: usize = 64;
+
+/// The links of one session that wait.
+#[derive(Default)]
+pub(super) struct LateLinks(Vec<Late>);
+
+struct Late {
+    link: Key,
+    /// `None` once the peer has closed it.
+    channel: Option<u32>,
+    /// Bytes of the link's stream that its connection is to give first.
+    before: u64,
+    since: Instant,
+    pieces: Vec<Piece>,
+    /// Bytes of those.
+    bytes: usize,
+}
+
+impl LateLinks {
+    /// A channel carries nothing more.
+    pub(super) fn close(&mut self, channel: u32) {
+        self.0.iter_mut().filter(|late| late.channel == Some(channel)).for_each(|late| late.channel = None);
+    }
+
+    fn take(&mut self, link: Key) -> Option<Late> {
+        let index = self.0.iter().position(|late| late.link == link)?;
+        Some(self.0.remove(index))
+    }
+}
+
+/// What a connection has given of what it is to give.
+enum Given {
+    All,
+    /// It has ended.
+    Never,
+    NotYet,
+    TooMuch,
+}
+
+impl Given {
+    /// Why its link is given up.
+    fn why(&self) -> &'static str {
+        match self {
+            Self::TooMuch => "its connection gave more than is said to have gone there",
+            Self::Never => "its connection ended",
+            Self::NotYet | Self::All => "its connection did not give what is said to have gone there",
+        }
+    }
+}
+
+impl Driver {
+    /// Has a link go on by a channel, now or when its connection has given `before` bytes of its stream.
+    pub(super) fn wait_for_connection(&mut self, session: Key, link: Key, channel: u32, before: u64) {
+        let Some(open) = self.sessions.open.get_mut(session) else { return };
+        if open.late.take(link).is_some() {
+            return self.misbehaved(link, "it was opened twice in shared memory");
+        }
+        let (channel, since) = (Some(channel), clock::monotonic());
+        open.late.0.push(Late { link, channel, before, since, pieces: Vec::new(), bytes: 0 });
+        self.catch_up(session);
+    }
+
+    /// A piece of a stream came by a channel that carries no link yet, or none any more.
+    pub(super) fn let_wait(&mut self, session: Key, channel: u32, piece: Piece) {
+        let Some(open) = self.sessions.open.get_mut(session) else { return };
+        let Some(late) = open.late.0.iter_mut().find(|late| late.channel == Some(channel)) else { return };
+        late.bytes += OVERHEAD + piece.own_bytes();
+        late.pieces.push(piece);
+        if late.bytes > MOST_BYTES {
+            let link = late.link;
+            self.give_up(session, link, "too much waits for what its connection is to give first");
+        }
+    }
+
+    /// Has links go on whose connections have given what they are to give, and ends those that have waited too long. True if
+    /// there were any.
+    pub(super) fn catch_up(&mut self, session: Key) -> bool {
+        let Some(open) = self.sessions.open.get_mut(session) else { return false };
+        if std::mem::replace(&mut open.catching_up, true) {
+            return false;
+        }
+        let before = open.late.0.len();
+        let links: Vec<(Key, u64, Instant)> =
+            open.late.0.iter().map(|late| (late.link, late.before, late.since)).collect();
+        for (link, bytes, since) in links {
+            match self.given(link, bytes) {
+                Given::All => self.go_on(session, link),
+                Given::NotYet if clock::monotonic().since(since) < PATIENCE => {
+                    let first = self.sessions.late_since.map_or(since, |other| other.min(since));
+                    self.sessions.late_since = Some(first);
+                }
+                wrong => self.give_up(session, link, wrong.why()),
+            }
+        }
+        let Some(open) = self.sessions.open.get_mut(session) else { return true };
+        open.catching_up = false;
+        open.late.0.len() < before
+    }
+
+    /// Reads from a link's connection what it still has of the first bytes of its stream.
+    fn given(&mut self, link: Key, before: u64) -> Given {
+        while let Some(received) = self.received(link) {
+            match received.cmp(&before) {
+                Ordering::Less => self.readable(link),
+                Ordering::Equal => return Given::All,
+                Ordering::Greater => return Given::TooMuch,
+            }
+            if self.received(link) == Some(received) {
+                return Given::NotYet;
+            }
+        }
+        Given::Never
+    }
+
+    /// Bytes of a link's stream that have come over its connection.
+    fn received(&self, link: Key) -> Option<u64> {
+        match self.sockets.get(link)? {
+            Socket::Input(input) => Some(input.received),
+            Socket::Served(served) => Some(served.received),
+            Socket::Called(called) => Some(called.received),
+            _ => None,
+        }
+    }
+
+    /// The connection of a link has given all: what waits comes, and then what the channel brings.
+    fn go_on(&mut self, session: Key, link: Key) {
+        let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
+        let Some(late) = late else { return };
+        late.pieces.into_iter().for_each(|piece| self.hear_piece(link, piece));
+        if let Some(channel) = late.channel {
+            self.carries(session, channel, link);
+        }
+    }
+
+    /// Ends a link that waits, with what waits for it.
+    fn give_up(&mut self, session: Key, link: Key, why: &str) {
+        let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
+        let Some(late) = late else { return };
+        if !late.pieces.is_empty() {
+            let count = late.pieces.len();
+            self.sessions
+                .warn(format_args!("{count} pieces that came in shared memory are lost with a link: {why}"));
+        }
+        self.misbehaved(link, why);
+    }
+
+    /// Ends all links of a session that wait: it is over, and with it what was to follow.
+    pub(super) fn give_up_late(&mut self, session: Key) {
+        while let Some(link) =
+            self.sessions.open.get(session).and_then(|open| Some(open.late.0.first()?.link))
+        {
+            self.give_up(session, link, "its session ended before its connection had given what went there");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A listener, an honest talker that is joined to it by shared memory, and a fake one that sends what a test likes.
+#![allow(dead_code, reason = "each test program takes what it needs")]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use runnel::core::Message;
+use runnel::io::segment::{Segment, Slot};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::ros1::header::ConnectionHeader;
+use runnel::{Context, Publisher, Subscription};
+
+use super::common::{Graph, spin_until, wait_until};
+use super::fake_process::{
+    ASK, FakeSession, MAPPED, OPEN, SLOT, gift, hex, lending, opening, send, small_number, token_bytes, unhex,
+};
+use super::fake_publisher::FakePublisher;
+use super::raw::framed_text;
+
+/// A listener, an honest talker in a context of its own that is joined to it by shared memory, and a fake one.
+pub struct Scene {
+    pub graph: Graph,
+    _near: Context,
+    pub publisher: Publisher<Text>,
+    pub far: Context,
+    pub heard: Arc<Mutex<Vec<String>>>,
+    pub subscription: Subscription,
+    pub fake: FakePublisher,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        let graph = Graph::new();
+        let (near, far) = (graph.context(), graph.context());
+        let publisher = near.create_node("talker").unwrap().create_publisher("talk", 10_000).unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let listener = far.create_node("listener").unwrap();
+        let subscription = listener.create_subscription("talk", 10_000, move |message: &Text| {
+            into.lock().unwrap().push(message.data.clone());
+        });
+        let subscription = subscription.unwrap();
+        spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
+        let fake = FakePublisher::new(&graph, "/fake", "/talk");
+        Self { graph, _near: near, publisher, far, heard, subscription, fake }
+    }
+
+    /// Waits until this is heard.
+    pub fn hears(&self, text: &str) {
+        spin_until(&self.far, text, || self.heard.lock().unwrap().iter().any(|heard| heard == text));
+    }
+
+    /// The honest talker is heard, all of it, still in shared memory.
+    pub fn is_undisturbed(&self) {
+        self.heard.lock().unwrap().clear();
+        let texts: Vec<String> = (0..100).map(|number| format!("honest {number}")).collect();
+        texts.iter().for_each(|data| self.publisher.publish(Text { data: data.clone() }).unwrap());
+        self.hears("honest 99");
+        let heard = self.heard.lock().unwrap();
+        assert!(heard.iter().filter(|text| text.starts_with("honest")).eq(&texts));
+        assert_eq!((self.publisher.shared_memory_count(), self.subscription.dropped()), (1, 0));
+    }
+}
+
+/// The fake talker, asked by the listener to send by its session.
+pub struct Writer {
+    pub stream: TcpStream,
+    pub session: FakeSession,
+    pub token: u128,
+    process: u128,
+}
+
+impl Writer {
+    pub fn new(fake: &FakePublisher) -> Self {
+        let process = small_number();
+        let (stream, token, listener) = link(fake, process);
+        let mut session = FakeSession::greet(process, listener);
+        assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
+        Self { stream, session, token, process }
+    }
+
+    /// One more link of the same two processes, which the listener asks to send by the same session.
+    pub fn another_link(&mut self, fake: &FakePublisher) -> (TcpStream, u128) {
+        let (stream, token, _) = link(fake, self.process);
+        assert_eq!(self.session.wait_for(ASK).payload, token_bytes(token));
+        (stream, token)
+    }
+
+    /// The listener closes the connection of the link.
+    pub fn wait_for_end_of_link(&mut self) {
+        while self.stream.read(&mut [0; 4096]).unwrap() > 0 {}
+    }
+
+    pub fn open(&mut self, before: u64) {
+        self.session.push(OPEN, 1, &opening(self.token, before));
+    }
+
+    /// Gives a segment and waits until it is mapped.
+    pub fn give(&self, segment: &Arc<Segment>) {
+        let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
+        let count = self.session.told(MAPPED);
+        send(&self.session.packets, &gift(count, slot_bytes, slots), &[segment.fd()]);
+        self.session.ring();
+        wait_until("the segment mapped", || self.session.told(MAPPED) == count + 1);
+    }
+
+    pub fn lend(&mut self, loan: u32, slot: &Slot) {
+        self.session.push(SLOT, 1, &lending(0, loan, slot.index(), slot.len() as u32));
+    }
+}
+
+/// The next link to a subscriber, which is told that the talker is of process `me`: the connection, the link's token and
+/// the number of the subscriber's process.
+fn link(fake: &FakePublisher, me: u128) -> (TcpStream, u128, u128) {
+    let (mut stream, asked) = fake.accept_header();
+    let process = hex(me);
+    let fields = [("callerid", "/fake"), ("md5sum", Text::MD5), ("type", "std_msgs/String")];
+    let fields = fields.into_iter().chain([("runnel_process", &*process)]);
+    stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
+    let number = |field: &str| unhex(asked.get(field).unwrap());
+    (stream, number("runnel_link"), number("runnel_process"))
+}
+
+/// A text in a slot, with the length of the message before it.
+pub fn in_slot(segment: &Arc<Segment>, text: &str) -> Slot {
+    let (frame, mut slot) = (framed_text(text), segment.take().unwrap());
+    slot[..frame.len()].copy_from_slice(&frame);
+    slot.freeze(frame.len())
+}
