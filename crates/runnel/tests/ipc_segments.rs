@@ -14,7 +14,7 @@ mod raw;
 use std::collections::BTreeSet;
 
 use common::wait_until;
-use fake_process::{END, FORGET, SLOT, small_number};
+use fake_process::{BYTES, END, FORGET, MESSAGE, SLOT, small_number};
 use ipc_scene::{Reader, Scene, alone, numbered, subscribe_to};
 use raw::Ports;
 use runnel::Publisher;
@@ -109,5 +109,28 @@ fn a_message_lies_where_the_last_one_was_read() {
         reader.session.give_back_quietly(record.word(0) & 0xffff_ffff);
     }
     assert_eq!(slots.len(), 1);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    // More than may wait as slots: those behind are copied, and lifted into slots again.
+    scene.talk(20, 1_000_000);
+    assert!(reader.session.next().is_none(), "the memory is still to be mapped");
+    let mut lent = 0;
+    wait_until("all lent", || {
+        reader.session.map_segments();
+        while let Some(record) = reader.session.next() {
+            assert!(![BYTES, MESSAGE].contains(&record.kind), "{} bytes in the ring", record.payload.len());
+            if record.kind == SLOT {
+                lent += 1;
+                reader.session.give_back(record.word(0) & 0xffff_ffff);
+            }
+        }
+        lent == 20
+    });
     scene.is_undisturbed();
 }
