@@ -41,7 +41,8 @@ fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
     let mut talk = Talk::at_rate(&near, &far, 2000);
     talk.goes_by_memory();
     talk.listener.signal(Signal::STOP).unwrap();
-    wait_for_more(&talk.talker, 1000);
+    // Fewer than the queue of a subscription keeps.
+    wait_for_more(&talk.talker, 500);
     talk.talker.signal(Signal::KILL).unwrap();
     talk.talker.wait_exit(within(PATIENCE)).unwrap();
     talk.listener.signal(Signal::CONT).unwrap();
