@@ -386,6 +386,8 @@ impl Shared {
         last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
+        // A handle that some thread keeps may outlive the program's own end.
+        self.turning.driver().leave_host();
         if !closed.unwrap_or(false) {
             console::warning!("the master did not confirm within a second that all is unregistered");
         }

@@ -94,11 +94,22 @@ pub(super) fn show(level: log::Level, text: fmt::Arguments<'_>) {
 /// Warnings and errors, unless the environment asks for more or less.
 fn shown() -> LevelFilter {
     static SHOWN: OnceLock<LevelFilter> = OnceLock::new();
-    *SHOWN.get_or_init(|| level(env::var(LIBRARY_LEVEL).ok().as_deref()))
+    *SHOWN.get_or_init(|| {
+        let variable = env::var(LIBRARY_LEVEL).ok();
+        level(variable.as_deref()).unwrap_or_else(|| {
+            let levels = "off, error, warn, info, debug and trace are known";
+            write(&format!(
+                "[WARN] {LIBRARY_LEVEL}={} names no level: {levels}",
+                variable.unwrap_or_default()
+            ));
+            LevelFilter::Warn
+        })
+    })
 }
 
-fn level(variable: Option<&str>) -> LevelFilter {
-    variable.and_then(|text| text.parse().ok()).unwrap_or(LevelFilter::Warn)
+/// The level that the variable names; `None` if it names none.
+fn level(variable: Option<&str>) -> Option<LevelFilter> {
+    variable.map_or(Some(LevelFilter::Warn), |text| text.parse().ok())
 }
 
 macro_rules! error {
@@ -118,9 +129,9 @@ mod tests {
 
     #[test]
     fn warnings_are_shown_unless_the_environment_asks_for_something_else() {
-        assert_eq!(level(None), LevelFilter::Warn);
-        assert_eq!(level(Some("nonsense")), LevelFilter::Warn);
-        assert_eq!(level(Some("off")), LevelFilter::Off);
-        assert_eq!(level(Some("Info")), LevelFilter::Info);
+        assert_eq!(level(None), Some(LevelFilter::Warn));
+        assert_eq!(level(Some("nonsense")), None);
+        assert_eq!(level(Some("off")), Some(LevelFilter::Off));
+        assert_eq!(level(Some("Info")), Some(LevelFilter::Info));
     }
 }

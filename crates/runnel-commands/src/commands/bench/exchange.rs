@@ -17,6 +17,9 @@ pub fn measure(exchange: Exchange, tasks: Vec<Task>, amount: Amount, room: &mut 
     let contestants = contestants::ready(exchange, room)?;
     let priority = priority(exchange, room);
     let turns = turns(tasks, &contestants, room);
+    if turns.is_empty() {
+        room.note(format!("{} not measured: nobody takes part", exchange.name()));
+    }
     let rounds = exchange.rounds(amount);
     let runs = rounds as usize * turns.len();
     let mut done = 0;

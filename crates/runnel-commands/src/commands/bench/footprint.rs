@@ -47,7 +47,7 @@ pub fn measure(amount: Amount, room: &mut Room) -> Result<(), Failure> {
                 let Footprint { resident_bytes, threads, context_switches, .. } = footprint;
                 let megabytes = resident_bytes as f64 / 1e6;
                 room.progress(&format!(
-                    "footprint {program}: {megabytes:.2} MB, {threads} threads, {context_switches} switches"
+                    "footprint {program}: {megabytes:.2} MB, threads: {threads}, switches: {context_switches}"
                 ));
                 room.report.footprints.push(footprint);
             }

@@ -74,6 +74,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let amount = if args.quick { Amount::QUICK } else { Amount::FULL };
     let measured = measure(&scenarios(&args.scenario), amount, &args.size, &mut room);
     let report = room.finish()?;
+    if report.is_empty() && measured.is_ok() {
+        return Err(CliError::failed("nothing was measured, for the reasons above"));
+    }
     session.output.answer(|| table::report(&report), || report.to_json())?;
     match measured {
         // What was finished is shown and saved; being asked to end is no failure.

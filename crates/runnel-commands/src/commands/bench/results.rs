@@ -110,6 +110,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.footprints.is_empty() && self.first_messages.is_empty()
+    }
+
     /// Nothing found yet.
     pub fn new(quick: bool) -> Self {
         Self {

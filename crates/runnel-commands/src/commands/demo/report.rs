@@ -14,8 +14,8 @@ use super::drive::Finished;
 use super::usage::Usage;
 use crate::output;
 
-/// What carried the messages.
-const WIRE: &str = "Runnel, ROS 1 (TCPROS)";
+/// What carried the messages: by shared memory, unless `RUNNEL_IPC` has them stay on the network.
+const WIRE: &str = "Runnel, ROS 1";
 
 /// What is told of a drive at its end.
 pub struct Report<'a> {

@@ -70,7 +70,7 @@ impl Driver {
         if let Err(error) = by_file {
             let directory = directory.display();
             console::warning!(
-                "RUNNEL_IPC_DIR={directory} is of no use: {error}; processes that share only that are reached over the network"
+                "RUNNEL_IPC_DIR={directory} is of no use: {error}. Without it, processes in another network namespace are reached over the network"
             );
             self.sessions.settings.iter_mut().for_each(|settings| settings.directory = None);
         }

@@ -8,6 +8,7 @@ use crate::driver::socket::{Called, Input, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
 use crate::ipc::{Heard, Piece, RING};
+use crate::logging::console;
 
 /// Records taken from one session before others get their turn.
 const BATCH: usize = 256;
@@ -194,7 +195,10 @@ impl Driver {
         }
         open.channels[channel] = Some(link);
         match self.sockets.get(link) {
-            Some(Socket::Input(input)) => input.from.stats.set_by_memory(true),
+            Some(Socket::Input(input)) => {
+                input.from.stats.set_by_memory(true);
+                console::info!("publisher [{}]: its messages come by shared memory", input.from.publisher);
+            }
             Some(Socket::Called(Called { meeting: Some(meeting), .. })) => {
                 // The service has gone over, and so do we.
                 let token = meeting.token;
