@@ -12,6 +12,7 @@ mod logged;
 mod raw;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use common::wait_until;
 use fake_process::{BYTES, END, FORGET, MESSAGE, SLOT, small_number};
@@ -112,6 +113,12 @@ fn a_message_lies_where_the_last_one_was_read() {
     scene.is_undisturbed();
 }
 
+/// What this process has used of CPUs.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 #[test]
 fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
     let _alone = alone();
@@ -120,6 +127,11 @@ fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
     // More than may wait as slots: those behind are copied, and lifted into slots again.
     scene.talk(20, 1_000_000);
     assert!(reader.session.next().is_none(), "the memory is still to be mapped");
+    let (cpu, pause) = (cpu_time(), Duration::from_secs(1));
+    std::thread::sleep(pause);
+    let used = cpu_time() - cpu;
+    assert!(used < pause / 2, "{used:?} of CPU while it waits for that");
+    assert!(reader.session.next().is_none(), "it still is");
     let mut lent = 0;
     wait_until("all lent", || {
         reader.session.map_segments();

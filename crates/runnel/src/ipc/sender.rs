@@ -58,6 +58,10 @@ struct State {
     waiting: Vec<Token>,
     /// Which of them was told first.
     turn: usize,
+    /// Links that wait for the peer to map more memory.
+    unmapped: Vec<Token>,
+    /// How many segments it had mapped when a message began to wait for one more.
+    awaited: Option<u64>,
     /// Channels that could not be closed for want of room.
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
@@ -111,6 +115,8 @@ impl Sender {
             channels: Channels::default(),
             waiting: Vec::new(),
             turn: 0,
+            unmapped: Vec::new(),
+            awaited: None,
             closing: VecDeque::new(),
             over: None,
         };
@@ -214,7 +220,10 @@ impl Sender {
         self.take_back(state);
         let segment = match self.known(state, slot.segment()) {
             Known::Mapped(number) => number,
-            Known::Coming if slot.len() > MOST_IN_RING => return Offered::NotYet,
+            Known::Coming if slot.len() > MOST_IN_RING => {
+                state.awaited = Some(self.inbox.mapped().0);
+                return Offered::NotYet;
+            }
             Known::Coming | Known::Not => return Offered::NotShared,
         };
         let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
@@ -346,11 +355,14 @@ impl Sender {
         }
     }
 
-    /// Has the driver told of this link when there is room.
+    /// Has the driver told of this link when there is room, or memory that it waits for.
     pub(crate) fn wait_for_room(&self, link: Token) {
         let state = &mut *lock(&self.state);
-        if state.waiting.contains(&link) {
+        if state.waiting.contains(&link) || state.unmapped.contains(&link) {
             return;
+        }
+        if self.awaits_memory(state) {
+            return state.unmapped.push(link);
         }
         state.waiting.push(link);
         // The peer may have told of room before anybody waited for it.
@@ -359,11 +371,21 @@ impl Sender {
         }
     }
 
-    /// The links that waited for room, if there is some.
+    /// Whether a message waits for memory that the peer is still to map. It rings when it has.
+    fn awaits_memory(&self, state: &State) -> bool {
+        let (mapped, full) = self.inbox.mapped();
+        !full && state.awaited == Some(mapped)
+    }
+
+    /// The links that waited for room or for memory, if there is some.
     pub(crate) fn with_room(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
         self.take_back(state);
+        if !self.awaits_memory(state) {
+            state.awaited = None;
+            state.waiting.append(&mut state.unmapped);
+        }
         if state.waiting.is_empty() || !self.has_room(state) {
             return Vec::new();
         }
