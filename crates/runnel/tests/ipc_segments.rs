@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::wait_until;
-use fake_process::{BYTES, END, FORGET, MESSAGE, SLOT, small_number};
-use ipc_scene::{Reader, Scene, alone, numbered, subscribe_to};
+use fake_process::{ASK, BYTES, END, FORGET, MESSAGE, OPEN, SLOT, small_number, token_bytes};
+use ipc_scene::{Reader, Scene, alone, numbered, subscribe, subscribe_to};
 use raw::Ports;
 use runnel::Publisher;
 use runnel::msgs::std_msgs::UInt8MultiArray;
@@ -144,5 +144,34 @@ fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
         }
         lent == 20
     });
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_link_that_waits_for_memory_holds_up_none_that_waits_for_room() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let me = small_number();
+    let mut reader = Reader::of(me, subscribe(&scene, me));
+    let small: Publisher<UInt8MultiArray> =
+        scene.talking.create_node("second").unwrap().create_publisher("small", 10_000).unwrap();
+    let ports = Ports::of(&scene.graph.context(), "/second", "/small");
+    let (_stream, _, token) = subscribe_to(ports.tcpros, "/small", me);
+    reader.session.push(ASK, 0, &token_bytes(token));
+    let channel = reader.session.wait_for(OPEN).channel;
+    scene.talk(1, 1_000_000);
+    // More than the ring holds.
+    (0..5000).for_each(|number| small.publish(numbered(number, 100)).unwrap());
+    let mut heard = 0;
+    wait_until("all small ones", || {
+        while let Some(record) = reader.session.next() {
+            assert_eq!((record.kind, record.channel), (MESSAGE, channel));
+            heard += 1;
+        }
+        reader.session.ring();
+        heard == 5000
+    });
+    reader.session.map_segments();
+    reader.session.wait_for(SLOT);
     scene.is_undisturbed();
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
 
-use crate::ipc::{Frame, Sender};
+use crate::ipc::{Frame, Sender, Tally};
 
 /// See the module's documentation. What each message touches comes last.
 #[repr(C)]
@@ -22,8 +22,7 @@ pub(crate) struct Way {
     wanted: Option<Arc<Sender>>,
     /// Bytes of the link's stream that went by the connection.
     sent: u64,
-    /// Messages that were copied because the other process holds as much as it may.
-    copied: u64,
+    tally: Tally,
     channel: Option<Channel>,
 }
 
@@ -43,7 +42,7 @@ impl Way {
     /// The way by a connection, on which `header` bytes go before the link's stream.
     pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
         let (channel, wanted) = (None, None);
-        Self { stream, token, header, sent: 0, channel, wanted, copied: 0, watched: false }
+        Self { stream, token, header, sent: 0, channel, wanted, tally: Tally::default(), watched: false }
     }
 
     /// The same, of which the reactor tells already when it takes more.
@@ -73,13 +72,13 @@ impl Way {
 
     /// The message as a copy, since the other process takes none.
     pub(crate) fn copy(&mut self, frame: &Frame) -> Frame {
-        self.copied += 1;
+        self.tally.copied += 1;
         frame.to_own()
     }
 
     /// Messages that were copied because the other process holds as much as it may.
     pub(crate) fn copied(&self) -> u64 {
-        self.copied
+        self.tally.copied
     }
 
     /// Sends what is taken of bytes that lie in several places; how many.
@@ -98,11 +97,7 @@ impl Way {
     /// Sends what is taken of a message of which `sent` bytes are sent; how many bytes.
     pub(crate) fn send_frame(&mut self, frame: &Frame, sent: usize) -> io::Result<usize> {
         match &self.channel {
-            Some(Channel { sender, number }) => {
-                let lifted = if sent == 0 { sender.lift(frame) } else { None };
-                let frame = lifted.as_ref().unwrap_or(frame);
-                Ok(sender.send_frame(*number, frame, sent, &mut self.copied))
-            }
+            Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent, &mut self.tally)),
             None => self.send_slices(&[IoSlice::new(frame.as_ref().get(sent..).unwrap_or(&[]))]),
         }
     }
@@ -127,7 +122,7 @@ impl Way {
     pub(crate) fn watch(&mut self, reactor: &Reactor, watch: bool) -> io::Result<()> {
         if let Some(Channel { sender, .. }) = &self.channel {
             if watch {
-                sender.wait_for_room(self.token);
+                sender.wait(self.token, &self.tally);
             }
             return Ok(());
         }
@@ -168,6 +163,7 @@ impl Way {
     /// The session is over: what is sent from now on goes by the connection.
     pub(crate) fn fall_back(&mut self) {
         self.channel = None;
+        self.tally.awaits = None;
     }
 }
 

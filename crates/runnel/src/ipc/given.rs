@@ -40,10 +40,12 @@ impl Given {
         (!self.is_full()).then_some(Gift { segment: self.count.into(), slot_bytes, slots })
     }
 
-    /// One more was given.
-    pub(super) fn add(&mut self, segment: &Arc<Segment>) {
-        self.segments.insert(place(segment), (self.count, Arc::downgrade(segment)));
+    /// One more was given; its number.
+    pub(super) fn add(&mut self, segment: &Arc<Segment>) -> u32 {
+        let number = self.count;
+        self.segments.insert(place(segment), (number, Arc::downgrade(segment)));
         self.count += 1;
+        number
     }
 
     /// True if segments of this process, maybe some of these, have ended since this was asked last.

@@ -25,8 +25,8 @@ use crate::sync::lock;
 /// A message up to so many bytes goes into the ring in one piece.
 const ONE_PIECE: usize = 16 * 1024;
 
-/// A message of more bytes than this goes by a slot, wherever it lies: the ring would be full of it several times, each time
-/// until the reader has woken up, so that one that has fallen behind would stay so.
+/// A message of more bytes than this goes by a slot, wherever it lies: it would fill the ring, and if it is long do so again
+/// and again, each time until the reader has woken up, so that one that has fallen behind would stay so.
 const MOST_IN_RING: usize = RING * 4;
 
 /// What a peer did that has read what was not written, or has not read what it had read.
@@ -54,18 +54,23 @@ struct State {
     loans: Loans,
     given: Given,
     channels: Channels,
-    /// Links that wait for room.
-    waiting: Vec<Token>,
+    /// Links that wait, for room or for the peer to map the segment of that number.
+    waiting: Vec<(Token, Option<u32>)>,
     /// Which of them was told first.
     turn: usize,
-    /// Links that wait for the peer to map more memory.
-    unmapped: Vec<Token>,
-    /// How many segments it had mapped when a message began to wait for one more.
-    awaited: Option<u64>,
     /// Channels that could not be closed for want of room.
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
     over: Option<&'static str>,
+}
+
+/// What a link keeps of the messages that it sent by a session.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Those that were copied because the peer holds as much as it may.
+    pub(crate) copied: u64,
+    /// The segment of the session that the next one lies in, if that is still to be mapped.
+    pub(crate) awaits: Option<u32>,
 }
 
 /// What a segment is to the peer.
@@ -73,8 +78,8 @@ struct State {
 enum Known {
     /// It has mapped it under this number.
     Mapped(u32),
-    /// It was given to it, and is still to be mapped: then the peer rings.
-    Coming,
+    /// It was given to it under this number, and is still to be mapped: then the peer rings.
+    Coming(u32),
     /// It cannot be given to it, now or at all.
     Not,
 }
@@ -83,8 +88,10 @@ enum Known {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offered {
     Lent,
-    /// The ring is full, or the memory of a message that is too long for it is still to be mapped.
-    NotYet,
+    /// The ring is full.
+    NoRoom,
+    /// The memory of a message that is too long for the ring is still to be mapped.
+    Unmapped(u32),
     /// The peer has as much as it may.
     TooMuch,
     /// The message has no slot, or the peer cannot read it there.
@@ -115,39 +122,46 @@ impl Sender {
             channels: Channels::default(),
             waiting: Vec::new(),
             turn: 0,
-            unmapped: Vec::new(),
-            awaited: None,
             closing: VecDeque::new(),
             over: None,
         };
         Self { outbox, inbox, page, bell, own_bell, packets, pool, state: Mutex::new(state) }
     }
 
-    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was. `copied` counts the message
-    /// if its bytes went although it could have been lent, had the peer less.
-    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize, copied: &mut u64) -> usize {
+    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
+    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize, tally: &mut Tally) -> usize {
+        if tally.awaits.is_some_and(|segment| !self.has_mapped(segment)) {
+            return 0;
+        }
+        tally.awaits = None;
+        if sent > 0 {
+            return self.send_pieces(&mut lock(&self.state), channel, &frame.as_ref()[sent..]);
+        }
+        let lifted = self.lift(frame);
+        let frame = lifted.as_ref().unwrap_or(frame);
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
-        if sent > 0 {
-            return self.send_pieces(state, channel, &bytes[sent..]);
-        }
         let offered = match frame {
             Frame::Slot(slot) => self.lend(state, channel, slot),
             Frame::Own(_) => Offered::NotShared,
         };
         match offered {
             Offered::Lent => return bytes.len(),
-            Offered::NotYet => return 0,
+            Offered::NoRoom => return 0,
+            Offered::Unmapped(segment) => {
+                tally.awaits = Some(segment);
+                return 0;
+            }
             Offered::TooMuch | Offered::NotShared => {}
         }
         let sent = self.send_copy(state, channel, bytes);
-        *copied += u64::from(offered == Offered::TooMuch && sent > 0);
+        tally.copied += u64::from(offered == Offered::TooMuch && sent > 0);
         sent
     }
 
     /// The same message in memory that can be lent, if it lies elsewhere and is too long for the ring, and the peer may have
     /// it.
-    pub(crate) fn lift(&self, frame: &Frame) -> Option<Frame> {
+    fn lift(&self, frame: &Frame) -> Option<Frame> {
         let Frame::Own(bytes) = frame else { return None };
         if bytes.len() <= MOST_IN_RING || !self.may_lend(bytes.len()) {
             return None;
@@ -161,7 +175,15 @@ impl Sender {
         let state = &mut *lock(&self.state);
         self.take_back_returned(state);
         let (_, full) = self.inbox.mapped();
-        !full && state.loans.has_room(bytes, self.pool.share())
+        // Without room for its record, it would be copied in vain.
+        let has_room = state.ring.room(|| self.inbox.position()).is_ok_and(|room| room >= ONE_PIECE);
+        !full && has_room && state.loans.has_room(bytes, self.pool.share())
+    }
+
+    /// Whether the peer has mapped a segment, or says that it maps no more.
+    fn has_mapped(&self, segment: u32) -> bool {
+        let (mapped, full) = self.inbox.mapped();
+        full || u64::from(segment) < mapped
     }
 
     /// Sends a message in the ring; how many bytes of it.
@@ -220,11 +242,8 @@ impl Sender {
         self.take_back(state);
         let segment = match self.known(state, slot.segment()) {
             Known::Mapped(number) => number,
-            Known::Coming if slot.len() > MOST_IN_RING => {
-                state.awaited = Some(self.inbox.mapped().0);
-                return Offered::NotYet;
-            }
-            Known::Coming | Known::Not => return Offered::NotShared,
+            Known::Coming(number) if slot.len() > MOST_IN_RING => return Offered::Unmapped(number),
+            Known::Coming(_) | Known::Not => return Offered::NotShared,
         };
         let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
@@ -233,7 +252,7 @@ impl Sender {
         if !pushed {
             let _ = state.loans.give_back(loan.into());
         }
-        if pushed { Offered::Lent } else { Offered::NotYet }
+        if pushed { Offered::Lent } else { Offered::NoRoom }
     }
 
     /// Takes back what the peer has given back: the next message is best written where the last one was read, which is in
@@ -275,7 +294,7 @@ impl Sender {
             return match u64::from(number) < mapped {
                 true => Known::Mapped(number),
                 false if full => Known::Not,
-                false => Known::Coming,
+                false => Known::Coming(number),
             };
         }
         self.forget_segments(state);
@@ -284,8 +303,7 @@ impl Sender {
             && let Some(gift) = state.given.gift(segment)
             && self.packets.send(&gift.to_bytes(), &[segment.fd()]).unwrap_or(false)
         {
-            state.given.add(segment);
-            return Known::Coming;
+            return Known::Coming(state.given.add(segment));
         }
         Known::Not
     }
@@ -355,45 +373,42 @@ impl Sender {
         }
     }
 
-    /// Has the driver told of this link when there is room, or memory that it waits for.
-    pub(crate) fn wait_for_room(&self, link: Token) {
+    /// Has the driver told of this link when it can go on: when there is room, or the memory that its next message lies in is
+    /// mapped.
+    pub(crate) fn wait(&self, link: Token, tally: &Tally) {
         let state = &mut *lock(&self.state);
-        if state.waiting.contains(&link) || state.unmapped.contains(&link) {
-            return;
+        match state.waiting.iter_mut().find(|(waiting, _)| *waiting == link) {
+            Some((_, awaits)) => *awaits = tally.awaits,
+            None => state.waiting.push((link, tally.awaits)),
         }
-        if self.awaits_memory(state) {
-            return state.unmapped.push(link);
-        }
-        state.waiting.push(link);
-        // The peer may have told of room before anybody waited for it.
-        if self.has_room(state) {
+        // The peer may have told before anybody waited for it.
+        if self.can_go_on(state, tally.awaits) {
             self.own_bell.ring();
         }
     }
 
-    /// Whether a message waits for memory that the peer is still to map. It rings when it has.
-    fn awaits_memory(&self, state: &State) -> bool {
-        let (mapped, full) = self.inbox.mapped();
-        !full && state.awaited == Some(mapped)
+    fn can_go_on(&self, state: &mut State, awaits: Option<u32>) -> bool {
+        awaits.map_or_else(|| self.has_room(state), |segment| self.has_mapped(segment))
     }
 
-    /// The links that waited for room or for memory, if there is some.
-    pub(crate) fn with_room(&self) -> Vec<Token> {
+    /// The links that waited and can go on.
+    pub(crate) fn awaited(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
         self.take_back(state);
-        if !self.awaits_memory(state) {
-            state.awaited = None;
-            state.waiting.append(&mut state.unmapped);
-        }
-        if state.waiting.is_empty() || !self.has_room(state) {
+        if state.waiting.is_empty() {
             return Vec::new();
         }
-        let mut waiting = std::mem::take(&mut state.waiting);
-        // Each is the first once, who may take all the room.
-        state.turn = (state.turn + 1) % waiting.len();
-        waiting.rotate_left(state.turn);
-        waiting
+        let has_room = state.waiting.iter().any(|(_, awaits)| awaits.is_none()) && self.has_room(state);
+        let can_go_on = |awaits: Option<u32>| awaits.map_or(has_room, |segment| self.has_mapped(segment));
+        let ready = state.waiting.extract_if(.., |(_, awaits)| can_go_on(*awaits));
+        let mut ready: Vec<Token> = ready.map(|(link, _)| link).collect();
+        if !ready.is_empty() {
+            // Each is the first once, who may take all the room.
+            state.turn = (state.turn + 1) % ready.len();
+            ready.rotate_left(state.turn);
+        }
+        ready
     }
 
     /// Whether there is room worth going on for. If not, the peer will tell once it has read more.

@@ -18,8 +18,11 @@ use crate::ipc::Piece;
 /// How long a link may wait: what was sent on one host has arrived.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Bytes that may wait for one link, [`OVERHEAD`] included.
+/// Bytes that may wait for the links of one session, [`OVERHEAD`] included.
 const MOST_BYTES: usize = 16 << 20;
+
+/// Reads of one connection before others get their turn.
+const READS: usize = 64;
 
 /// What a piece takes beside its bytes.
 const OVERHEAD: usize = 64;
@@ -44,6 +47,13 @@ impl LateLinks {
     /// A channel carries nothing more.
     pub(super) fn close(&mut self, channel: u32) {
         self.0.iter_mut().filter(|late| late.channel == Some(channel)).for_each(|late| late.channel = None);
+    }
+
+    /// The link for which most waits, if that is more than may wait for all.
+    fn beyond_bound(&self) -> Option<Key> {
+        let bytes: usize = self.0.iter().map(|late| late.bytes).sum();
+        let most = self.0.iter().max_by_key(|late| late.bytes)?;
+        (bytes > MOST_BYTES).then_some(most.link)
     }
 
     fn take(&mut self, link: Key) -> Option<Late> {
@@ -76,11 +86,13 @@ impl Driver {
     /// Has a link go on by a channel, now or when its connection has given `before` bytes of its stream.
     pub(super) fn wait_for_connection(&mut self, session: Key, link: Key, channel: u32, before: u64) {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
-        if open.late.take(link).is_some() {
-            return self.misbehaved(link, "it was opened twice in shared memory");
+        if open.late.0.iter().any(|late| late.link == link) {
+            return self.give_up(session, link, "it was opened twice in shared memory");
         }
         let (channel, since) = (Some(channel), clock::monotonic());
         open.late.0.push(Late { link, channel, before, since, pieces: Vec::new(), bytes: 0 });
+        // Links that are being read already are not read within that: then this one has its turn later.
+        self.look_later(since);
         self.catch_up(session);
     }
 
@@ -90,10 +102,15 @@ impl Driver {
         let Some(late) = open.late.0.iter_mut().find(|late| late.channel == Some(channel)) else { return };
         late.bytes += OVERHEAD + piece.own_bytes();
         late.pieces.push(piece);
-        if late.bytes > MOST_BYTES {
-            let link = late.link;
+        if let Some(link) = open.late.beyond_bound() {
             self.give_up(session, link, "too much waits for what its connection is to give first");
         }
+    }
+
+    /// Has links that wait looked at in the next turn, one of them since then.
+    fn look_later(&mut self, since: Instant) {
+        let first = self.sessions.late_since.map_or(since, |other| other.min(since));
+        self.sessions.late_since = Some(first);
     }
 
     /// Has links go on whose connections have given what they are to give, and ends those that have waited too long. True if
@@ -103,37 +120,42 @@ impl Driver {
         if std::mem::replace(&mut open.catching_up, true) {
             return false;
         }
-        let before = open.late.0.len();
+        let mut any = false;
         let links: Vec<(Key, u64, Instant)> =
             open.late.0.iter().map(|late| (late.link, late.before, late.since)).collect();
-        for (link, bytes, since) in links {
-            match self.given(link, bytes) {
-                Given::All => self.go_on(session, link),
+        for (link, before, since) in links {
+            match self.given(link, before) {
                 Given::NotYet if clock::monotonic().since(since) < PATIENCE => {
-                    let first = self.sessions.late_since.map_or(since, |other| other.min(since));
-                    self.sessions.late_since = Some(first);
+                    self.look_later(since);
+                    continue;
                 }
+                Given::All => self.go_on(session, link),
                 wrong => self.give_up(session, link, wrong.why()),
             }
+            any = true;
         }
-        let Some(open) = self.sessions.open.get_mut(session) else { return true };
-        open.catching_up = false;
-        open.late.0.len() < before
+        self.sessions.open.get_mut(session).into_iter().for_each(|open| open.catching_up = false);
+        any
     }
 
     /// Reads from a link's connection what it still has of the first bytes of its stream.
     fn given(&mut self, link: Key, before: u64) -> Given {
-        while let Some(received) = self.received(link) {
-            match received.cmp(&before) {
-                Ordering::Less => self.readable(link),
-                Ordering::Equal => return Given::All,
-                Ordering::Greater => return Given::TooMuch,
+        for _ in 0..READS {
+            let received = self.received(link);
+            if received.is_none_or(|received| received >= before) {
+                break;
             }
-            if self.received(link) == Some(received) {
-                return Given::NotYet;
+            self.readable(link);
+            if self.received(link) == received {
+                break;
             }
         }
-        Given::Never
+        match self.received(link).map(|received| received.cmp(&before)) {
+            None => Given::Never,
+            Some(Ordering::Less) => Given::NotYet,
+            Some(Ordering::Equal) => Given::All,
+            Some(Ordering::Greater) => Given::TooMuch,
+        }
     }
 
     /// Bytes of a link's stream that have come over its connection.
@@ -160,19 +182,20 @@ impl Driver {
     fn give_up(&mut self, session: Key, link: Key, why: &str) {
         let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
         let Some(late) = late else { return };
-        if !late.pieces.is_empty() {
-            let count = late.pieces.len();
-            self.sessions
-                .warn(format_args!("{count} pieces that came in shared memory are lost with a link: {why}"));
+        let messages = late.pieces.iter().filter(|piece| !matches!(piece, Piece::Bytes(_))).count();
+        if let Some(Socket::Input(input)) = self.sockets.get(link) {
+            input.topic.lose(messages as u64, &input.from);
         }
         self.misbehaved(link, why);
     }
 
-    /// Ends all links of a session that wait: it is over, and with it what was to follow.
+    /// A session is over, and with it what was to follow: links for which some of it waits already end, the others go on
+    /// over their connections.
     pub(super) fn give_up_late(&mut self, session: Key) {
-        while let Some(link) =
-            self.sessions.open.get(session).and_then(|open| Some(open.late.0.first()?.link))
-        {
+        let Some(open) = self.sessions.open.get_mut(session) else { return };
+        open.late.0.retain(|late| !late.pieces.is_empty());
+        let links: Vec<Key> = open.late.0.iter().map(|late| late.link).collect();
+        for link in links {
             self.give_up(session, link, "its session ended before its connection had given what went there");
         }
     }
