@@ -42,9 +42,12 @@ impl Trial {
         self.warm_up.saturating_add(self.count)
     }
 
-    /// A message with the number 0.
+    /// A message with the number 0, whose payload was written, so that it has memory of its own: all pages of zeros that
+    /// nobody has written are one, which fits any cache.
     pub fn message(&self) -> Vec<u8> {
-        vec![0; self.size.max(NUMBER)]
+        let mut message = vec![1; self.size.max(NUMBER)];
+        set_number(&mut message, 0);
+        message
     }
 }
 

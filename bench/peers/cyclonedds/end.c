@@ -7,7 +7,10 @@
 
 static bench_Message message_of(const Options *options) {
   const uint32_t size = (uint32_t)options->size;
-  return (bench_Message){.data = {._maximum = size, ._length = size, ._buffer = memory(size)}};
+  // Written, so that it has memory of its own: all pages of zeros that nobody has written are one.
+  bench_Message message = {.data = {._maximum = size, ._length = size, ._buffer = memory(size)}};
+  memset(message.data._buffer, 1, size);
+  return message;
 }
 
 static size_t topic_count(const Options *options) { return options->topics ? options->topics : 1; }

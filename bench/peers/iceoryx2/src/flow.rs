@@ -66,7 +66,7 @@ struct Flow<'a> {
 
 impl Flow<'_> {
     fn run(&mut self) -> Result<(), Box<dyn Error>> {
-        let mut message = vec![0; self.options.size];
+        let mut message = self.options.message();
         let mut pace = Pace::new(self.options.rate);
         while self.next < self.options.total {
             if !self.wait(pace.due(self.next)) {

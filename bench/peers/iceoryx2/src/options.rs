@@ -95,6 +95,12 @@ impl Options {
         })
     }
 
+    /// A message, whose payload was written, so that it has memory of its own: all pages of zeros that nobody has written are
+    /// one, which fits any cache.
+    pub fn message(&self) -> Vec<u8> {
+        vec![1; self.size]
+    }
+
     /// Bytes of a message: of each size there are as many, one after the other.
     pub fn size_of(&self, number: u64) -> usize {
         let each = (self.total / self.sizes.len().max(1) as u64).max(1);

@@ -14,7 +14,7 @@ use crate::topic::Topics;
 /// When iceoryx2 refuses or the bench has gone, as in all roles.
 pub fn ping(options: &Options) -> Result<(), Box<dyn Error>> {
     let (mut sent, mut received) = (options.stamps(), options.stamps());
-    let mut message = vec![0; options.size];
+    let mut message = options.message();
     let (questions, answers) = (Topics::many("ping", options)?, Topics::one("pong", options)?);
     let (outlet, inlet) = (questions.outlet()?, answers.inlet()?);
     let mut send = |number: u64| {

@@ -14,7 +14,7 @@ use crate::topic::Topics;
 /// When iceoryx2 refuses or the bench has gone, as in all roles.
 pub fn source(options: &Options) -> Result<(), Box<dyn Error>> {
     let (mut sent, mut pace) = (options.stamps(), Pace::new(options.rate));
-    let mut message = vec![0; options.size];
+    let mut message = options.message();
     let burst = Topics::many("burst", options)?;
     let outlet = burst.outlet()?;
     join(&[&burst], &outlet)?;

@@ -41,7 +41,7 @@ impl Driver {
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         topic.join(&from);
-        console::info!("topic {}: publisher [{}] joined", link.topic, from.publisher);
+        console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
         let input = Input {
             engine,
             conn: link.conn,
@@ -77,7 +77,7 @@ impl Driver {
             publication: Arc::clone(&publication),
             meeting,
         };
-        console::info!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
+        console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
         *place = Socket::Output(output);
         let token = Token(key.to_bits());
         let _ = self.reactor.modify(&*stream, token, Interest::Read);

@@ -121,7 +121,10 @@ macro_rules! warning {
 macro_rules! info {
     ($($text:tt)+) => { $crate::logging::console::say(log::Level::Info, format_args!($($text)+)) };
 }
-pub(crate) use {error, info, warning};
+macro_rules! debug {
+    ($($text:tt)+) => { $crate::logging::console::say(log::Level::Debug, format_args!($($text)+)) };
+}
+pub(crate) use {debug, error, info, warning};
 
 #[cfg(test)]
 mod tests {

@@ -197,7 +197,7 @@ impl Driver {
         match self.sockets.get(link) {
             Some(Socket::Input(input)) => {
                 input.from.stats.set_by_memory(true);
-                console::info!("publisher [{}]: its messages come by shared memory", input.from.publisher);
+                console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
             }
             Some(Socket::Called(Called { meeting: Some(meeting), .. })) => {
                 // The service has gone over, and so do we.
