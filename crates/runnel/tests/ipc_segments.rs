@@ -127,6 +127,7 @@ fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
     // More than may wait as slots: those behind are copied, and lifted into slots again.
     scene.talk(20, 1_000_000);
     assert!(reader.session.next().is_none(), "the memory is still to be mapped");
+    // Not for anything to happen: this is the span in which nothing may.
     let (cpu, pause) = (cpu_time(), Duration::from_secs(1));
     std::thread::sleep(pause);
     let used = cpu_time() - cpu;

@@ -200,3 +200,27 @@ impl Driver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_links_for_which_too_much_waits_that_with_most_is_beyond_the_bound() {
+        let late = |number: u64, bytes: usize| Late {
+            link: Key::from_bits(number),
+            channel: None,
+            before: 0,
+            since: Instant::default(),
+            pieces: Vec::new(),
+            bytes,
+        };
+        let beyond = |bytes: [usize; 2]| {
+            LateLinks(vec![late(0, bytes[0]), late(1, bytes[1])]).beyond_bound().map(Key::to_bits)
+        };
+        assert_eq!(beyond([MOST_BYTES / 2, MOST_BYTES / 2]), None);
+        assert_eq!(beyond([MOST_BYTES / 2, MOST_BYTES / 2 + 1]), Some(1));
+        assert_eq!(beyond([MOST_BYTES, 1]), Some(0));
+        assert_eq!(LateLinks::default().beyond_bound(), None);
+    }
+}
