@@ -24,6 +24,7 @@ mod record;
 pub(crate) mod returns;
 pub(crate) mod ring;
 mod sender;
+pub(crate) mod telling;
 
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicU64;
 use runnel_io::memory::{Foreign, ForeignWords, Shared};
 
 use super::cells::{Cells, OwnCells};
+use super::telling::{self, End};
 use super::{returns, ring};
 
 /// Words of the ring of records: a power of two.
@@ -24,25 +25,13 @@ pub(crate) const RING: usize = 1 << 15;
 /// Slots of one process that may be lent to one peer at a time: a power of two.
 pub(crate) const LOANS: usize = 4096;
 
-const POSITION: usize = 0;
-const WANTS: usize = 8;
 const MAPPED: usize = 16;
-const END: usize = 17;
 const RETURNS: usize = 24;
 const RECORDS: usize = (RETURNS + returns::words(LOANS)).next_multiple_of(8);
 const BYTES: usize = (RECORDS + RING) * 8;
 
 /// In place of a count of segments: it maps no more.
 const FULL: u64 = 1 << 63;
-
-/// How far the end of a session has come for one of its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum End {
-    /// It has read its last record: its position stays.
-    Read = 1,
-    /// It has taken the other's position for the last: what the other reads from now on it gets twice.
-    GoneOn = 2,
-}
 
 /// What this process writes.
 pub(crate) struct Outbox(Shared);
@@ -67,24 +56,19 @@ impl Outbox {
         &self.0.words()[RETURNS..RECORDS]
     }
 
-    /// Tells the position in the peer's ring, then looks whether the peer asks to be told of room: how often it has.
+    /// Tells the position in the peer's ring, and how often the peer has asked to be told of room.
     pub(crate) fn tell(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
-        reader.tell(self.0.words(), POSITION);
-        self.0.words().fence();
-        Cells::load(&inbox.0.words(), WANTS)
+        telling::tell(reader, self.0.words(), &inbox.0.words())
     }
 
     /// Asks to be told of room in this process's own ring.
     pub(crate) fn ask_for_room(&self) {
-        let words = self.0.words();
-        words.store(WANTS, words.load(WANTS).wrapping_add(1));
-        words.fence();
+        telling::ask_for_room(self.0.words());
     }
 
     /// Tells how far the end of the session has come.
     pub(crate) fn tell_end(&self, end: End) {
-        self.0.words().store_release(END, end as u64);
-        self.0.words().fence();
+        telling::tell_end(self.0.words(), end);
     }
 
     /// So many segments of the peer are mapped.
@@ -117,13 +101,13 @@ impl Inbox {
 
     /// The peer's position in this process's ring.
     pub(crate) fn position(&self) -> u64 {
-        ring::told(&self.0.words(), POSITION)
+        telling::position(&self.0.words())
     }
 
     /// Whether the end of the session has come so far for the peer.
     #[inline]
     pub(crate) fn has_come(&self, end: End) -> bool {
-        self.0.words().load_acquire(END) >= end as u64
+        telling::has_come(&self.0.words(), end)
     }
 
     /// Segments of this process that the peer has mapped, and whether it maps no more.

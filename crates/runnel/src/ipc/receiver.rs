@@ -7,9 +7,10 @@ use runnel_ros1::tcpros::LENGTH;
 
 use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
-use super::outbox::{End, Inbox, Outbox, RING};
+use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
 use super::ring::{Record, RingReader};
+use super::telling::{Answered, End};
 use crate::logging::console;
 
 /// Words after which the peer is told how far its ring is read, at the latest.
@@ -28,7 +29,7 @@ pub(crate) struct Receiver {
     /// The position that the peer was told last.
     told: u64,
     /// How often the peer had asked to be told of room when it was told last.
-    answered: u64,
+    answered: Answered,
 }
 
 /// What a record says.
@@ -77,7 +78,17 @@ impl Receiver {
     ) -> Self {
         let returner = Returner::new(Arc::clone(&outbox));
         let (ring, segments, copies) = (RingReader::new(RING), Segments::new(trusted), trusted.is_none());
-        Self { inbox, outbox, packets, ring, segments, returner, copies, told: 0, answered: 0 }
+        Self {
+            inbox,
+            outbox,
+            packets,
+            ring,
+            segments,
+            returner,
+            copies,
+            told: 0,
+            answered: Answered::default(),
+        }
     }
 
     /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
@@ -170,7 +181,7 @@ impl Receiver {
     pub(crate) fn tell(&mut self) -> bool {
         self.told = self.ring.position();
         let asked = self.outbox.tell(&self.ring, &self.inbox);
-        std::mem::replace(&mut self.answered, asked) != asked
+        self.answered.should_ring(asked)
     }
 
     /// Tells the peer how far its ring is read, and that this stays so.

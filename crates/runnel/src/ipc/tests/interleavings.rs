@@ -14,8 +14,12 @@ use super::super::awake::{Rung, fall_asleep, wake_up};
 use super::super::cells::{Cells, OwnCells};
 use super::super::returns::{self, ReturnReader, ReturnWriter};
 use super::super::ring::{self, RingReader, RingWriter};
+use super::super::telling::{self, Answered, End};
 
 const CAPACITY: usize = 8;
+
+/// Words in which one side tells the other of its ring.
+const TOLD: usize = 18;
 
 /// Words of the model.
 struct Words(Vec<(AtomicU64, UnsafeCell<()>)>);
@@ -53,16 +57,22 @@ impl OwnCells for Words {
     }
 }
 
-/// A page of the model: both sides use its word with no order between them.
-struct Page(AtomicU64);
+/// Words of the model that both sides use with no order between them.
+struct Page(Vec<AtomicU64>);
+
+impl Page {
+    fn new(count: usize) -> Arc<Self> {
+        Arc::new(Self((0..count).map(|_| AtomicU64::new(0)).collect()))
+    }
+}
 
 impl Cells for Page {
-    fn load(&self, _: usize) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    fn load(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Relaxed)
     }
 
-    fn load_acquire(&self, _: usize) -> u64 {
-        self.0.load(Ordering::Acquire)
+    fn load_acquire(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Acquire)
     }
 
     fn fence(&self) {
@@ -71,12 +81,12 @@ impl Cells for Page {
 }
 
 impl OwnCells for Page {
-    fn store(&self, _: usize, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
+    fn store(&self, index: usize, value: u64) {
+        self.0[index].store(value, Ordering::Relaxed);
     }
 
-    fn store_release(&self, _: usize, value: u64) {
-        self.0.store(value, Ordering::Release);
+    fn store_release(&self, index: usize, value: u64) {
+        self.0[index].store(value, Ordering::Release);
     }
 }
 
@@ -174,7 +184,7 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
     static SLEEPS: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let words = Words::new(CAPACITY);
-        let page = Arc::new(Page(AtomicU64::new(0)));
+        let page = Page::new(1);
         let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
         let ringer = thread::spawn({
             let (words, page, bell) = (words.clone(), page.clone(), bell.clone());
@@ -206,6 +216,81 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
         SLEEPS.fetch_max(sleeps, Ordering::Relaxed);
     });
     assert_eq!(SLEEPS.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn no_writer_is_left_asleep_that_waits_for_room() {
+    static SLEEPS: AtomicUsize = AtomicUsize::new(0);
+    explore(|| {
+        let (words, writers, readers) = (Words::new(CAPACITY), Page::new(TOLD), Page::new(TOLD));
+        let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
+        let mut writer = RingWriter::new(CAPACITY);
+        assert!(
+            put(&mut writer, &words, 1, || unreachable!()) && put(&mut writer, &words, 2, || unreachable!())
+        );
+        let consumer = thread::spawn({
+            let (words, writers, readers, bell) =
+                (words.clone(), writers.clone(), readers.clone(), bell.clone());
+            move || {
+                let (mut reader, mut answered) = (RingReader::new(CAPACITY), Answered::default());
+                for number in 1..3 {
+                    assert_eq!(take(&mut reader, &words), Some(number));
+                    if answered.should_ring(telling::tell(&reader, &*readers, &*writers)) {
+                        bell.ring();
+                    }
+                }
+            }
+        });
+        let (mut heard, mut sleeps) = (0, 0);
+        let mut fits = || put(&mut writer, &words, 3, || telling::position(&*readers));
+        while !fits() {
+            telling::ask_for_room(&*writers);
+            if fits() {
+                break;
+            }
+            // Loom calls it a deadlock when nobody rings any more.
+            bell.wait(&mut heard);
+            sleeps += 1;
+        }
+        consumer.join().unwrap();
+        SLEEPS.fetch_max(sleeps, Ordering::Relaxed);
+    });
+    assert_eq!(SLEEPS.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    explore(|| {
+        let (words, told) = (Words::new(CAPACITY), Page::new(TOLD));
+        let consumer = thread::spawn({
+            let (words, told) = (words.clone(), told.clone());
+            move || {
+                let (mut reader, mut taken) = (RingReader::new(CAPACITY), Vec::new());
+                for _ in 0..2 {
+                    taken.extend(take(&mut reader, &words));
+                    reader.tell(&*told, 0);
+                }
+                telling::tell_end(&*told, End::Read);
+                taken
+            }
+        });
+        let mut writer = RingWriter::new(CAPACITY);
+        for number in 1..3 {
+            assert!(put(&mut writer, &words, number, || telling::position(&*told)));
+        }
+        let position = telling::has_come(&*told, End::Read).then(|| telling::position(&*told));
+        let mut all = consumer.join().unwrap();
+        if let Some(position) = position {
+            let mut rest = RingReader::starting_at(CAPACITY, position);
+            LEFT.fetch_max(2 - all.len(), Ordering::Relaxed);
+            while rest.position() < writer.written() {
+                all.extend(take(&mut rest, &words));
+            }
+            assert_eq!(all, [1, 2]);
+        }
+    });
+    assert_eq!(LEFT.load(Ordering::Relaxed), 2);
 }
 
 /// Payload slots of the model: loom reports who reads one that its owner writes.
