@@ -279,10 +279,10 @@ macro_rules! getters {
         }
 
         /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, and waits for at
-        /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is made when messages first need it, at about a millisecond
-        /// for 4 MB, and the first messages in it are copied. It is given back when the topic's publishers end, and comes
-        /// on top of what [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below
-        /// 4 KiB need none.
+        /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is
+        /// made when messages first need it, at about a millisecond for 4 MB, and the first messages in it are copied. It
+        /// is given back when the topic's publishers end, and comes on top of what
+        /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below 4 KiB need none.
         ///
         /// # Errors
         /// [`Error::Io`] when there is not so much memory, or the operating system refuses to wait.

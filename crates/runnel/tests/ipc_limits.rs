@@ -4,6 +4,8 @@
 mod common;
 #[path = "common/fake_process.rs"]
 mod fake_process;
+#[path = "common/group.rs"]
+mod group;
 #[path = "common/ipc_scene.rs"]
 mod ipc_scene;
 #[path = "common/logged.rs"]
@@ -14,15 +16,16 @@ mod played;
 mod raw;
 
 use std::fs;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{spin_until, wait_until};
+use group::Group;
 use ipc_scene::{Scene, alone, number_in, numbered};
 use played::{context, play_if_asked, say, start};
-use runnel::Context;
 use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Borrowed, Context, ContextOptions};
 use runnel_testkit::process::{Peer, within};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -34,6 +37,9 @@ const COUNT: usize = 300;
 #[test]
 fn a_part_is_played_where_another_test_asks_for_it() {
     play_if_asked(|part, argument| {
+        if part == "is in a group" {
+            return in_a_group(argument);
+        }
         let limit: usize = argument.parse().unwrap();
         let context = context();
         match part {
@@ -161,4 +167,59 @@ fn a_process_that_may_make_no_memory_for_others_copies() {
     wait_until("it says that there is no session", || peer.output().contains(no_session));
     let (said, peer) = outcome("may make no memory", 1 << 20);
     assert_eq!(said, BY_MEMORY, "{}", peer.output());
+}
+
+/// Bytes that the group may take, and messages of a mebibyte that the other end keeps.
+const GROUP: usize = 48 << 20;
+const KEPT: usize = 100;
+
+/// In a group of little memory: publishes messages that the other end keeps, each when it has the one before.
+fn in_a_group(group: &str) {
+    Group::join(group);
+    let options = ContextOptions::default().arguments([""; 0]).shared_memory(1 << 30, 1 << 30);
+    let context = Context::with_options(options).unwrap();
+    let node = context.create_node("grouped").unwrap();
+    let had = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&had);
+    let count = move |_: &UInt8MultiArray| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    let _subscription = node.create_subscription("data", KEPT, count).unwrap();
+    let publisher = node.create_publisher::<UInt8MultiArray>("answers", 2).unwrap();
+    spin_until(&context, "a subscriber", || publisher.shared_memory_count() == 1);
+    say(&format!("refused: {}", publisher.reserve(KEPT, 1 << 20).unwrap_err()));
+    for number in 0..KEPT {
+        publisher.publish(numbered(number as u32, 1 << 20)).unwrap();
+        spin_until(&context, "word of it", || had.load(Ordering::SeqCst) > number);
+    }
+    say("done");
+    context.spin().unwrap();
+}
+
+#[test]
+fn a_process_whose_group_may_take_little_memory_lends_what_fits_and_copies_the_rest() {
+    let Some(group) = Group::of_bytes(GROUP) else { return };
+    let _alone = alone();
+    let scene = Scene::new();
+    let keeping = scene.graph.context();
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&kept);
+    let node = keeping.create_node("keeper").unwrap();
+    let subscription = node.create_borrowing_subscription("answers", 2, move |message| {
+        keep.lock().unwrap().push(message);
+    });
+    let subscription = subscription.unwrap();
+    let mut peer = start(&scene, ENTRY, "is in a group", group.path());
+    let refused = peer.wait_for_line(|line| line.starts_with("refused"), within(30)).unwrap();
+    assert!(refused.contains("memory for 100 messages of 1048576 bytes"), "{refused}");
+    for number in 1..=KEPT {
+        spin_until(&keeping, "a message", || kept.lock().unwrap().len() == number);
+        scene.talk(1, 8);
+    }
+    peer.wait_for_line(|line| line == "done", within(30)).unwrap();
+    assert_eq!(subscription.shared_memory_count(), 1);
+    let kept = std::mem::take(&mut *kept.lock().unwrap());
+    let number = |message: &Borrowed<UInt8MultiArray>| number_in(message.view().unwrap().data) as usize;
+    assert!(kept.iter().map(number).eq(0..KEPT));
+    scene.is_undisturbed();
 }

@@ -6,12 +6,15 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
+/// One part in so many of all memory is left to what programs take besides, which would be killed for want of it.
+const BESIDES: u64 = 16;
+
 /// Refuses more memory than there is, since the kernel promises more pages of a memfd than it has and sends SIGKILL to
 /// whomever it finds when it has given all away.
 ///
 /// # Errors
-/// When fewer bytes are left, of the machine's memory or of what a control group of this process may take: a container's,
-/// a unit's of systemd.
+/// When fewer bytes are left but for a sixteenth of all, of the machine's memory or of what a control group of this
+/// process may take: a container's, a unit's of systemd.
 pub fn check_available(bytes: usize) -> io::Result<()> {
     let available = read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -21,8 +24,11 @@ pub fn check_available(bytes: usize) -> io::Result<()> {
 
 /// Bytes that can be had without taking them from others, as `/proc/meminfo` tells them.
 pub(super) fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+    let bytes = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    Some(bytes("MemAvailable:")?.saturating_sub(bytes("MemTotal:")? / BESIDES))
 }
 
 /// Where control groups are mounted.
@@ -74,5 +80,6 @@ fn left_to_group(group: &Path, names: &Names) -> Option<u64> {
         line.trim().parse::<u64>().ok()
     };
     let limit = number(names.limit)?;
-    Some(limit.saturating_sub(number(names.taken)?.saturating_sub(dropped().unwrap_or_default())))
+    let taken = number(names.taken)?.saturating_sub(dropped().unwrap_or_default());
+    Some((limit - limit / BESIDES).saturating_sub(taken))
 }

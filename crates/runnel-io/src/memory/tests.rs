@@ -110,10 +110,17 @@ fn memory_that_does_not_exist_is_an_error() {
 
 #[test]
 fn what_is_available_is_read_from_the_line_that_tells_it() {
-    assert_eq!(available("MemTotal:  9 kB\nMemAvailable:     23 kB\nSwapFree: 4 kB\n"), Some(23 * 1024));
-    for none in ["", "MemAvailable: 18446744073709551615 kB", "MemAvailable: 5 MB", "MemAvailable: x kB"] {
-        assert_eq!(available(none), None, "{none}");
+    let with = |total: u64, available_kb: &str| {
+        available(&format!(
+            "MemTotal:  {total} kB\nMemFree: 7 kB\nMemAvailable:     {available_kb}\nSwapFree: 4 kB\n"
+        ))
+    };
+    assert_eq!(with(160, "23 kB"), Some(13 * 1024), "all but a sixteenth of all");
+    assert_eq!(with(800, "23 kB"), Some(0));
+    for none in ["18446744073709551615 kB", "5 MB", "x kB"] {
+        assert_eq!(with(160, none), None, "{none}");
     }
+    assert_eq!(available(""), None);
     assert!(available(&std::fs::read_to_string("/proc/meminfo").unwrap()).is_some());
 }
 
@@ -254,24 +261,24 @@ fn what_a_container_may_still_take_is_found_by_either_version_of_cgroups() {
     // The first version, of which a container sees no more than its own group as the root.
     let first = "5:cpu:/docker/1\n4:memory:/docker/1\n0::/\n";
     assert_eq!(left(first), None);
-    write("memory/memory.limit_in_bytes", "5000\n");
+    write("memory/memory.limit_in_bytes", "4800\n");
     write("memory/memory.usage_in_bytes", "3000\n");
-    assert_eq!(left(first), Some(2000));
+    assert_eq!(left(first), Some(1500), "all but a sixteenth of the limit");
     assert_eq!(left("4:cpu:/docker/1\n"), None, "no group of memory");
     write("memory/memory.stat", "cache 900\ntotal_inactive_file 500\n");
-    assert_eq!(left(first), Some(2500));
+    assert_eq!(left(first), Some(2000));
     // The second, with a unit of systemd.
     let second = "0::/system.slice/robot.service\n";
     assert_eq!(left(second), None);
     write("system.slice/memory.max", "max\n");
-    write("system.slice/memory.current", "900\n");
+    write("system.slice/memory.current", "800\n");
     assert_eq!(left(second), None, "no limit");
-    write("system.slice/robot.service/memory.max", "100\n");
+    write("system.slice/robot.service/memory.max", "160\n");
     write("system.slice/robot.service/memory.current", "10\n");
     write("system.slice/robot.service/memory.stat", "anon 1\ninactive_file 4\n");
-    assert_eq!(left(second), Some(94));
-    write("system.slice/memory.max", "950\n");
-    assert_eq!(left(second), Some(50), "the group above has less");
+    assert_eq!(left(second), Some(144));
+    write("system.slice/memory.max", "960\n");
+    assert_eq!(left(second), Some(100), "the group above has less");
     write("system.slice/robot.service/memory.current", "1000\n");
     assert_eq!(left(second), Some(0));
     std::fs::remove_dir_all(&folder).unwrap();
