@@ -86,6 +86,8 @@ fn wrong_usage_is_exit_code_2() {
         &["topic", "pub", "/x", "std_msgs/Int32", "1", "-r", "0"],
         &["topic", "pub", "/x", "std_msgs/Int32", "1", "-1", "-r", "5"],
         &["topic", "pub", "/x", "std_msgs/Int32", "-5"],
+        &["topic", "hz", "/x", "--window", "0"],
+        &["topic", "bw", "/x", "-w", "50001"],
         &["interface", "show", "not/a/type/name"],
         &["nonsense"],
     ] {
@@ -195,6 +197,24 @@ fn a_master_starts_also_where_it_cannot_keep_a_log() {
     // Only after the end: the two streams are read side by side, and either may be ahead.
     let warning = "[WARN] cannot log to /dev/null/no/folder/rosout.log: ";
     assert!(master.output().contains(warning), "{}", master.output());
+}
+
+#[test]
+fn a_master_that_is_not_where_nodes_look_for_it_says_so() {
+    require_private_network();
+    let mut command = runnel(&["master", "--port", "0"]);
+    command.env("ROS_MASTER_URI", "http://robot.invalid:11311");
+    let mut master = Peer::spawn("master", command).expect("it starts");
+    let line =
+        master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), within(STEP)).expect("it listens");
+    master.signal(Signal::INT).expect("it runs");
+    assert!(master.wait_exit(within(STEP)).expect("it ends").success());
+    let output = master.output();
+    assert!(output.contains("[WARN] ROS_MASTER_URI is http://robot.invalid:11311"), "{output}");
+    assert!(
+        output.contains("'--host robot.invalid'") && output.contains(&format!("and {line} ")),
+        "{output}"
+    );
 }
 
 #[test]

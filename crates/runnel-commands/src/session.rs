@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use runnel::core::names::{self, Remapping};
 use runnel::io::lookup::Family;
+use runnel::ros1::rpc::Uri;
 use runnel::{Context, ContextOptions, Node};
 
 use crate::arguments::Arguments;
@@ -92,12 +93,12 @@ impl Session {
         options.rosout(false).sim_time(false)
     }
 
-    /// The port of the master that is named, or 11311.
+    /// The master that is named, or the one that there usually is.
     ///
     /// # Errors
     /// When the environment is malformed.
-    pub fn master_port(&self) -> Result<u16, CliError> {
-        Ok(self.asking()?.master_uri().endpoint.port)
+    pub fn master_uri(&self) -> Result<Uri, CliError> {
+        Ok(self.asking()?.master_uri().clone())
     }
 
     /// A node for a command, with a name that no other has.

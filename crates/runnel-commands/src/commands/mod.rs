@@ -8,7 +8,7 @@ mod doctor;
 pub mod interface;
 mod line_trace;
 mod log;
-mod master;
+pub mod master;
 pub mod node;
 pub mod param;
 mod ros1;

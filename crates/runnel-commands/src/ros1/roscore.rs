@@ -1,11 +1,10 @@
 //! `roscore` and `rosmaster`
 
-use std::net::IpAddr;
-
 use clap::{FromArgMatches, Parser};
 
 use super::Failure;
 use crate::commands;
+use crate::commands::master::is_loopback;
 use crate::session::Session;
 
 /// Run the ROS master and parameter server, as the roscore of ROS 1 does
@@ -54,7 +53,7 @@ pub fn run(args: &Args, session: &Session, logs: Logs) -> Result<(), Failure> {
         log::set_max_level(log::LevelFilter::Info);
     }
     let own = ADDRESSES.iter().filter_map(|name| std::env::var(name).ok());
-    let master = session.asking()?.master_uri().endpoint.host.clone();
+    let master = session.master_uri()?.endpoint.host;
     let words = master_words(args.port, logs, own.chain([master]));
     let matches = commands::command().try_get_matches_from(words);
     let cli = matches.and_then(|mut matches| commands::Cli::from_arg_matches_mut(&mut matches));
@@ -72,10 +71,6 @@ fn master_words(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = S
         words.extend(["--host", "0.0.0.0"].map(str::to_owned));
     }
     words
-}
-
-fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

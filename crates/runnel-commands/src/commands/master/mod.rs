@@ -3,10 +3,11 @@
 mod rosout;
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use runnel::io::lookup::{self, Family, Lookup};
+use runnel::ros1::rpc::Uri;
 use runnel::{Context, MasterOptions};
 use serde_json::json;
 
@@ -38,8 +39,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let port = args.port.map_or_else(|| session.master_port(), Ok)?;
-    let (context, uri) = start(args, address(&args.host, port, family())?, session)?;
+    let named = session.master_uri()?;
+    let bind = address(&args.host, args.port.unwrap_or(named.endpoint.port), family())?;
+    let (context, uri) = start(args, bind, session)?;
+    if let Some(warning) = elsewhere(&named, bind, &uri) {
+        log::warn!("{warning}");
+    }
     let _gathered = if args.no_rosout { None } else { Some(rosout::gather(&context)?) };
     session.output.answer(|| format!("ROS_MASTER_URI={uri}"), || json!({ "uri": uri }))?;
     Ok(context.spin()?)
@@ -65,6 +70,23 @@ fn start(args: &Args, bind: SocketAddr, session: &Session) -> Result<(Context, S
     })
 }
 
+/// What there is to say when nodes look for the master at `named`, and this one, found at `here`, listens on loopback alone.
+fn elsewhere(named: &Uri, bind: SocketAddr, here: &str) -> Option<String> {
+    let host = &named.endpoint.host;
+    (bind.ip().is_loopback() && !is_loopback(host)).then(|| {
+        format!(
+            "ROS_MASTER_URI is {named}, but this master listens on loopback alone: '--host {host}' has it listen there, \
+             and ROS_MASTER_URI={here} has nodes of this host look here"
+        )
+    })
+}
+
+/// Whether a host's name or address says that it is this host.
+pub fn is_loopback(host: &str) -> bool {
+    let address: Option<IpAddr> = host.parse().ok();
+    address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
+}
+
 /// The address that `host` names, one of the family if it names several.
 fn address(host: &str, port: u16, family: Family) -> Result<SocketAddr, CliError> {
     if let Lookup::Known(address) = lookup::at_once(host, port, family) {
@@ -86,6 +108,24 @@ mod tests {
         for family in [Family::V4, Family::V6] {
             assert_eq!([text("127.0.0.1", family), text("::1", family)], ["127.0.0.1:1", "[::1]:1"]);
         }
+    }
+
+    #[test]
+    fn whoever_names_another_master_is_told() {
+        let told = |uri, bind: &str| {
+            elsewhere(
+                &Uri::parse(uri).expect("a URI"),
+                bind.parse().expect("an address"),
+                "http://localhost:9000/",
+            )
+        };
+        for here in ["http://localhost:1/", "http://LOCALHOST:1/", "http://127.0.1.1:1/", "http://[::1]:1/"] {
+            assert_eq!(told(here, "127.0.0.1:1"), None, "{here}");
+        }
+        let robot = "http://robot:11311/";
+        assert_eq!(told(robot, "0.0.0.0:11311"), None, "it may be one of those names");
+        let told = told(robot, "127.0.0.1:9000").expect("a warning");
+        assert!(told.contains("'--host robot'") && told.contains("http://localhost:9000/"), "{told}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Args {
     topic: String,
 
     /// Average over so many messages
-    #[arg(short, long, default_value_t = 100)]
+    #[arg(short, long, default_value_t = 100, value_parser = super::window)]
     window: usize,
 
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub struct Args {
     topics: Vec<String>,
 
     /// Average over so many messages
-    #[arg(short, long, default_value_t = WIDEST)]
+    #[arg(short, long, default_value_t = WIDEST, value_parser = super::window)]
     window: usize,
 
     #[command(flatten)]

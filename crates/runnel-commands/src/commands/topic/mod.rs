@@ -16,6 +16,7 @@ use clap::Subcommand;
 
 use crate::error::CliError;
 use crate::session::Session;
+use crate::statistics::WIDEST;
 
 /// Look at topics, and publish to them (rostopic, ros2 topic)
 #[derive(Debug, Subcommand)]
@@ -43,4 +44,10 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Bw(args) => bw::run(&args, session),
         Command::Delay(args) => delay::run(&args, session),
     }
+}
+
+/// How many messages can be averaged over.
+fn window(text: &str) -> Result<usize, String> {
+    let window = text.parse().ok().filter(|window| (1..=WIDEST).contains(window));
+    window.ok_or_else(|| format!("a number of messages from 1 to {WIDEST}"))
 }
