@@ -3,6 +3,12 @@
 use crate::geometry::{Point, Pose, wrap_angle};
 use std::f64::consts::PI;
 use std::fmt;
+use std::ops::RangeInclusive;
+
+/// Metres along the line, either way, within which something that follows it is looked for near where it was last.
+const REACH: f64 = 0.1;
+/// Metres from the line there beyond which it is looked for everywhere: it has been carried, or has lost the line.
+const ASTRAY: f64 = 0.1;
 
 /// A corner of the course: the straights that meet here are joined by an arc.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,17 +105,46 @@ impl Course {
 
     /// How far from the line, and where along it, `point` lies.
     pub fn nearest(&self, point: Point) -> Nearest {
+        self.nearest_of(point, |before, piece| Some(before..=before + piece.length()))
+    }
+
+    /// The same for something that follows the line and was last at `progress`: where the line crosses itself, what counts
+    /// is the part that it is on.
+    pub fn nearest_to(&self, point: Point, progress: f64) -> Nearest {
+        let around = self.nearest_of(point, |before, piece| {
+            // The line goes on beyond its start.
+            let laps = [-self.length, 0.0, self.length];
+            let windows = laps.map(|lap| progress + lap - REACH..=progress + lap + REACH);
+            windows.into_iter().find_map(|window| common(window, before..=before + piece.length()))
+        });
+        if around.deviation.abs() <= ASTRAY { around } else { self.nearest(point) }
+    }
+
+    /// The nearest place among those stretches of the pieces, given where a piece begins, that are wanted.
+    fn nearest_of(
+        &self,
+        point: Point,
+        wanted: impl Fn(f64, &Piece) -> Option<RangeInclusive<f64>>,
+    ) -> Nearest {
         let mut best = Nearest { deviation: f64::INFINITY, progress: 0.0 };
         let mut before = 0.0;
         for piece in &self.pieces {
-            let found = piece.nearest(point);
-            if found.deviation.abs() < best.deviation.abs() {
-                best = Nearest { progress: (before + found.progress) % self.length, ..found };
+            if let Some(stretch) = wanted(before, piece) {
+                let found = piece.nearest(point, stretch.start() - before..=stretch.end() - before);
+                if found.deviation.abs() < best.deviation.abs() {
+                    best = Nearest { progress: (before + found.progress) % self.length, ..found };
+                }
             }
             before += piece.length();
         }
         best
     }
+}
+
+/// What two stretches have in common.
+fn common(a: RangeInclusive<f64>, b: RangeInclusive<f64>) -> Option<RangeInclusive<f64>> {
+    let (start, end) = (a.start().max(*b.start()), a.end().min(*b.end()));
+    (start <= end).then_some(start..=end)
 }
 
 /// A stretch of the line of constant curvature.
@@ -134,12 +169,13 @@ impl Piece {
         }
     }
 
-    /// As [`Course::nearest`], with progress from the beginning of this piece.
-    fn nearest(&self, point: Point) -> Nearest {
+    /// As [`Course::nearest`] within a stretch of this piece, with progress from its beginning.
+    fn nearest(&self, point: Point, stretch: RangeInclusive<f64>) -> Nearest {
         let progress = match self {
             Self::Straight(straight) => straight.progress_of(point),
             Self::Arc(arc) => arc.progress_of(point),
         };
+        let progress = progress.clamp(*stretch.start(), *stretch.end());
         let foot = self.pose_at(progress);
         let away = point - foot.position;
         let deviation = away.length().copysign(away.along(foot.heading + PI / 2.0));
@@ -279,6 +315,34 @@ mod tests {
                 "{step}: {found:?}"
             );
         }
+    }
+
+    #[test]
+    fn where_the_line_crosses_itself_a_follower_stays_on_its_part() {
+        let corner = |x, y| Corner::new(x, y, 0.05);
+        let eight = [corner(0.0, 0.0), corner(1.0, 1.0), corner(1.0, 0.0), corner(0.0, 1.0)];
+        let course = Course::new(&eight).unwrap();
+        let step = 0.01;
+        let mut progress = 0.0;
+        // Beside the line, and so nearer to its other part where they cross.
+        for index in 0..(course.length() / step) as u32 {
+            let along = f64::from(index) * step;
+            let found = course.nearest_to(course.pose_at(along).offset(0.0, 0.01), progress);
+            assert!((found.progress - along).abs() < 0.02, "{along}: {found:?}");
+            progress = found.progress;
+        }
+    }
+
+    #[test]
+    fn a_follower_goes_on_beyond_the_start_and_is_found_again_when_it_was_carried() {
+        let course = rectangle();
+        let near_the_end = course.length() - 0.02;
+        let beyond = course.nearest_to(course.pose_at(0.01).position, near_the_end);
+        assert!((beyond.progress - 0.01).abs() < 1e-9, "{beyond:?}");
+        let before = course.nearest_to(course.pose_at(near_the_end).position, 0.01);
+        assert!((before.progress - near_the_end).abs() < 1e-9, "{before:?}");
+        let carried = course.nearest_to(course.pose_at(1.5).position, 0.0);
+        assert!((carried.progress - 1.5).abs() < 1e-9, "{carried:?}");
     }
 
     #[test]

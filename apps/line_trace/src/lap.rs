@@ -1,6 +1,7 @@
 //! How far around the track the robot has come, and how well it kept to the line.
 
-use crate::course::Nearest;
+use crate::course::{Course, Nearest};
+use crate::geometry::Point;
 use std::fmt;
 
 /// Largest distance along the line between two updates that counts as driving, metres. A robot that leaves the
@@ -87,6 +88,14 @@ impl LapMeter {
             self.driven += step;
         }
         (self.driven >= self.length).then(|| self.finish(before, now, step))
+    }
+
+    /// Where along `course` a robot at `point` is, given where it was last.
+    pub fn place(&self, course: &Course, point: Point) -> Nearest {
+        match self.last {
+            Some((_, progress)) => course.nearest_to(point, progress),
+            None => course.nearest(point),
+        }
     }
 
     /// Metres driven along the line since the last lap was completed.

@@ -2,9 +2,9 @@
 
 use crate::geometry::Pose;
 use crate::noise::Noise;
-use crate::robot::{ROW_AHEAD, Robot, Switch};
+use crate::robot::{ROW_AHEAD, ROW_PLACES, Robot, Switch};
 use crate::signals::Leds;
-use crate::track::Track;
+use crate::track::{FLOOR, LINE, Track};
 use std::f64::consts::FRAC_PI_2;
 
 /// Between setting the robot down and the press, seconds.
@@ -15,11 +15,32 @@ const HOLD: f64 = 0.15;
 const PATIENCE: f64 = 3.0;
 /// How far beside the line the floor is sampled, metres.
 const BESIDE: f64 = 0.09;
+/// Between two places at which the person looks whether floor or line can be sampled there, metres.
+const STRIDE: f64 = 0.01;
+/// How far from that of floor or line a brightness is that is neither's.
+const UNLIKE: f64 = 30.0;
 
 /// The lamps of a tracer that knows the floor.
 const FLOOR_KNOWN: [bool; 4] = [true, false, false, false];
 /// The lamps of a tracer that knows floor and line.
 const LINE_KNOWN: [bool; 4] = [true, true, false, false];
+
+/// How a drive begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beginning {
+    /// What chance is drawn from: how the robot's parts are, what its sensors and the floor add, how it is set down.
+    pub seed: u64,
+    /// Where the robot is set down, metres along the line from the middle of the first straight. Beyond the line's end it
+    /// is counted on from the start.
+    pub at: f64,
+}
+
+impl Beginning {
+    /// At the start.
+    pub const fn seed(seed: u64) -> Self {
+        Self { seed, at: 0.0 }
+    }
+}
 
 /// Brings a robot from its box to its first lap: off the line, press; on the line, press; at the start, press.
 #[derive(Clone, Debug)]
@@ -44,18 +65,20 @@ enum State {
 }
 
 impl Operator {
-    /// A person for this track. The seed decides how exactly the robot is set down at the start: within 4 mm and
-    /// 0.1 radians.
-    pub fn new(track: &Track, seed: u64) -> Self {
-        let on = track.course().pose_at(0.0);
-        let beside = Pose { position: on.offset(0.0, BESIDE), ..on };
-        let across = Pose { heading: on.heading + FRAC_PI_2, ..on };
+    /// A person for this track. The seed decides how exactly the robot is set down: within 4 mm and 0.1 radians.
+    pub fn new(track: &Track, Beginning { seed, at }: Beginning) -> Self {
+        let on = track.course().pose_at(at);
+        let beside = place_on(track, FLOOR, |on| {
+            [BESIDE, -BESIDE].map(|aside| Pose { position: on.offset(0.0, aside), ..on })
+        });
+        let across =
+            place_on(track, LINE, |on| [with_row_at(Pose { heading: on.heading + FRAC_PI_2, ..on })]);
         let mut noise = Noise::new(seed);
         let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
         let start = Pose { position: on.offset(0.0, about(0.004)), heading: on.heading + about(0.1) };
         let errands = [
             Errand { place: beside, lamps: Some(FLOOR_KNOWN) },
-            Errand { place: with_row_at(across), lamps: Some(LINE_KNOWN) },
+            Errand { place: across, lamps: Some(LINE_KNOWN) },
             Errand { place: with_row_at(start), lamps: None },
         ];
         Self { errands, state: State::SetDown { errand: 0 } }
@@ -93,6 +116,20 @@ impl Operator {
     }
 }
 
+/// The first of the poses that belong to places along the line in which all sensors see this brightness.
+fn place_on<const N: usize>(track: &Track, brightness: u8, poses: impl Fn(Pose) -> [Pose; N]) -> Pose {
+    let sees = |place: &Pose| {
+        ROW_PLACES.iter().all(|aside| {
+            let seen = track.sample(place.offset(ROW_AHEAD, *aside));
+            (seen - f64::from(brightness)).abs() < UNLIKE
+        })
+    };
+    let strides = (track.course().length() / STRIDE) as u32;
+    let along = (0..strides).map(|stride| track.course().pose_at(f64::from(stride) * STRIDE));
+    // On a track without such a place nothing can be sampled, and that shows soon enough.
+    along.flat_map(&poses).find(sees).unwrap_or_else(|| poses(track.course().pose_at(0.0))[0])
+}
+
 /// The pose in which the middle of the sensor row is where `row` is, and the robot looks where it looks.
 fn with_row_at(row: Pose) -> Pose {
     Pose { position: row.offset(-ROW_AHEAD, 0.0), ..row }
@@ -112,7 +149,7 @@ mod tests {
 
     fn pair() -> (Track, Robot, Operator) {
         let track = Track::demonstration().unwrap();
-        let operator = Operator::new(&track, 1);
+        let operator = Operator::new(&track, Beginning::seed(1));
         (track, Robot::new(Pose::default(), 1), operator)
     }
 

@@ -1,20 +1,38 @@
 //! How far a drive has come, as seen from outside: by the lamps, by what the robot is told, and by where it is.
 
-use crate::course::Course;
-use crate::geometry::Pose;
+use crate::course::{Course, Nearest};
+use crate::geometry::{Point, Pose};
 use crate::lap::{Lap, LapMeter};
-use crate::picture::PathPoint;
 use crate::robot::ROW_AHEAD;
-use crate::signals::{Leds, Velocity};
+use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use crate::tracer::Stage;
+
+/// One point of a driven path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathPoint {
+    /// When, seconds on the clock of who watches.
+    pub seconds: f64,
+    /// Where the middle of the sensor row was.
+    pub position: Point,
+    /// Metres along the line from its start.
+    pub progress: f64,
+    /// Metres beside the line, positive to the left.
+    pub deviation: f64,
+    /// How fast, metres per second.
+    pub speed: f64,
+}
 
 /// A drive along a [`Course`].
 #[derive(Clone, Debug)]
 pub struct Progress {
     course: Course,
     meter: LapMeter,
-    lamps: Option<[bool; 4]>,
+    leds: Option<Leds>,
+    sensors: Option<LightSensors>,
+    switches: Option<Switches>,
+    buzzer: i16,
     follows: bool,
+    robot: Option<Pose>,
     speed: f64,
     deviation: f64,
     path: Vec<PathPoint>,
@@ -27,8 +45,12 @@ impl Progress {
         Self {
             meter: LapMeter::new(course.length()),
             course,
-            lamps: None,
+            leds: None,
+            sensors: None,
+            switches: None,
+            buzzer: 0,
             follows: false,
+            robot: None,
             speed: 0.0,
             deviation: 0.0,
             path: Vec::new(),
@@ -36,26 +58,42 @@ impl Progress {
         }
     }
 
-    /// Takes the lamps that the tracer shows (`/leds`).
+    /// Takes the lamps that the tracer shows (`leds`).
     pub fn handle_leds(&mut self, leds: Leds) {
-        self.lamps = Some([leds.led0, leds.led1, leds.led2, leds.led3]);
+        self.leds = Some(leds);
     }
 
-    /// Takes what the robot is told to do (`/cmd_vel`).
+    /// Takes what the robot's sensors see (`light_sensors`).
+    pub fn handle_light_sensors(&mut self, sensors: LightSensors) {
+        self.sensors = Some(sensors);
+    }
+
+    /// Takes which switches are held (`switches`).
+    pub fn handle_switches(&mut self, switches: Switches) {
+        self.switches = Some(switches);
+    }
+
+    /// Takes how the buzzer sounds (`buzzer`), hertz.
+    pub fn handle_buzzer(&mut self, hertz: i16) {
+        self.buzzer = hertz;
+    }
+
+    /// Takes what the robot is told to do (`cmd_vel`).
     pub fn handle_command(&mut self, velocity: Velocity) {
         self.follows = velocity != Velocity::default();
     }
 
-    /// Takes where the robot is at `now`, in seconds (`/odom`). The lap begins when it first follows the line.
+    /// Takes where the robot is at `now`, in seconds (`odom`). The lap begins when it first follows the line.
     pub fn handle_place(&mut self, now: f64, pose: Pose, velocity: Velocity) {
-        self.speed = velocity.linear;
+        (self.speed, self.robot) = (velocity.linear, Some(pose));
         if !self.follows && self.path.is_empty() {
             return;
         }
         let position = pose.offset(ROW_AHEAD, 0.0);
-        let place = self.course.nearest(position);
+        let place = self.meter.place(&self.course, position);
         self.deviation = place.deviation;
-        self.path.push(PathPoint { position, speed: self.speed });
+        let Nearest { deviation, progress } = place;
+        self.path.push(PathPoint { seconds: now, position, progress, deviation, speed: self.speed });
         self.laps.extend(self.meter.update(now, place));
     }
 
@@ -65,7 +103,8 @@ impl Progress {
         if self.follows {
             return Some(Stage::Follow);
         }
-        match self.lamps? {
+        let Leds { led0, led1, led2, led3 } = self.leds?;
+        match [led0, led1, led2, led3] {
             [false, false, false, false] => Some(Stage::AwaitFloor),
             [false, false, false, true] => Some(Stage::SampleFloor),
             [true, false, false, false] => Some(Stage::AwaitLine),
@@ -88,6 +127,31 @@ impl Progress {
     /// Metres from the centre of the line, positive to the left; 0 before the drive.
     pub fn deviation(&self) -> f64 {
         self.deviation
+    }
+
+    /// Where the robot is, once that is known.
+    pub fn robot(&self) -> Option<Pose> {
+        self.robot
+    }
+
+    /// What its sensors see.
+    pub fn sensors(&self) -> Option<LightSensors> {
+        self.sensors
+    }
+
+    /// Which switches are held.
+    pub fn switches(&self) -> Option<Switches> {
+        self.switches
+    }
+
+    /// Which lamps are lit.
+    pub fn leds(&self) -> Option<Leds> {
+        self.leds
+    }
+
+    /// How the buzzer sounds, hertz; 0 is silence.
+    pub fn buzzer(&self) -> i16 {
+        self.buzzer
     }
 
     /// The laps driven so far.

@@ -30,8 +30,8 @@ pub const LINE_VALUE: f64 = 100.0;
 /// Standard deviation of the noise of a sensor value.
 pub const SENSOR_NOISE: f64 = 6.0;
 
-/// Largest difference of a sensor's gain from 1: no two sensors are alike, which is why tracers calibrate.
-const GAIN_SPREAD: f64 = 0.1;
+/// Time after which what a wheel slips by now has been forgotten but for 37 %, seconds.
+const SLIP_MEMORY: f64 = 0.05;
 /// Simulation steps per second.
 const STEPS_PER_SECOND: f64 = 1000.0;
 const STEP: f64 = 1.0 / STEPS_PER_SECOND;
@@ -47,13 +47,43 @@ pub enum Switch {
     Rear,
 }
 
+/// How alike a robot's parts are, and how its wheels hold the floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Making {
+    /// Largest difference of a sensor's gain from 1: no two sensors are alike, which is why tracers calibrate.
+    pub gains: f64,
+    /// Largest distance of a sensor from its place in the row, to either side, metres.
+    pub places: f64,
+    /// Largest difference of a wheel's radius from [`WHEEL_RADIUS`], as a share of it.
+    pub wheels: f64,
+    /// Share of its speed that a wheel slips by on average.
+    pub slip: f64,
+    /// Standard deviation of that share, which comes and goes.
+    pub slip_noise: f64,
+    /// Metres per second that the robot slides outwards in a curve, for each m/s of its speed and rad/s of its turning.
+    pub slide: f64,
+}
+
+impl Making {
+    /// A robot as they come.
+    pub const USUAL: Self =
+        Self { gains: 0.1, places: 0.001, wheels: 0.005, slip: 0.02, slip_noise: 0.015, slide: 0.012 };
+    /// One whose parts are all alike, on wheels that do not slip.
+    pub const EXACT: Self =
+        Self { gains: 0.0, places: 0.0, wheels: 0.0, slip: 0.0, slip_noise: 0.0, slide: 0.0 };
+}
+
 /// The robot. Its clock starts at 0 and moves only by [`Robot::advance_to`]; its motors start without power.
 #[derive(Clone, Debug)]
 pub struct Robot {
     steps: u64,
     pose: Pose,
+    /// How it moves over the floor.
+    velocity: Velocity,
     /// Turning of the left and the right wheel, radians per second.
     wheels: [f64; 2],
+    /// Share of its speed that each wheel slips by.
+    slips: [f64; 2],
     /// What the wheels are to reach.
     targets: [f64; 2],
     /// The step at which the targets lapse.
@@ -63,27 +93,49 @@ pub struct Robot {
     held_until: [u64; 3],
     leds: Leds,
     buzzer: u16,
+    making: Making,
     gains: [f64; 4],
+    /// Of each sensor, metres to the left of the middle of the row.
+    places: [f64; 4],
+    radii: [f64; 2],
+    /// Of the sensors, and of the floor.
     noise: Noise,
+    bumps: Noise,
 }
 
 impl Robot {
-    /// A robot that stands at `pose`. The seed decides the gains of its sensors and their noise.
+    /// A robot that stands at `pose`. The seed decides how its parts are, the noise of its sensors, and how its wheels
+    /// slip.
     pub fn new(pose: Pose, seed: u64) -> Self {
+        Self::made(Making::USUAL, pose, seed)
+    }
+
+    /// A robot of this making.
+    pub fn made(making: Making, pose: Pose, seed: u64) -> Self {
         let mut noise = Noise::new(seed);
-        let gains = std::array::from_fn(|_| 1.0 + GAIN_SPREAD * (2.0 * noise.uniform() - 1.0));
+        let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
+        let gains = std::array::from_fn(|_| 1.0 + about(making.gains));
+        let places = ROW_PLACES.map(|place| place + about(making.places));
+        let radii = std::array::from_fn(|_| WHEEL_RADIUS * (1.0 + about(making.wheels)));
+        let bumps = Noise::new(noise.bits());
         Self {
             steps: 0,
             pose,
+            velocity: Velocity::default(),
             wheels: [0.0; 2],
+            slips: [making.slip; 2],
             targets: [0.0; 2],
             targets_until: 0,
             motor_power: false,
             held_until: [0; 3],
             leds: Leds::default(),
             buzzer: 0,
+            making,
             gains,
+            places,
+            radii,
             noise,
+            bumps,
         }
     }
 
@@ -100,8 +152,7 @@ impl Robot {
     /// Sets the velocity to drive with, for at most [`VELOCITY_TIMEOUT`] (`/cmd_vel`). Wheels that would have to
     /// turn too fast turn as fast as they can; a value that is no number stops the robot.
     pub fn set_velocity(&mut self, velocity: Velocity) {
-        let across = velocity.angular * TREAD / 2.0;
-        self.targets = [velocity.linear - across, velocity.linear + across].map(wheel_speed);
+        self.targets = wheel_speeds(velocity);
         self.targets_until = self.steps + steps(VELOCITY_TIMEOUT);
     }
 
@@ -123,7 +174,7 @@ impl Robot {
     /// Lifts the robot and sets it down at `pose`, standing.
     pub fn place(&mut self, pose: Pose) {
         self.pose = pose;
-        self.wheels = [0.0; 2];
+        self.stand();
     }
 
     /// Presses a switch and holds it for `seconds`.
@@ -134,7 +185,7 @@ impl Robot {
     /// Reads the light sensors on this floor (`/light_sensors`). Each reading draws new noise.
     pub fn light_sensors(&mut self, track: &Track) -> LightSensors {
         let row = std::array::from_fn(|index| {
-            let brightness = spot_brightness(track, self.pose.offset(ROW_AHEAD, ROW_PLACES[index]));
+            let brightness = spot_brightness(track, self.pose.offset(ROW_AHEAD, self.places[index]));
             let share = (brightness - f64::from(LINE)) / f64::from(FLOOR - LINE);
             let clean = self.gains[index] * (LINE_VALUE + share * (FLOOR_VALUE - LINE_VALUE));
             (clean + SENSOR_NOISE * self.noise.gaussian()).round().clamp(0.0, 4095.0) as i16
@@ -163,10 +214,9 @@ impl Robot {
         self.pose.offset(ROW_AHEAD, 0.0)
     }
 
-    /// How it moves now.
+    /// How it moves over the floor now.
     pub fn velocity(&self) -> Velocity {
-        let [left, right] = self.wheels.map(|speed| speed * WHEEL_RADIUS);
-        Velocity { linear: (left + right) / 2.0, angular: (right - left) / TREAD }
+        self.velocity
     }
 
     /// True while the motors have power.
@@ -186,7 +236,7 @@ impl Robot {
 
     fn step(&mut self) {
         if !self.motor_power {
-            self.wheels = [0.0; 2];
+            self.stand();
             return;
         }
         let targets = if self.steps <= self.targets_until { self.targets } else { [0.0; 2] };
@@ -196,18 +246,39 @@ impl Robot {
         self.roll();
     }
 
+    fn stand(&mut self) {
+        (self.wheels, self.velocity) = ([0.0; 2], Velocity::default());
+    }
+
     fn roll(&mut self) {
-        let Velocity { linear, angular } = self.velocity();
-        let turn = angular * STEP;
-        self.pose.position = self.pose.position.towards(self.pose.heading + turn / 2.0, linear * STEP);
+        let [left, right] = std::array::from_fn(|side| self.grip(side));
+        let velocity = Velocity { linear: (left + right) / 2.0, angular: (right - left) / TREAD };
+        let turn = velocity.angular * STEP;
+        let outwards = self.making.slide * velocity.linear * velocity.angular * STEP;
+        let midway = Pose { heading: self.pose.heading + turn / 2.0, ..self.pose };
+        self.pose.position = midway.offset(velocity.linear * STEP, -outwards);
         self.pose.heading = wrap_angle(self.pose.heading + turn);
+        self.velocity = velocity;
+    }
+
+    /// How fast a wheel moves over the floor, metres per second. What it slips by wanders about its mean.
+    fn grip(&mut self, side: usize) -> f64 {
+        let Making { slip, slip_noise, .. } = self.making;
+        let share = STEP / SLIP_MEMORY;
+        let wandered = slip_noise * (2.0 * share).sqrt() * self.bumps.gaussian();
+        self.slips[side] += (slip - self.slips[side]) * share + wandered;
+        self.wheels[side] * self.radii[side] * (1.0 - self.slips[side])
     }
 }
 
-/// How fast a wheel must turn for its rim to move at `rim` metres per second.
-fn wheel_speed(rim: f64) -> f64 {
-    let speed = rim / WHEEL_RADIUS;
-    if speed.is_nan() { 0.0 } else { speed.clamp(-MAX_WHEEL_SPEED, MAX_WHEEL_SPEED) }
+/// How fast the left and the right wheel must turn for this velocity, radians per second. One that would have to turn too
+/// fast turns as fast as it can; for a velocity that is no number they stand.
+pub fn wheel_speeds(velocity: Velocity) -> [f64; 2] {
+    let across = velocity.angular * TREAD / 2.0;
+    [velocity.linear - across, velocity.linear + across].map(|rim| {
+        let speed = rim / WHEEL_RADIUS;
+        if speed.is_nan() { 0.0 } else { speed.clamp(-MAX_WHEEL_SPEED, MAX_WHEEL_SPEED) }
+    })
 }
 
 fn steps(seconds: f64) -> u64 {
@@ -229,10 +300,47 @@ mod tests {
     use super::*;
 
     fn driving(linear: f64, angular: f64) -> Robot {
-        let mut robot = Robot::new(Pose::default(), 1);
+        made(Making::EXACT, linear, angular)
+    }
+
+    fn made(making: Making, linear: f64, angular: f64) -> Robot {
+        let mut robot = Robot::made(making, Pose::default(), 1);
         robot.set_motor_power(true);
         robot.set_velocity(Velocity { linear, angular });
         robot
+    }
+
+    #[test]
+    fn wheels_that_slip_take_it_less_far_and_outwards_in_a_curve() {
+        let mut slipping = made(Making::USUAL, 0.2, 0.0);
+        slipping.advance_to(0.5);
+        let far = slipping.pose().position.x / (0.2 * (0.5 - MOTOR_LAG));
+        assert!((0.96..0.995).contains(&far), "{far}");
+        assert!(slipping.pose().position.y.abs() > 1e-6, "no wheel is as the other");
+        let curve = |making| {
+            let mut robot = made(making, 0.2, 4.0);
+            robot.advance_to(0.4);
+            robot.pose()
+        };
+        let slides = Making { slide: 0.05, ..Making::EXACT };
+        let (held, slid) = (curve(Making::EXACT), curve(slides));
+        assert_eq!(held.heading, slid.heading);
+        // The circle's centre lies to the left.
+        let centre = Point::new(0.0, 0.05);
+        assert!(slid.position.distance(centre) > held.position.distance(centre) + 0.005, "{held:?} {slid:?}");
+    }
+
+    #[test]
+    fn no_two_robots_slip_alike_and_one_always_as_it_did() {
+        let path = |seed| {
+            let mut robot = Robot::new(Pose::default(), seed);
+            robot.set_motor_power(true);
+            robot.set_velocity(Velocity { linear: 0.3, angular: 0.0 });
+            robot.advance_to(0.4);
+            robot.pose()
+        };
+        assert_eq!(path(1), path(1));
+        assert_ne!(path(1), path(2));
     }
 
     #[test]
@@ -331,7 +439,8 @@ mod tests {
         let track = Track::demonstration().unwrap();
         let on = track.course().pose_at(0.0);
         let half = track.settings().line_width / 2.0;
-        let mut robot = Robot::new(Pose { position: on.offset(-ROW_AHEAD, half - ROW_PLACES[1]), ..on }, 3);
+        let pose = Pose { position: on.offset(-ROW_AHEAD, half - ROW_PLACES[1]), ..on };
+        let mut robot = Robot::made(Making::EXACT, pose, 3);
         let value = robot.light_sensors(&track).row()[1];
         assert!((230..370).contains(&value), "{value}");
     }

@@ -1,16 +1,17 @@
 //! Robot, person and tracer in one loop, with no messaging between them.
 
+use crate::course::Nearest;
 use crate::geometry::Pose;
 use crate::lap::{Lap, LapMeter};
-use crate::operator::Operator;
-use crate::picture::PathPoint;
+use crate::operator::{Beginning, Operator};
+use crate::progress::PathPoint;
 use crate::robot::Robot;
 use crate::tracer::{Command, Stage, Tracer};
 use crate::track::Track;
 use std::collections::VecDeque;
 
-/// Seconds between two readings of the sensors.
-pub const PERIOD: f64 = 0.01;
+/// Seconds between two readings of the sensors, as on the robot.
+pub const PERIOD: f64 = 1.0 / 60.0;
 
 /// A closed loop: each [`PERIOD`] the tracer is given switches and sensor values, and its command reaches the
 /// robot after a delay.
@@ -32,11 +33,11 @@ pub struct Simulation<'track> {
 impl<'track> Simulation<'track> {
     /// A robot in its box beside this track, and a tracer that awaits the first press. Commands take `delay`
     /// seconds to arrive.
-    pub fn new(track: &'track Track, seed: u64, delay: f64) -> Self {
+    pub fn new(track: &'track Track, beginning: Beginning, delay: f64) -> Self {
         Self {
             track,
-            robot: Robot::new(Pose::default(), seed),
-            operator: Operator::new(track, seed),
+            robot: Robot::new(Pose::default(), beginning.seed),
+            operator: Operator::new(track, beginning),
             tracer: Tracer::default(),
             meter: LapMeter::new(track.course().length()),
             delay,
@@ -114,7 +115,9 @@ impl<'track> Simulation<'track> {
 
     fn measure(&mut self, now: f64) {
         let position = self.robot.row_centre();
-        self.path.push(PathPoint { position, speed: self.robot.velocity().linear });
-        self.laps.extend(self.meter.update(now, self.track.course().nearest(position)));
+        let place = self.meter.place(self.track.course(), position);
+        let (Nearest { deviation, progress }, speed) = (place, self.robot.velocity().linear);
+        self.path.push(PathPoint { seconds: now, position, progress, deviation, speed });
+        self.laps.extend(self.meter.update(now, place));
     }
 }

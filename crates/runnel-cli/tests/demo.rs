@@ -1,7 +1,6 @@
 //! The demonstration from end to end, with the real program: it needs nothing but loopback.
 
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -86,21 +85,8 @@ fn counts(line: &str) -> [u64; 3] {
     last.try_into().unwrap_or_else(|_| panic!("no three numbers in {line:?}"))
 }
 
-/// The picture's width and height, and how many of its pixels are coloured as the path is.
-fn picture(file: &Path) -> (u32, u32, usize) {
-    let decoder = png::Decoder::new(BufReader::new(File::open(file).expect("the picture")));
-    let mut reader = decoder.read_info().expect("the picture's head");
-    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
-    let info = reader.next_frame(&mut pixels).expect("the picture's pixels");
-    assert_eq!((info.color_type, info.bit_depth), (png::ColorType::Rgb, png::BitDepth::Eight));
-    let colour =
-        |pixel: &[u8]| pixel.iter().max().zip(pixel.iter().min()).map_or(0, |(most, least)| most - least);
-    let coloured = pixels.chunks(3).filter(|pixel| colour(pixel) > 100);
-    (info.width, info.height, coloured.count())
-}
-
 #[test]
-fn a_lap_is_driven_and_reported_with_its_picture() {
+fn a_lap_is_driven_and_reported_with_its_page() {
     let folder = Folder::new("lap");
     let mut demo = demo(&folder, &[]);
     let status = demo.wait_exit(within(LAP)).expect("the lap ends");
@@ -108,7 +94,7 @@ fn a_lap_is_driven_and_reported_with_its_picture() {
     let lines = demo.lines();
     let has = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
     for parts in
-        [["lap 1:", " %, "], ["lap 1:", " mm (max)"], ["tracer ", " MB "], ["path", "/line_trace.png"]]
+        [["lap 1:", " %, "], ["lap 1:", " mm (max)"], ["tracer ", " MB "], ["Path", "/line_trace.html"]]
     {
         assert!(has(parts), "no line has {parts:?}: {}", demo.output());
     }
@@ -116,11 +102,13 @@ fn a_lap_is_driven_and_reported_with_its_picture() {
         lines.iter().filter(|line| line.contains(" lost, ")).map(|line| counts(line)).collect();
     assert_eq!(tables.len(), 2, "{}", demo.output());
     for [messages, lost, unmatched] in tables {
-        assert!(messages > 500 && lost == 0 && unmatched == 0, "{}", demo.output());
+        assert!(messages > 300 && lost == 0 && unmatched == 0, "{}", demo.output());
     }
-    assert_eq!(folder.files(), ["line_trace.png"]);
-    let (width, height, coloured) = picture(&folder.0.join("line_trace.png"));
-    assert!(width > 1000 && height > 900 && coloured > 5000, "{width} x {height}, {coloured} coloured");
+    assert_eq!(folder.files(), ["line_trace.html"]);
+    let page = fs::read_to_string(folder.0.join("line_trace.html")).expect("the page");
+    for part in ["One lap of track course", "id=\"light_sensors\"", "id=\"cmd_vel\"", "<td>tracer</td>"] {
+        assert!(page.contains(part), "{part}");
+    }
 }
 
 #[test]
@@ -137,7 +125,7 @@ fn programs_are_told_in_json_and_nothing_else() {
     for topic in ["/light_sensors", "/cmd_vel"] {
         let latency = &report["latency"][topic];
         assert!(
-            latency["messages"].as_u64() > Some(500) && latency["average_us"].as_f64() > Some(0.0),
+            latency["messages"].as_u64() > Some(300) && latency["average_us"].as_f64() > Some(0.0),
             "{report}"
         );
     }
@@ -146,6 +134,22 @@ fn programs_are_told_in_json_and_nothing_else() {
         processes.len() == 3 && processes.iter().all(|of| of["resident_kb"].as_u64() > Some(500)),
         "{report}"
     );
+}
+
+#[test]
+fn every_other_track_is_driven_too_and_one_of_the_users_own() {
+    let folder = Folder::new("tracks");
+    let own =
+        "floor 1 1\ncorner 0.2 0.2 0.15\ncorner 0.8 0.2 0.15\ncorner 0.8 0.8 0.15\ncorner 0.2 0.8 0.15\n";
+    fs::write(folder.0.join("own.track"), own).expect("a track");
+    let drives = ["oval", "corners", "gap", "crossing", "own.track"].map(|track| {
+        let out = format!("{track}.out");
+        fs::create_dir(folder.0.join(&out)).expect("a folder for the page");
+        demo(&folder, &["--track", track, "--seed", "7", "--start=1.5", "--json", "--out", &out])
+    });
+    for mut drive in drives {
+        assert!(drive.wait_exit(within(LAP)).expect("the lap ends").success(), "{}", drive.output());
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Commands that run until Ctrl-C, until they have what they want, or until nobody reads their output.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use runnel::Context;
 
@@ -40,6 +41,21 @@ impl Ending {
         self.context.spin()?;
         let error = lock(&self.error).take();
         error.map_or(Ok(()), Err)
+    }
+}
+
+/// Runs callbacks for as long, or until the end.
+///
+/// # Errors
+/// When the operating system refuses to wait.
+pub fn spin_for(context: &Context, time: Duration) -> Result<(), CliError> {
+    let until = Instant::now() + time;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || !context.ok() {
+            return Ok(());
+        }
+        context.spin_once(left)?;
     }
 }
 

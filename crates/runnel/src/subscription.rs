@@ -131,4 +131,9 @@ impl<'a> RawMessage<'a> {
     pub fn definition(&self) -> &'a str {
         &self.from.definition
     }
+
+    /// Whether the publisher gives its last message to those who come later, too.
+    pub fn latching(&self) -> bool {
+        self.from.latching
+    }
 }

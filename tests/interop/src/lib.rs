@@ -12,6 +12,7 @@ pub mod doctor;
 mod graph;
 mod hearing;
 pub mod messages;
+pub mod mouse;
 mod roscpp;
 mod runnel;
 

@@ -47,12 +47,35 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
 fn compile(name: &str, program: &Path) -> io::Result<()> {
     let unfinished = program.with_extension("unfinished");
     let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "roscpp", "actionlib"]))?;
+    let headers = program.with_extension("headers");
+    generate("raspimouse_msgs", &headers)?;
     let mut compiler = Command::new("g++");
-    compiler.args(["-O2", "-std=c++17", "-Wall", "-Wextra", "-o"]).arg(&unfinished);
+    compiler.args(["-O2", "-std=c++17", "-Wall", "-Wextra", "-o"]).arg(&unfinished).arg("-I").arg(headers);
     compiler.arg(sources().join("roscpp").join(name).with_extension("cpp"));
     compiler.args(String::from_utf8_lossy(&flags.stdout).split_whitespace()).arg("-lpthread");
     output(&mut compiler)?;
     fs::rename(unfinished, program)
+}
+
+/// Makes the headers of a package that no package of Debian's has, from its definitions.
+fn generate(package: &str, headers: &Path) -> io::Result<()> {
+    let definitions = sources().join("../../../crates/runnel-gen/interfaces").join(package).join("msg");
+    let into = headers.join(package);
+    fs::create_dir_all(&into)?;
+    for definition in fs::read_dir(&definitions)? {
+        let mut generator = Command::new("/usr/bin/python3");
+        generator
+            .arg("/usr/lib/gencpp/gen_cpp.py")
+            .arg(definition?.path())
+            .args(["-p", package, "-o"])
+            .arg(&into);
+        generator
+            .arg("-I")
+            .arg(format!("{package}:{}", definitions.display()))
+            .args(["-e", "/usr/share/gencpp"]);
+        output(&mut generator)?;
+    }
+    Ok(())
 }
 
 /// Runs a command to its end; one that fails is an error with what it said.

@@ -1,4 +1,4 @@
-//! The records of a process as text, written at its end and read again by whoever joins them.
+//! The records of a process as text, which it writes while it runs, and which whoever joins them reads.
 //!
 //! ```text
 //! line_trace records 1
@@ -6,7 +6,8 @@
 //! 81273645112 85944171f73967e8
 //! ```
 //! After the first line, each topic has a line with direction, number of records lost to newer ones, and name,
-//! and a line for each record that is left: the stamp in nanoseconds and the digest in hexadecimal.
+//! and a line for each record that is left: the stamp in nanoseconds and the digest in hexadecimal. All of it may come
+//! again, with what was recorded since.
 
 use super::recorder::{Direction, Record};
 use std::fmt;
@@ -77,6 +78,16 @@ impl Log {
         self.topics.iter().find(|topic| topic.name == name && topic.direction == direction)
     }
 
+    /// Adds what was recorded since.
+    pub fn add(&mut self, later: Log) {
+        for topic in later.topics {
+            match self.topics.iter_mut().find(|known| known.is_of(&topic)) {
+                Some(known) => known.add(topic),
+                None => self.topics.push(topic),
+            }
+        }
+    }
+
     /// Writes the log as text.
     ///
     /// # Errors
@@ -91,6 +102,11 @@ impl Log {
             }
         }
         writer.flush()
+    }
+
+    /// Where the last piece of a text begins, which may not be written to its end yet.
+    pub fn last_piece(text: &[u8]) -> usize {
+        text.windows(HEADING.len()).rposition(|window| window == HEADING.as_bytes()).unwrap_or(0)
     }
 
     /// Reads a log up to the end of `reader`.
@@ -111,25 +127,55 @@ impl Log {
         if lines.next().is_none_or(|(heading, _)| heading != HEADING) {
             return Err(LogError::NoHeading);
         }
-        let mut topics: Vec<TopicLog> = Vec::new();
+        let mut log = Self::default();
+        let mut part = Self::default();
         for (line, number) in lines {
             match parse_line(line).ok_or(LogError::BadLine(number))? {
-                Line::Topic(topic) => topics.push(topic),
+                Line::Heading => log.add(std::mem::take(&mut part)),
+                Line::Topic(topic) => part.topics.push(topic),
                 Line::Record(record) => {
-                    topics.last_mut().ok_or(LogError::NoTopic(number))?.records.push(record);
+                    part.topics.last_mut().ok_or(LogError::NoTopic(number))?.records.push(record);
                 }
             }
         }
-        Ok(Self { topics })
+        log.add(part);
+        Ok(log)
+    }
+}
+
+impl TopicLog {
+    /// The newest of its records, at most so many.
+    pub fn newest(&self, most: usize) -> Self {
+        let left_out = self.records.len().saturating_sub(most);
+        let Self { name, direction, overwritten, records } = self;
+        Self {
+            name: name.clone(),
+            direction: *direction,
+            overwritten: overwritten + left_out as u64,
+            records: records[left_out..].to_vec(),
+        }
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        self.name == other.name && self.direction == other.direction
+    }
+
+    fn add(&mut self, later: Self) {
+        self.overwritten += later.overwritten;
+        self.records.extend(later.records);
     }
 }
 
 enum Line {
+    Heading,
     Topic(TopicLog),
     Record(Record),
 }
 
 fn parse_line(line: &str) -> Option<Line> {
+    if line == HEADING {
+        return Some(Line::Heading);
+    }
     let (first, rest) = line.split_once(' ')?;
     let direction = match first {
         "sent" => Direction::Sent,
@@ -183,6 +229,18 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..3], ["line_trace records 1", "sent 7 /light_sensors", "0 0"]);
         assert_eq!(lines[4..], ["12 ab", "received 0 /leds"]);
+    }
+
+    #[test]
+    fn what_was_recorded_since_is_added_topic_by_topic() {
+        let mut text = written();
+        text.push_str("line_trace records 1\nsent 2 /light_sensors\n99 ff\nsent 0 /new\n");
+        let read = Log::read(text.as_bytes()).unwrap();
+        let topic = read.topic("/light_sensors", Direction::Sent).unwrap();
+        assert_eq!(topic.records.last(), Some(&Record { stamp_ns: 99, digest: 255 }));
+        assert!(read.topic("/new", Direction::Sent).is_some());
+        assert_eq!(topic.newest(1).records, [Record { stamp_ns: 99, digest: 255 }]);
+        assert_eq!(&text[Log::last_piece(text.as_bytes())..][..HEADING.len()], HEADING);
     }
 
     #[test]

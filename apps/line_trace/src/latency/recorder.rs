@@ -64,13 +64,13 @@ impl Recorder {
         trail.records.push_back(record);
     }
 
-    /// What was recorded, to be written down.
-    pub fn log(&self) -> Log {
-        let topics = self.trails.iter().map(|trail| TopicLog {
+    /// What was recorded since this was asked last, to be written down.
+    pub fn take(&mut self) -> Log {
+        let topics = self.trails.iter_mut().map(|trail| TopicLog {
             name: trail.name.clone(),
             direction: trail.direction,
-            overwritten: trail.overwritten,
-            records: trail.records.iter().copied().collect(),
+            overwritten: std::mem::take(&mut trail.overwritten),
+            records: trail.records.drain(..).collect(),
         });
         Log { topics: topics.collect() }
     }
@@ -92,9 +92,12 @@ mod tests {
         let mut recorder = Recorder::new(3);
         let topic = recorder.topic("/leds", Direction::Sent);
         (0..5).for_each(|stamp_ns| recorder.record(topic, Record { stamp_ns, digest: 0 }));
-        let log = recorder.log();
+        let log = recorder.take();
         assert_eq!(log.topics[0].overwritten, 2);
         assert_eq!(log.topics[0].records.iter().map(|record| record.stamp_ns).collect::<Vec<_>>(), [2, 3, 4]);
+        recorder.record(topic, Record { stamp_ns: 5, digest: 0 });
+        let since = recorder.take();
+        assert_eq!((since.topics[0].overwritten, since.topics[0].records.len()), (0, 1));
     }
 
     #[test]
@@ -104,7 +107,7 @@ mod tests {
             (recorder.topic("/q", Direction::Sent), recorder.topic("/b", Direction::Received));
         recorder.record(quiet, Record { stamp_ns: 1, digest: 0 });
         (0..100).for_each(|stamp_ns| recorder.record(busy, Record { stamp_ns, digest: 0 }));
-        let log = recorder.log();
+        let log = recorder.take();
         assert_eq!((log.topics[0].records.len(), log.topics[1].records.len()), (1, 2));
         assert_eq!((log.topics[0].overwritten, log.topics[1].overwritten), (0, 98));
     }

@@ -1,13 +1,11 @@
-//! The control node: the simulated robot in real time, with the person who presses its switches.
+//! The control node: the robot in real time.
 
 use super::records::Records;
 use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, SWITCHES, lock};
+use crate::body::Body;
 use crate::geometry::Pose;
 use crate::latency::{Direction, Log, TopicId};
-use crate::operator::Operator;
-use crate::robot::Robot;
-use crate::signals::{Switches, Velocity};
-use crate::track::Track;
+use crate::signals::{LightSensors, Switches, Velocity};
 use runnel::core::time::Instant;
 use runnel::io::clock;
 use runnel::msgs::geometry_msgs::Twist;
@@ -17,20 +15,23 @@ use runnel::msgs::std_msgs::{Header, Int16};
 use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
 use runnel::{Context, Error, Node, Publisher, ServiceServer, Subscription, Time, Timer};
 use std::convert::Infallible;
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Between two readings of the sensors.
-const TICK: Duration = Duration::from_millis(10);
-/// Ticks between two messages of `/switches` while none changes.
-const SWITCHES_EVERY: u32 = 10;
-/// Ticks between two messages of `/odom`.
-const ODOM_EVERY: u32 = 5;
+/// Between two readings of the sensors: 60 a second.
+const TICK: Duration = Duration::from_nanos(16_666_667);
+/// Ticks between two messages of `switches`: the driver of the real robot takes milliseconds to read them.
+const SWITCHES_EVERY: u32 = 6;
+/// Ticks between two messages of `odom`.
+const ODOM_EVERY: u32 = 3;
+/// Between two complaints about a robot that does not work.
+const COMPLAINT: Duration = Duration::from_secs(1);
 
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
 ///
-/// The person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power by the service
-/// `/motor_power`.
+/// A simulated robot's person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power
+/// by the service `motor_power`.
 pub struct ControlNode {
     control: Arc<Mutex<Control>>,
     _subscriptions: [Subscription; 3],
@@ -39,14 +40,13 @@ pub struct ControlNode {
 }
 
 impl ControlNode {
-    /// Makes the node `control`, with its robot on this track. The seed decides how the robot's sensors are, and how
-    /// exactly it is set down.
+    /// Makes the node `control` of a robot with this body.
     ///
     /// # Errors
     /// When the master refuses, or sockets cannot be opened.
-    pub fn new(context: &Context, track: Track, seed: u64) -> Result<Self, Error> {
+    pub fn new(context: &Context, body: impl Body + 'static) -> Result<Self, Error> {
         let node = context.create_node("control")?;
-        let control = Arc::new(Mutex::new(Control::new(&node, track, seed)?));
+        let control = Arc::new(Mutex::new(Control::new(&node, Box::new(body))?));
         let subscriptions = [
             subscribe(&node, CMD_VEL, &control, Control::handle_cmd_vel)?,
             subscribe(&node, LEDS, &control, Control::handle_leds)?,
@@ -61,9 +61,9 @@ impl ControlNode {
         Ok(Self { control, _subscriptions: subscriptions, _motor_power: motor_power, _timer: timer })
     }
 
-    /// When the messages of `/light_sensors` and, from the first that drives, `/cmd_vel` passed.
-    pub fn log(&self) -> Log {
-        lock(&self.control).records.log()
+    /// When the messages of `light_sensors` and, from the first that drives, `cmd_vel` passed since this was asked last.
+    pub fn take_log(&self) -> Log {
+        lock(&self.control).records.take()
     }
 }
 
@@ -84,13 +84,13 @@ struct Control {
     started: Instant,
     started_at: Time,
     ticks: u32,
-    track: Track,
-    robot: Robot,
-    operator: Operator,
-    /// What the last `/switches` said.
-    switches: Option<Switches>,
+    body: Box<dyn Body>,
+    /// Until when it has lived, seconds since it started.
+    lived: f64,
+    /// When it was last told that the body does not work.
+    complained: Option<Instant>,
     tracer_shows_lamps: bool,
-    /// A `/cmd_vel` that drives has come.
+    /// A `cmd_vel` that drives has come.
     driven: bool,
     outputs: Outputs,
     records: Records,
@@ -101,30 +101,31 @@ struct Control {
 struct Outputs {
     light_sensors: Publisher<raspimouse_msgs::LightSensors>,
     switches: Publisher<raspimouse_msgs::Switches>,
-    odom: Publisher<Odometry>,
+    /// Of a robot that is seen from outside.
+    odom: Option<Publisher<Odometry>>,
 }
 
 impl Control {
-    fn new(node: &Node, track: Track, seed: u64) -> Result<Self, Error> {
+    fn new(node: &Node, body: Box<dyn Body>) -> Result<Self, Error> {
+        let odom = body.seen().map(|_| node.create_publisher(ODOM, DEPTH)).transpose()?;
         let outputs = Outputs {
             light_sensors: node.create_publisher(LIGHT_SENSORS, DEPTH)?,
             switches: node.create_publisher(SWITCHES, DEPTH)?,
-            odom: node.create_publisher(ODOM, DEPTH)?,
+            odom,
         };
         let mut records = Records::new();
         Ok(Self {
             started: clock::monotonic(),
             started_at: clock::realtime(),
             ticks: 0,
-            robot: Robot::new(Pose::default(), seed),
-            operator: Operator::new(&track, seed),
-            track,
-            switches: None,
+            body,
+            lived: 0.0,
+            complained: None,
             tracer_shows_lamps: false,
             driven: false,
             outputs,
-            sensors_sent: records.topic(LIGHT_SENSORS, Direction::Sent),
-            cmd_vel_received: records.topic(CMD_VEL, Direction::Received),
+            sensors_sent: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Sent),
+            cmd_vel_received: records.topic(&node.resolve(CMD_VEL)?, Direction::Received),
             records,
         })
     }
@@ -133,41 +134,62 @@ impl Control {
     fn tick(&mut self) {
         self.advance_to(clock::monotonic());
         if self.tracer_shows_lamps && self.outputs.switches.subscription_count() > 0 {
-            self.operator.attend(&mut self.robot);
+            self.body.attend();
         }
-        if let Err(error) = self.publish() {
+        let sensors = self.body.light_sensors();
+        let switches = self.ticks.is_multiple_of(SWITCHES_EVERY).then(|| self.body.switches()).transpose();
+        let read = sensors.and_then(|sensors| Ok((sensors, switches?)));
+        if let Some((sensors, switches)) = self.done(read)
+            && let Err(error) = self.publish(sensors, switches)
+        {
             log::error!("the robot's sensors cannot be published: {error}");
         }
         self.ticks = self.ticks.wrapping_add(1);
     }
 
     fn advance_to(&mut self, now: Instant) {
-        self.robot.advance_to(now.since(self.started).as_secs_f64());
+        self.lived = now.since(self.started).as_secs_f64();
+        let advanced = self.body.advance_to(self.lived);
+        self.done(advanced);
     }
 
-    fn publish(&mut self) -> Result<(), Error> {
-        let sensors = raspimouse_msgs::LightSensors::from(self.robot.light_sensors(&self.track));
+    /// What the body did. What it could not do is told, now and then.
+    fn done<T>(&mut self, result: io::Result<T>) -> Option<T> {
+        let error = match result {
+            Ok(done) => return Some(done),
+            Err(error) => error,
+        };
+        let now = clock::monotonic();
+        if self.complained.is_none_or(|at| now.since(at) >= COMPLAINT) {
+            log::error!("the robot does not work: {error}");
+            self.complained = Some(now);
+        }
+        None
+    }
+
+    fn publish(&mut self, sensors: LightSensors, switches: Option<Switches>) -> Result<(), Error> {
+        let sensors = raspimouse_msgs::LightSensors::from(sensors);
         self.records.sent(self.sensors_sent, &sensors);
         self.outputs.light_sensors.publish(sensors)?;
-        let switches = self.robot.switches();
-        if self.ticks.is_multiple_of(SWITCHES_EVERY) || self.switches != Some(switches) {
-            self.switches = Some(switches);
+        if let Some(switches) = switches {
             self.outputs.switches.publish(raspimouse_msgs::Switches::from(switches))?;
         }
-        if self.ticks.is_multiple_of(ODOM_EVERY) {
-            self.outputs.odom.publish(self.odometry())?;
+        if let (Some(odom), Some((pose, velocity))) = (&self.outputs.odom, self.body.seen())
+            && self.ticks.is_multiple_of(ODOM_EVERY)
+        {
+            odom.publish(self.odometry(pose, velocity))?;
         }
         Ok(())
     }
 
-    fn odometry(&self) -> Odometry {
-        let lived = Duration::from_secs_f64(self.robot.now());
+    fn odometry(&self, pose: Pose, velocity: Velocity) -> Odometry {
+        let lived = Duration::from_secs_f64(self.lived);
         let header =
             Header { stamp: self.started_at + lived.into(), frame_id: "odom".into(), ..Header::default() };
         let mut odometry =
             Odometry { header, child_frame_id: "base_footprint".into(), ..Odometry::default() };
-        odometry.pose.pose = self.robot.pose().into();
-        odometry.twist.twist = self.robot.velocity().into();
+        odometry.pose.pose = pose.into();
+        odometry.twist.twist = velocity.into();
         odometry
     }
 
@@ -179,23 +201,30 @@ impl Control {
             self.records.received(self.cmd_vel_received, now, message);
         }
         self.advance_to(now);
-        self.robot.set_velocity(velocity);
+        let set = self.body.set_velocity(velocity);
+        self.done(set);
     }
 
     fn handle_motor_power(&mut self, now: Instant, on: bool) -> SetBoolResponse {
         self.advance_to(now);
-        self.robot.set_motor_power(on);
-        SetBoolResponse { success: true, message: if on { "ON" } else { "OFF" }.into() }
+        let set = self.body.set_motor_power(on);
+        let message = match &set {
+            Ok(()) => if on { "ON" } else { "OFF" }.to_owned(),
+            Err(error) => error.to_string(),
+        };
+        SetBoolResponse { success: self.done(set).is_some(), message }
     }
 
     fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::Leds) {
         self.advance_to(now);
-        self.robot.set_leds(message.into());
+        let set = self.body.set_leds(message.into());
+        self.done(set);
         self.tracer_shows_lamps = true;
     }
 
     fn handle_buzzer(&mut self, now: Instant, message: &Int16) {
         self.advance_to(now);
-        self.robot.set_buzzer(message.data);
+        let set = self.body.set_buzzer(message.data);
+        self.done(set);
     }
 }

@@ -1,14 +1,15 @@
 //! The robot, the tracer and whoever watches them as ROS nodes, each to be run in a process of its own.
 //!
 //! ```text
-//!  control ── /light_sensors, /switches ──► tracer
-//!     ▲  └──── /odom (where it really is) ────┼──► watcher
-//!     └────── /cmd_vel, /leds, /buzzer ───────┘
+//!  control ── light_sensors, switches ────► tracer
+//!     ▲  └──── odom (where it really is) ────┼──► watcher
+//!     └────── cmd_vel, leds, buzzer ─────────┘
 //! ```
-//! The tracer also calls the service `/motor_power` of control.
+//! The tracer also calls the service `motor_power` of control. The names are relative, so that each robot can have a
+//! namespace of its own.
 //!
-//! Control and tracer record when each message of `/light_sensors` and `/cmd_vel` passed, from which whoever has
-//! both logs can tell the latency (see [`crate::latency`]).
+//! Control and tracer record when each message of `light_sensors` and `cmd_vel` passed, from which whoever has both logs can
+//! tell the latency (see [`crate::latency`]).
 
 mod control;
 mod convert;
@@ -22,20 +23,20 @@ pub use watcher::{Received, WatcherNode};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Brightness under the sensors, `raspimouse_msgs/LightSensors`, 100 times a second as on the robot.
-pub const LIGHT_SENSORS: &str = "/light_sensors";
-/// The push buttons, `raspimouse_msgs/Switches`, 10 times a second as on the robot, and whenever one changes.
-pub const SWITCHES: &str = "/switches";
-/// How to drive, `geometry_msgs/Twist`, in answer to each `/light_sensors`.
-pub const CMD_VEL: &str = "/cmd_vel";
+/// Brightness under the sensors, `raspimouse_msgs/LightSensors`, 60 times a second.
+pub const LIGHT_SENSORS: &str = "light_sensors";
+/// The push buttons, `raspimouse_msgs/Switches`, 10 times a second.
+pub const SWITCHES: &str = "switches";
+/// How to drive, `geometry_msgs/Twist`, in answer to each of [`LIGHT_SENSORS`].
+pub const CMD_VEL: &str = "cmd_vel";
 /// Which lamps to light, `raspimouse_msgs/Leds`, when that changes; the last is kept for who comes later.
-pub const LEDS: &str = "/leds";
+pub const LEDS: &str = "leds";
 /// Frequency of the buzzer in hertz, `std_msgs/Int16`, when it changes.
-pub const BUZZER: &str = "/buzzer";
+pub const BUZZER: &str = "buzzer";
 /// Switches the motors on or off, a service of `std_srvs/SetBool`.
-pub const MOTOR_POWER: &str = "/motor_power";
-/// Where the robot is on the floor, `nav_msgs/Odometry`, 20 times a second: the truth, not an estimate.
-pub const ODOM: &str = "/odom";
+pub const MOTOR_POWER: &str = "motor_power";
+/// Where a simulated robot is on the floor, `nav_msgs/Odometry`, 20 times a second: the truth, not an estimate.
+pub const ODOM: &str = "odom";
 
 /// Messages that may wait at either end: a second's worth, so that a stall shows as latency and not as loss.
 const DEPTH: usize = 100;

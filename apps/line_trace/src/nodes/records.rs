@@ -5,8 +5,8 @@ use runnel::core::Message;
 use runnel::core::time::Instant;
 use runnel::io::clock;
 
-/// Messages of each topic that are remembered: five minutes at 100 a second.
-const CAPACITY: usize = 30_000;
+/// Messages of each topic that are remembered until they are asked for: a minute at 60 a second.
+const CAPACITY: usize = 3600;
 
 /// A [`Recorder`] and a buffer for the bytes that its digests are of.
 pub(super) struct Records {
@@ -35,8 +35,8 @@ impl Records {
         self.recorder.record(topic, Record { stamp_ns: at.0, digest });
     }
 
-    pub(super) fn log(&self) -> Log {
-        self.recorder.log()
+    pub(super) fn take(&mut self) -> Log {
+        self.recorder.take()
     }
 
     fn digest<M: Message>(&mut self, message: &M) -> u64 {
@@ -60,7 +60,7 @@ mod tests {
             records.sent(sent, &Int16 { data });
             records.received(received, clock::monotonic(), &Int16 { data });
         }
-        let log = records.log();
+        let log = records.take();
         for (sent, received) in log.topics[0].records.iter().zip(&log.topics[1].records) {
             assert_eq!(sent.digest, received.digest);
             assert!(sent.stamp_ns <= received.stamp_ns);

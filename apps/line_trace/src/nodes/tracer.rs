@@ -52,9 +52,9 @@ impl TracerNode {
         Ok(Self { tracing, _subscriptions: subscriptions, _timer: timer })
     }
 
-    /// When the messages of `/light_sensors` and, from the first that drives, `/cmd_vel` passed.
-    pub fn log(&self) -> Log {
-        lock(&self.tracing).records.log()
+    /// When the messages of `light_sensors` and, from the first that drives, `cmd_vel` passed since this was asked last.
+    pub fn take_log(&self) -> Log {
+        lock(&self.tracing).records.take()
     }
 }
 
@@ -104,8 +104,8 @@ impl Tracing {
             not_powered: Arc::default(),
             driven: false,
             outputs,
-            sensors_received: records.topic(LIGHT_SENSORS, Direction::Received),
-            cmd_vel_sent: records.topic(CMD_VEL, Direction::Sent),
+            sensors_received: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Received),
+            cmd_vel_sent: records.topic(&node.resolve(CMD_VEL)?, Direction::Sent),
             records,
         })
     }

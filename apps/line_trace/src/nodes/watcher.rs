@@ -1,12 +1,14 @@
 //! The watcher node: follows a drive without taking part in it.
 
-use super::{CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, lock};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, SWITCHES, lock};
 use crate::course::Course;
 use crate::progress::Progress;
+use runnel::core::Message;
 use runnel::msgs::geometry_msgs::Twist;
 use runnel::msgs::nav_msgs::Odometry;
-use runnel::msgs::raspimouse_msgs::{Leds, LightSensors};
-use runnel::{Context, Error, Subscription};
+use runnel::msgs::raspimouse_msgs::{Leds, LightSensors, Switches};
+use runnel::msgs::std_msgs::Int16;
+use runnel::{Context, Error, Node, Subscription};
 use std::sync::{Arc, Mutex};
 
 /// Follows a drive while the context spins.
@@ -14,16 +16,15 @@ pub struct WatcherNode {
     progress: Arc<Mutex<Progress>>,
     light_sensors: Subscription,
     cmd_vel: Subscription,
-    _leds: Subscription,
-    _odom: Subscription,
+    _others: [Subscription; 4],
 }
 
 /// Messages that the watcher has heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Of `/light_sensors`.
+    /// Of `light_sensors`.
     pub light_sensors: u64,
-    /// Of `/cmd_vel`.
+    /// Of `cmd_vel`.
     pub cmd_vel: u64,
 }
 
@@ -35,21 +36,30 @@ impl WatcherNode {
     pub fn new(context: &Context, course: Course) -> Result<Self, Error> {
         let node = context.create_node("watcher")?;
         let progress = Arc::new(Mutex::new(Progress::new(course)));
-        let (lamps, commands, places) = (Arc::clone(&progress), Arc::clone(&progress), Arc::clone(&progress));
         Ok(Self {
+            light_sensors: subscribe(&node, LIGHT_SENSORS, &progress, |progress, message: &LightSensors| {
+                progress.handle_light_sensors(message.into());
+            })?,
+            cmd_vel: subscribe(&node, CMD_VEL, &progress, |progress, message: &Twist| {
+                progress.handle_command(message.into());
+            })?,
+            _others: [
+                subscribe(&node, SWITCHES, &progress, |progress, message: &Switches| {
+                    progress.handle_switches(message.into());
+                })?,
+                subscribe(&node, LEDS, &progress, |progress, message: &Leds| {
+                    progress.handle_leds(message.into());
+                })?,
+                subscribe(&node, BUZZER, &progress, |progress, message: &Int16| {
+                    progress.handle_buzzer(message.data);
+                })?,
+                subscribe(&node, ODOM, &progress, |progress, message: &Odometry| {
+                    let now = message.header.stamp.as_secs_f64();
+                    let (pose, velocity) = ((&message.pose.pose).into(), (&message.twist.twist).into());
+                    progress.handle_place(now, pose, velocity);
+                })?,
+            ],
             progress,
-            light_sensors: node.create_subscription(LIGHT_SENSORS, DEPTH, |_: &LightSensors| ())?,
-            cmd_vel: node.create_subscription(CMD_VEL, DEPTH, move |message: &Twist| {
-                lock(&commands).handle_command(message.into());
-            })?,
-            _leds: node.create_subscription(LEDS, DEPTH, move |message: &Leds| {
-                lock(&lamps).handle_leds(message.into());
-            })?,
-            _odom: node.create_subscription(ODOM, DEPTH, move |message: &Odometry| {
-                let now = message.header.stamp.as_secs_f64();
-                let (pose, velocity) = ((&message.pose.pose).into(), (&message.twist.twist).into());
-                lock(&places).handle_place(now, pose, velocity);
-            })?,
         })
     }
 
@@ -62,4 +72,14 @@ impl WatcherNode {
     pub fn received(&self) -> Received {
         Received { light_sensors: self.light_sensors.received(), cmd_vel: self.cmd_vel.received() }
     }
+}
+
+fn subscribe<M: Message>(
+    node: &Node,
+    topic: &str,
+    progress: &Arc<Mutex<Progress>>,
+    handle: fn(&mut Progress, &M),
+) -> Result<Subscription, Error> {
+    let progress = Arc::clone(progress);
+    node.create_subscription(topic, DEPTH, move |message: &M| handle(&mut lock(&progress), message))
 }

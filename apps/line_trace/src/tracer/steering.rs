@@ -2,8 +2,17 @@
 
 use crate::signals::Velocity;
 
-/// How far off the line lies, in the measure of [`Steering::error`], when only an outer sensor sees it.
+/// How far off the line lies, as a difference of the inner sensors, when only an outer sensor sees it.
 const OUTER_ERROR: f64 = 1.6;
+
+/// A line that was seen with less error than this was under the middle of the row.
+const CENTRED: f64 = 0.5;
+
+/// An outer sensor that saw the line no longer than this before all lost it saw where it turned off. Seconds.
+const TURN_OFF: f64 = 0.15;
+
+/// Share of the speed with which a lost line is looked for.
+const LOOKING: f64 = 0.2;
 
 /// How fast to drive and how sharply to steer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,29 +23,33 @@ pub struct SteeringSettings {
     pub gain: f64,
     /// Share of the speed that is given up then, 0.0 to 1.0.
     pub slowing: f64,
+    /// For how long to drive straight on when a line ends ahead, since it may only be interrupted; seconds.
+    pub coasting: f64,
     /// For how long to look for a line that no sensor sees, turning to where it was seen last; seconds.
     pub patience: f64,
 }
 
 impl Default for SteeringSettings {
     fn default() -> Self {
-        Self { speed: 0.3, gain: 2.5, slowing: 0.4, patience: 1.0 }
+        Self { speed: 0.3, gain: 2.5, slowing: 0.4, coasting: 0.35, patience: 1.0 }
     }
 }
 
-/// Proportional steering, with a memory of the side on which the line was seen last.
+/// Proportional steering, with a memory of where the line was seen last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steering {
     settings: SteeringSettings,
-    /// The last error.
+    /// The last error: how far to the left the line lies.
     error: f64,
     seen: [bool; 4],
     seen_at: f64,
+    /// To which side a line went off, as an outer sensor saw it, and when.
+    turn_off: Option<(f64, f64)>,
 }
 
 impl Steering {
     pub(super) fn new(settings: SteeringSettings, now: f64) -> Self {
-        Self { settings, error: 0.0, seen: [false; 4], seen_at: now }
+        Self { settings, error: 0.0, seen: [false; 4], seen_at: now, turn_off: None }
     }
 
     /// The velocity for sensors, from left to right, that see this; `None` once the line is lost for too long.
@@ -45,17 +58,40 @@ impl Steering {
         if on_line.contains(&true) {
             self.seen_at = now;
             self.error = error(darkness, on_line);
-        } else if now - self.seen_at > self.settings.patience {
-            return None;
-        } else {
-            self.error = OUTER_ERROR.copysign(self.error);
+            self.watch_sides(now, on_line);
+            return Some(self.velocity());
         }
-        Some(self.velocity())
+        let lost_for = now - self.seen_at;
+        (lost_for <= self.settings.patience).then(|| self.look_for_line(lost_for))
     }
 
     /// Which sensors saw the line last time.
     pub(super) fn seen(&self) -> [bool; 4] {
         self.seen
+    }
+
+    /// One outer sensor sees a line that turns off, both see one that crosses.
+    fn watch_sides(&mut self, now: f64, [far_left, .., far_right]: [bool; 4]) {
+        match (far_left, far_right) {
+            (true, false) => self.turn_off = Some((1.0, now)),
+            (false, true) => self.turn_off = Some((-1.0, now)),
+            (true, true) => self.turn_off = None,
+            (false, false) => {}
+        }
+    }
+
+    /// Where the line turned off, to that side; if it ended ahead, straight on for a while; then to where it was last.
+    fn look_for_line(&mut self, lost_for: f64) -> Velocity {
+        let SteeringSettings { speed, gain, coasting, .. } = self.settings;
+        let turned_off = self.turn_off.filter(|(_, at)| self.seen_at - at <= TURN_OFF);
+        let side = match turned_off {
+            Some((side, _)) => side,
+            None if self.error.abs() < CENTRED && lost_for <= coasting => {
+                return Velocity { linear: speed, angular: 0.0 };
+            }
+            None => 1f64.copysign(self.error),
+        };
+        Velocity { linear: speed * LOOKING, angular: gain * OUTER_ERROR * side }
     }
 
     fn velocity(&self) -> Velocity {
@@ -65,12 +101,12 @@ impl Steering {
     }
 }
 
-/// How far to the left the line lies: in proportion to the difference of the inner sensors while they see it,
-/// and a fixed amount when it has gone under an outer one.
+/// How far to the left the line lies: in proportion to the difference of the inner sensors while they see it, and a fixed
+/// amount when it has gone under an outer one.
 fn error([_, mid_left, mid_right, _]: [f64; 4], on_line: [bool; 4]) -> f64 {
     match on_line {
-        [true, _, _, false] => OUTER_ERROR,
-        [false, _, _, true] => -OUTER_ERROR,
+        [true, false, false, false] => OUTER_ERROR,
+        [false, false, false, true] => -OUTER_ERROR,
         _ => mid_left - mid_right,
     }
 }
@@ -79,9 +115,24 @@ fn error([_, mid_left, mid_right, _]: [f64; 4], on_line: [bool; 4]) -> f64 {
 mod tests {
     use super::*;
 
+    fn on_line(darkness: [f64; 4]) -> [bool; 4] {
+        darkness.map(|share| share > 0.5)
+    }
+
     fn steer(darkness: [f64; 4]) -> Velocity {
         let mut steering = Steering::new(SteeringSettings::default(), 0.0);
-        steering.steer(0.0, darkness, darkness.map(|share| share > 0.5)).unwrap()
+        steering.steer(0.0, darkness, on_line(darkness)).unwrap()
+    }
+
+    /// What it does 0.1 s after it has seen these one after the other, 0.02 s apart, and then no line.
+    fn after(rows: &[[f64; 4]]) -> Velocity {
+        let mut steering = Steering::new(SteeringSettings::default(), 0.0);
+        let mut now = 0.0;
+        for row in rows {
+            steering.steer(now, *row, on_line(*row)).unwrap();
+            now += 0.02;
+        }
+        steering.steer(now + 0.08, [0.0; 4], [false; 4]).unwrap()
     }
 
     #[test]
@@ -99,9 +150,39 @@ mod tests {
     }
 
     #[test]
-    fn an_outer_sensor_outweighs_the_inner_ones() {
+    fn an_outer_sensor_that_alone_sees_the_line_outweighs_the_inner_ones() {
         assert!(steer([0.9, 0.0, 0.0, 0.0]).angular > steer([0.0, 1.0, 0.0, 0.0]).angular);
         assert!(steer([0.0, 0.0, 0.0, 0.9]).angular < steer([0.0, 0.0, 1.0, 0.0]).angular);
+    }
+
+    #[test]
+    fn a_line_that_crosses_does_not_turn_it() {
+        for crossing in [[1.0, 0.8, 0.8, 0.0], [0.0, 0.8, 0.8, 1.0], [1.0; 4]] {
+            assert_eq!(steer(crossing).angular, 0.0, "{crossing:?}");
+        }
+    }
+
+    #[test]
+    fn it_turns_where_the_line_turned_off() {
+        let straight = [0.0, 0.8, 0.8, 0.0];
+        let left = after(&[straight, [1.0, 0.8, 0.8, 0.0]]);
+        assert!(left.angular > 3.0 && left.linear < 0.1, "{left:?}");
+        let right = after(&[straight, [0.0, 0.8, 0.8, 1.0]]);
+        assert_eq!(right, Velocity { angular: -left.angular, ..left });
+    }
+
+    #[test]
+    fn it_drives_on_over_a_gap_and_past_a_line_that_crossed_before_it() {
+        let SteeringSettings { speed, coasting, .. } = SteeringSettings::default();
+        let (straight, on) = ([0.0, 0.8, 0.7, 0.0], Velocity { linear: speed, angular: 0.0 });
+        assert_eq!(after(&[straight]), on);
+        assert_eq!(after(&[[1.0, 0.8, 0.8, 0.0], [1.0; 4], straight]), on);
+        let long_ago: Vec<_> = [[1.0, 0.8, 0.8, 0.0]].into_iter().chain([straight; 10]).collect();
+        assert_eq!(after(&long_ago), on);
+        let mut steering = Steering::new(SteeringSettings::default(), 0.0);
+        steering.steer(0.0, straight, on_line(straight)).unwrap();
+        let looking = steering.steer(coasting + 0.01, [0.0; 4], [false; 4]).unwrap();
+        assert!(looking.angular > 0.0 && looking.linear < 0.1, "it was a little to the left: {looking:?}");
     }
 
     #[test]

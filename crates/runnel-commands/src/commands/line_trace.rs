@@ -1,17 +1,23 @@
 //! `runnel line-trace`, which `runnel demo` starts: one node of the demonstration.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Subcommand;
+use line_trace::body::{Devices, Simulated};
 use line_trace::latency::Log;
 use line_trace::nodes::{ControlNode, TracerNode};
-use line_trace::track::Track;
 use runnel::{Context, ContextOptions};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
+use super::demo::scene::Scene;
 use crate::error::CliError;
+use crate::streaming::spin_for;
+
+/// Between two times that records are written.
+const RECORDS: Duration = Duration::from_millis(250);
 
 /// Run one node of the demonstration until it is told to end
 #[derive(Debug, clap::Args)]
@@ -19,18 +25,21 @@ pub struct Args {
     #[command(subcommand)]
     role: Role,
 
-    /// Write down when messages passed, at the end; standard output if not given
+    /// Write down when messages passed; standard output if not given
     #[arg(long, global = true, value_name = "FILE")]
     log: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Role {
-    /// The robot, simulated in real time, with the person who presses its switches
+    /// The robot: simulated in real time with the person who presses its switches, or a real one
     Control {
-        /// What chance is drawn from
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
+        #[command(flatten)]
+        scene: Scene,
+
+        /// The real Raspberry Pi Mouse whose driver has its files in this folder, /dev as a rule
+        #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["track", "start", "seed"])]
+        devices: Option<PathBuf>,
     },
     /// The logic that traces the line
     Tracer,
@@ -39,28 +48,36 @@ enum Role {
 pub fn run(args: &Args) -> Result<(), CliError> {
     // Whichever way the demonstration ends, its nodes end with it.
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from)?;
+    let mut records: Box<dyn Write> = match &args.log {
+        Some(file) => Box::new(File::create(file)?),
+        None => Box::new(io::stdout()),
+    };
     // The node is to be what the demonstration expects, whatever was typed.
     let context = Context::with_options(ContextOptions::default().arguments([""; 0]))?;
-    let log = match args.role {
-        Role::Control { seed } => {
-            let track = Track::demonstration().map_err(CliError::failed)?;
-            let node = ControlNode::new(&context, track, seed)?;
-            context.spin()?;
-            node.log()
+    match &args.role {
+        Role::Control { scene, devices } => {
+            let node = match devices {
+                Some(folder) => ControlNode::new(&context, Devices::open(folder)?)?,
+                None => ControlNode::new(&context, Simulated::new(scene.track()?, scene.beginning()))?,
+            };
+            spin(&context, &mut records, || node.take_log())
         }
         Role::Tracer => {
             let node = TracerNode::new(&context)?;
-            context.spin()?;
-            node.log()
+            spin(&context, &mut records, || node.take_log())
         }
-    };
-    write(&log, args.log.as_ref())
+    }
 }
 
-fn write(log: &Log, file: Option<&PathBuf>) -> Result<(), CliError> {
-    match file {
-        Some(file) => log.write(BufWriter::new(File::create(file)?))?,
-        None => log.write(BufWriter::new(io::stdout().lock()))?,
+/// Runs callbacks until the end, and writes down now and then what was recorded.
+fn spin(context: &Context, records: &mut dyn Write, take: impl Fn() -> Log) -> Result<(), CliError> {
+    while context.ok() {
+        spin_for(context, RECORDS)?;
+        // In one piece, for who reads it meanwhile.
+        let mut text = Vec::new();
+        take().write(&mut text)?;
+        records.write_all(&text)?;
+        records.flush()?;
     }
     Ok(())
 }

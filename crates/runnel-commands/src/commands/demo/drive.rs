@@ -3,20 +3,32 @@
 use std::time::{Duration, Instant};
 
 use line_trace::lap::Lap;
-use line_trace::latency::{Direction, Joined, Log, TopicLog, join};
-use line_trace::nodes::{CMD_VEL, LIGHT_SENSORS, Received, WatcherNode};
-use line_trace::picture::PathPoint;
+use line_trace::latency::{Direction, Joined, Log, Statistics, TopicLog, join};
+use line_trace::memory::Process;
+use line_trace::nodes::{Received, WatcherNode};
+use line_trace::progress::PathPoint;
 use line_trace::tracer::Stage;
 use line_trace::track::Track;
 use runnel::Context;
 
 use super::display::{Display, Seen, stage_name};
 use super::process::NodeProcess;
-use super::usage::Usage;
+use super::usage;
 use crate::error::CliError;
+use crate::streaming::spin_for;
+
+/// The topics whose latency is told.
+const LIGHT_SENSORS: &str = "/light_sensors";
+const CMD_VEL: &str = "/cmd_vel";
 
 /// Between two looks at the drive.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(66);
+
+/// Points of the path that are shown: half a minute at 20 a second.
+const TAIL: usize = 600;
+
+/// Messages sent of a topic among which those that came are looked for, to tell how long they take at the moment.
+const NEWEST: usize = 240;
 
 /// The node here that watches, which goes first, and the two processes.
 pub struct Drive {
@@ -44,7 +56,7 @@ pub struct Finished {
     /// Where the robot has been.
     pub path: Vec<PathPoint>,
     /// What each process took at the end of the last lap, by what it is.
-    pub usages: Vec<(&'static str, Option<Usage>)>,
+    pub usages: Vec<Process>,
     /// The messages of each topic, joined.
     pub latencies: Vec<(&'static str, Joined)>,
 }
@@ -78,7 +90,7 @@ impl Drive {
             } else if Instant::now() >= deadline {
                 return Err(self.hung(goal));
             }
-            display.show(&self.seen(driven, goal.laps))?;
+            display.show(&self.seen(driven, goal.laps)?)?;
         }
         Ok(())
     }
@@ -90,9 +102,9 @@ impl Drive {
     pub fn finish(self) -> Result<Finished, CliError> {
         let Self { watcher, control, tracer, .. } = self;
         let usages = vec![
-            ("control: the robot", Usage::of(control.id())),
-            ("tracer", Usage::of(tracer.id())),
-            ("demo: master and watcher", Usage::of(std::process::id())),
+            ("control: the robot".to_owned(), usage::of(control.id())),
+            ("tracer".to_owned(), usage::of(tracer.id())),
+            ("demo: master and watcher".to_owned(), usage::of(std::process::id())),
         ];
         let (laps, path) = watcher.look(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
         // It would wonder where its publishers have gone.
@@ -132,10 +144,12 @@ impl Drive {
         CliError::Failed(text)
     }
 
-    fn seen(&mut self, driven: u32, laps: u32) -> Seen {
+    fn seen(&mut self, driven: u32, laps: u32) -> Result<Seen, CliError> {
         let rates = self.rates.update(Instant::now(), self.watcher.received());
-        self.watcher.look(|progress| {
+        let latencies = self.latencies()?;
+        Ok(self.watcher.look(|progress| {
             self.stage = progress.stage().or(self.stage);
+            let newest = progress.path().len().saturating_sub(TAIL);
             Seen {
                 stage: self.stage,
                 lap: (driven + 1).min(laps),
@@ -144,21 +158,30 @@ impl Drive {
                 speed: progress.speed(),
                 deviation: progress.deviation(),
                 rates,
+                latencies,
+                robot: progress.robot(),
+                path: progress.path()[newest..].iter().map(|point| point.position).collect(),
+                sensors: progress.sensors(),
+                switches: progress.switches(),
+                leds: progress.leds(),
+                buzzer: progress.buzzer(),
             }
-        })
+        }))
+    }
+
+    /// Those of the newest messages of `/light_sensors` and `/cmd_vel`.
+    fn latencies(&mut self) -> Result<[Option<Statistics>; 2], CliError> {
+        let (control, tracer) = (self.control.records()?, self.tracer.records()?);
+        let sensors = newest(LIGHT_SENSORS, control, tracer);
+        Ok([sensors, newest(CMD_VEL, tracer, control)])
     }
 }
 
-/// Runs callbacks for as long.
-fn spin_for(context: &Context, time: Duration) -> Result<(), CliError> {
-    let until = Instant::now() + time;
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || !context.ok() {
-            return Ok(());
-        }
-        context.spin_once(left)?;
-    }
+/// The figures of the newest messages that were recorded at both ends.
+fn newest(topic: &str, sender: &Log, receiver: &Log) -> Option<Statistics> {
+    let sent = sender.topic(topic, Direction::Sent)?.newest(NEWEST);
+    let received = receiver.topic(topic, Direction::Received)?.newest(NEWEST / 2);
+    Statistics::of(&join(&sent, &received).latencies_ns)
 }
 
 fn joined(topic: &str, sender: &Log, receiver: &Log) -> Joined {

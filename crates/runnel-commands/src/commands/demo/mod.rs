@@ -3,7 +3,10 @@
 mod display;
 mod drive;
 mod process;
+mod recording;
 mod report;
+pub mod scene;
+mod screen;
 mod usage;
 
 use std::net::Ipv4Addr;
@@ -19,56 +22,67 @@ use crate::session::Session;
 use display::Display;
 use drive::{Drive, Goal};
 use process::NodeProcess;
+use recording::Recording;
 use report::Report;
+use scene::Scene;
 
 /// Watch a simulated line-tracing robot drive a lap
 ///
 /// A master runs in this process, the robot and its tracer in a process each. At the end there are the latency of
-/// their messages, the memory they took, and a picture of the path. No ROS is needed, and any that runs is left alone.
+/// their messages, the memory they took, and a page with the path. No ROS is needed, and any that runs is left alone.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Laps to drive
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     laps: u32,
 
-    /// What chance is drawn from: the sensors' gains and noise, and how exactly the robot is set down
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    seed: u64,
+    #[command(flatten)]
+    scene: Scene,
 
     /// How long a lap may take, the preparation included
     #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     deadline: u64,
 
-    /// The folder that the picture line_trace.png is written to
+    /// Record what robot and tracer say in this file, a bag for rosbag
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    record: Option<PathBuf>,
+
+    /// Lines in place of the picture, also on a terminal
+    #[arg(long)]
+    headless: bool,
+
+    /// The folder that the page line_trace.html is written to
     #[arg(long, default_value = ".", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     check_folder(&args.out)?;
-    let track = Track::demonstration().map_err(CliError::failed)?;
+    let track = args.scene.track()?;
     // The master serves to the very end, so it has a context that no signal stops.
     let master = context(false, "http://127.0.0.1:1/")?;
     let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0)))?;
     let watcher = context(true, &uri.to_string())?;
-    let mut display = Display::new(session.output);
-    display.begin(&uri)?;
-    let nodes = start(&uri, args.seed)?;
+    let recording = args.record.as_deref().map(|file| Recording::begin(&watcher, file)).transpose()?;
+    let nodes = start(&uri, &args.scene)?;
     let mut drive = Drive::new(&watcher, &track, nodes)?;
+    let mut display = Display::begin(session.output, args.headless, (&track, args.scene.name()), &uri)?;
     let goal = Goal { laps: args.laps, lap_within: Duration::from_secs(args.deadline) };
-    drive.watch(&watcher, goal, &mut display)?;
-    display.end();
+    let watched = drive.watch(&watcher, goal, &mut display);
+    // The terminal is itself again, and the bag has an end however the drive has ended.
+    drop(display);
+    let recorded = recording.map_or(Ok(()), Recording::finish);
+    watched.and(recorded)?;
     let finished = drive.finish()?;
-    let report = Report::new(&finished, write_picture(&track, &finished, &args.out)?);
+    let report = Report::new(&finished, write_page(args, &track, &finished)?);
     session.output.answer(|| report.text(), || report.json())
 }
 
 /// The two nodes. The tracer is first, as on the robot, whose switches nobody presses before it runs.
-fn start(master: &Uri, seed: u64) -> Result<[NodeProcess; 2], CliError> {
+fn start(master: &Uri, scene: &Scene) -> Result<[NodeProcess; 2], CliError> {
     let tracer = NodeProcess::start("tracer", &["tracer".into()], master)?;
-    let control =
-        NodeProcess::start("control", &["control".into(), "--seed".into(), seed.to_string()], master)?;
-    Ok([control, tracer])
+    let control = [vec!["control".into()], scene.arguments()].concat();
+    Ok([NodeProcess::start("control", &control, master)?, tracer])
 }
 
 /// A context on loopback for this master, whatever the environment says.
@@ -80,15 +94,19 @@ fn context(signals: bool, master: &str) -> Result<Context, CliError> {
 fn check_folder(folder: &Path) -> Result<(), CliError> {
     match folder.metadata() {
         Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(CliError::Usage(format!("{} is no folder to write the picture to", folder.display()))),
+        Ok(_) => Err(CliError::Usage(format!("{} is no folder to write the page to", folder.display()))),
         Err(error) => Err(CliError::Failed(format!("folder {}: {error}", folder.display()))),
     }
 }
 
-fn write_picture(track: &Track, finished: &drive::Finished, folder: &Path) -> Result<PathBuf, CliError> {
-    let picture = folder.join("line_trace.png");
-    report::write_picture(track, finished, &picture)
-        .map_err(|error| CliError::Failed(format!("{}: {error}", picture.display())))?;
+fn write_page(args: &Args, track: &Track, finished: &drive::Finished) -> Result<PathBuf, CliError> {
+    let page = args.out.join("line_trace.html");
+    let laps = match finished.laps.len() {
+        1 => "One lap".to_owned(),
+        many => format!("{many} laps"),
+    };
+    report::write_page(&format!("{laps} of track {}", args.scene.name()), track, finished, &page)
+        .map_err(|error| CliError::Failed(format!("{}: {error}", page.display())))?;
     // Where that is does not depend on where who reads this stands.
-    Ok(picture.canonicalize().unwrap_or(picture))
+    Ok(page.canonicalize().unwrap_or(page))
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -21,6 +22,9 @@ const END: Duration = Duration::from_secs(5);
 /// The same when nobody wants its records any more.
 const HASTY_END: Duration = Duration::from_secs(1);
 
+/// Most bytes of records that are read at once.
+const MOST: u64 = 64 << 20;
+
 /// Bytes of what a node said last that are shown.
 const LAST_WORDS: i64 = 2000;
 
@@ -33,6 +37,9 @@ pub struct NodeProcess {
     child: Child,
     output: File,
     errors: File,
+    /// Bytes of its records that have been read, and what they said.
+    read: u64,
+    log: Log,
 }
 
 impl NodeProcess {
@@ -52,7 +59,7 @@ impl NodeProcess {
         let child = command.process_group(0).spawn();
         let child =
             child.map_err(|error| CliError::Failed(format!("node {name} cannot be started: {error}")))?;
-        Ok(Self { name, child, output, errors })
+        Ok(Self { name, child, output, errors, read: 0, log: Log::default() })
     }
 
     /// The node's name.
@@ -74,6 +81,19 @@ impl NodeProcess {
             None => Ok(()),
             Some(status) => Err(self.failure(status)),
         }
+    }
+
+    /// What it has recorded so far, but for the last piece, which it may be writing.
+    ///
+    /// # Errors
+    /// When what it wrote are no records.
+    pub fn records(&mut self) -> Result<&Log, CliError> {
+        let unread = self.unread()?;
+        let complete = &unread[..Log::last_piece(&unread)];
+        if !complete.is_empty() {
+            self.hear(complete)?;
+        }
+        Ok(&self.log)
     }
 
     /// Tells it to end.
@@ -100,8 +120,9 @@ impl NodeProcess {
         if !status.success() {
             return Err(self.failure(status));
         }
-        self.output.rewind()?;
-        Log::read(&self.output).map_err(|error| CliError::Failed(format!("node {}: {error}", self.name)))
+        let unread = self.unread()?;
+        self.hear(&unread)?;
+        Ok(std::mem::take(&mut self.log))
     }
 
     /// What it said last on standard error, empty if nothing.
@@ -116,6 +137,21 @@ impl NodeProcess {
             Ok(_) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
             Err(error) => format!("(its messages cannot be read: {error})"),
         }
+    }
+
+    /// What it has written that was not heard yet. Where it goes on to write is left alone.
+    fn unread(&self) -> Result<Vec<u8>, CliError> {
+        let length = self.output.metadata()?.len().saturating_sub(self.read);
+        let mut bytes = vec![0; usize::try_from(length.min(MOST)).unwrap_or_default()];
+        self.output.read_exact_at(&mut bytes, self.read)?;
+        Ok(bytes)
+    }
+
+    fn hear(&mut self, pieces: &[u8]) -> Result<(), CliError> {
+        let log = Log::read(pieces);
+        self.log.add(log.map_err(|error| CliError::Failed(format!("node {}: {error}", self.name)))?);
+        self.read += pieces.len() as u64;
+        Ok(())
     }
 
     fn failure(&mut self, status: ExitStatus) -> CliError {
@@ -168,7 +204,8 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).stdin(Stdio::null());
         command.stdout(output.try_clone().unwrap()).stderr(errors.try_clone().unwrap());
-        NodeProcess { name: "test", child: command.spawn().unwrap(), output, errors }
+        let child = command.spawn().unwrap();
+        NodeProcess { name: "test", child, output, errors, read: 0, log: Log::default() }
     }
 
     #[test]
@@ -191,6 +228,23 @@ mod tests {
         assert_eq!(log.topics.len(), 1);
         let nothing = process("true").finish().unwrap_err().to_string();
         assert!(nothing.starts_with("node test: the records"), "{nothing}");
+    }
+
+    #[test]
+    fn records_are_read_while_they_are_written_but_for_the_last_piece() {
+        let script = "printf 'line_trace records 1\nsent 0 /a\n1 a\n2 b\nline_trace records 1\nsent 0 /a\n3\n'; exec sleep 600";
+        let mut writing = process(script);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while writing.records().unwrap().topics.is_empty() {
+            assert!(Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        assert_eq!(writing.records().unwrap().topics[0].records.len(), 2);
+        rustix::io::pwrite(&writing.output, b"3 c\n", writing.output.metadata().unwrap().len() - 2).unwrap();
+        let rest = writing.unread().unwrap();
+        writing.hear(&rest).unwrap();
+        let stamps: Vec<u64> = writing.log.topics[0].records.iter().map(|record| record.stamp_ns).collect();
+        assert_eq!(stamps, [1, 2, 3]);
     }
 
     #[test]

@@ -1,17 +1,16 @@
-//! What a drive comes to: laps, latencies, memory, and the picture.
+//! What a drive comes to: laps, latencies, memory, and the page.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use line_trace::lap::Lap;
 use line_trace::latency::{Joined, Row, Statistics, table};
-use line_trace::picture;
+use line_trace::memory::{self, Memory};
+use line_trace::page::{self, Drive};
 use line_trace::track::Track;
 use serde_json::{Value as Json, json};
 
 use super::drive::Finished;
-use super::usage::Usage;
 use crate::output;
 
 /// What carried the messages: by shared memory, unless `RUNNEL_IPC` has them stay on the network.
@@ -20,16 +19,16 @@ const WIRE: &str = "Runnel, ROS 1";
 /// What is told of a drive at its end.
 pub struct Report<'a> {
     finished: &'a Finished,
-    picture: PathBuf,
+    page: PathBuf,
 }
 
 impl<'a> Report<'a> {
-    /// The report on a drive whose picture was written there.
-    pub fn new(finished: &'a Finished, picture: PathBuf) -> Self {
-        Self { finished, picture }
+    /// The report on a drive whose page was written there.
+    pub fn new(finished: &'a Finished, page: PathBuf) -> Self {
+        Self { finished, page }
     }
 
-    /// For people, in lines of at most 80 columns but for the picture's place.
+    /// For people, in lines of at most 80 columns but for the page's place.
     pub fn text(&self) -> String {
         let mut text = output::lines(self.finished.laps.iter().map(Lap::to_string));
         for (topic, joined) in &self.finished.latencies {
@@ -39,8 +38,8 @@ impl<'a> Report<'a> {
         if cfg!(debug_assertions) {
             text.push_str("This program was built without optimization: --release makes it faster.\n");
         }
-        text.push_str(&format!("\n{}", usage_table(&self.finished.usages)));
-        text.push_str(&format!("\nThe robot's path is drawn in {}\n", self.picture.display()));
+        text.push_str(&format!("\n{}", memory::table(&self.finished.usages)));
+        text.push_str(&format!("\nPath, speed and latencies are drawn in {}\n", self.page.display()));
         text
     }
 
@@ -53,34 +52,18 @@ impl<'a> Report<'a> {
             "latency": latencies.map(|(topic, of)| ((*topic).to_owned(), latency_json(of))).collect::<serde_json::Map<_, _>>(),
             "processes": usages.map(|(name, usage)| usage_json(name, *usage)).collect::<Vec<_>>(),
             "optimized": !cfg!(debug_assertions),
-            "picture": self.picture.display().to_string(),
+            "page": self.page.display().to_string(),
         })
     }
 }
 
-/// Draws the path, with the figures of the last lap.
+/// Writes the page about the drive.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_picture(track: &Track, finished: &Finished, file: &Path) -> io::Result<()> {
-    let detail = finished.laps.last().map(Lap::to_string).unwrap_or_default();
-    let title = "line trace: path of the sensor row";
-    picture::write_png(track, &finished.path, title, &detail, BufWriter::new(File::create(file)?))
-}
-
-fn usage_table(usages: &[(&str, Option<Usage>)]) -> String {
-    let kilobytes = |kilobytes: u64| format!("{:.2} MB", kilobytes as f64 / 1024.0);
-    let row = |(name, usage): &(&str, Option<Usage>)| {
-        let figures = match usage {
-            Some(Usage { resident, proportional, threads }) => {
-                let proportional = proportional.map_or("-".to_owned(), kilobytes);
-                [kilobytes(*resident), proportional, threads.to_string()]
-            }
-            None => std::array::from_fn(|_| "-".to_owned()),
-        };
-        [(*name).to_owned()].into_iter().chain(figures).collect()
-    };
-    output::table(&["Process", "VmRSS", "Pss", "threads"], &usages.iter().map(row).collect::<Vec<_>>())
+pub fn write_page(title: &str, track: &Track, finished: &Finished, file: &Path) -> io::Result<()> {
+    let Finished { laps, path, usages, latencies } = finished;
+    fs::write(file, page::html(&Drive { title, track, laps, path, latencies, processes: usages }))
 }
 
 fn lap_json(lap: &Lap) -> Json {
@@ -109,11 +92,12 @@ fn latency_json(joined: &Joined) -> Json {
     })
 }
 
-fn usage_json(name: &str, usage: Option<Usage>) -> Json {
+fn usage_json(name: &str, memory: Option<Memory>) -> Json {
     json!({
         "name": name,
-        "resident_kb": usage.map(|usage| usage.resident),
-        "proportional_kb": usage.and_then(|usage| usage.proportional),
-        "threads": usage.map(|usage| usage.threads),
+        "resident_kb": memory.map(|memory| memory.resident),
+        "shared_kb": memory.map(|memory| memory.shared),
+        "proportional_kb": memory.and_then(|memory| memory.proportional),
+        "threads": memory.map(|memory| memory.threads),
     })
 }

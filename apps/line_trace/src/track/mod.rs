@@ -1,12 +1,26 @@
 //! The floor with the line on it, as an image that light sensors can look at.
 
-use crate::course::{Corner, Course, CourseError};
+mod text;
+
+pub use text::TrackError;
+
+use crate::course::Course;
 use crate::geometry::Point;
+use std::ops::Range;
 
 /// Brightness of the bare floor in the image.
 pub const FLOOR: u8 = 235;
 /// Brightness of the line in the image.
 pub const LINE: u8 = 25;
+
+/// The tracks that come with the robot, the one of the demonstration first.
+pub const TRACKS: [(&str, &str); 5] = [
+    ("course", include_str!("../../tracks/course.track")),
+    ("oval", include_str!("../../tracks/oval.track")),
+    ("corners", include_str!("../../tracks/corners.track")),
+    ("gap", include_str!("../../tracks/gap.track")),
+    ("crossing", include_str!("../../tracks/crossing.track")),
+];
 
 /// Finest and coarsest resolution that is drawn, metres per pixel; it bounds the image at 64 MB.
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.000_5..=0.01;
@@ -36,6 +50,8 @@ impl Default for TrackSettings {
 #[derive(Clone, Debug)]
 pub struct Track {
     course: Course,
+    /// Where there is no line: metres along the course.
+    gaps: Vec<Range<f64>>,
     settings: TrackSettings,
     columns: usize,
     rows: usize,
@@ -44,32 +60,38 @@ pub struct Track {
 }
 
 impl Track {
-    /// Draws the line along `course`. Settings beyond their limits are taken as the limit.
-    pub fn new(course: Course, settings: TrackSettings) -> Self {
+    /// Draws the line along `course` but for these gaps, metres along it. Settings beyond their limits are taken as the
+    /// limit.
+    pub fn new(course: Course, gaps: Vec<Range<f64>>, settings: TrackSettings) -> Self {
         let settings = within_limits(settings);
         let columns = (settings.width / settings.resolution).round() as usize;
         let rows = (settings.height / settings.resolution).round() as usize;
-        let mut track = Self { course, settings, columns, rows, pixels: Vec::with_capacity(columns * rows) };
+        let pixels = Vec::with_capacity(columns * rows);
+        let mut track = Self { course, gaps, settings, columns, rows, pixels };
         (0..rows).for_each(|row| track.draw_row(row));
         track
     }
 
-    /// The course of the demonstration, 1.2 m by 0.9 m: straights, curves to both sides and a chicane.
+    /// The track that a text describes, such as those in `tracks/`: floor, width of the line, corners and gaps, a thing a
+    /// line.
     ///
     /// # Errors
-    /// None for the corners given here; [`Course::new`] checks them.
-    pub fn demonstration() -> Result<Self, CourseError> {
-        let corners = [
-            Corner::new(0.07, 0.11, 0.12),
-            Corner::new(1.11, 0.11, 0.16),
-            Corner::new(1.11, 0.82, 0.14),
-            Corner::new(0.82, 0.82, 0.12),
-            Corner::new(0.62, 0.50, 0.10),
-            Corner::new(0.42, 0.82, 0.12),
-            Corner::new(0.07, 0.82, 0.11),
-            Corner::new(0.21, 0.46, 0.20),
-        ];
-        Ok(Self::new(Course::new(&corners)?, TrackSettings::default()))
+    /// [`TrackError`] for what is not understood, with its line, and for what makes no track.
+    pub fn parse(text: &str) -> Result<Self, TrackError> {
+        text::parse(text)
+    }
+
+    /// The track of the demonstration, 1.2 m by 0.9 m: straights, curves to both sides and a chicane.
+    ///
+    /// # Errors
+    /// None; the text comes with the robot.
+    pub fn demonstration() -> Result<Self, TrackError> {
+        Self::parse(TRACKS[0].1)
+    }
+
+    /// Where there is no line: metres along the course.
+    pub fn gaps(&self) -> &[Range<f64>] {
+        &self.gaps
     }
 
     /// The line's course.
@@ -110,10 +132,13 @@ impl Track {
         let end = self.pixels.len() + self.columns;
         while self.pixels.len() < end {
             let point = self.centre_of(self.columns - (end - self.pixels.len()), row);
-            let beyond = self.course.nearest(point).deviation.abs() - self.settings.line_width / 2.0;
+            let nearest = self.course.nearest(point);
+            let beyond = nearest.deviation.abs() - self.settings.line_width / 2.0;
             let clear = ((beyond - self.settings.edge) / self.settings.resolution).floor() as usize;
             if clear > 0 {
                 self.pixels.resize(end.min(self.pixels.len() + clear), FLOOR);
+            } else if self.gaps.iter().any(|gap| gap.contains(&nearest.progress)) {
+                self.pixels.push(FLOOR);
             } else {
                 self.pixels.push(self.shade(beyond));
             }
@@ -150,7 +175,7 @@ mod tests {
     fn track() -> Track {
         let demonstration = Track::demonstration().unwrap();
         let settings = TrackSettings { resolution: 0.002, edge: 0.003, ..TrackSettings::default() };
-        Track::new(demonstration.course, settings)
+        Track::new(demonstration.course, Vec::new(), settings)
     }
 
     #[test]
@@ -218,10 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn every_track_that_comes_with_the_robot_can_be_drawn() {
+        for (name, text) in TRACKS {
+            let track = Track::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!((2.0..5.0).contains(&track.course().length()), "{name}: {}", track.course().length());
+        }
+    }
+
+    #[test]
     fn settings_beyond_their_limits_cannot_size_the_image() {
         let settings =
             TrackSettings { width: 1e9, height: 1e9, resolution: 0.01, ..TrackSettings::default() };
-        let track = Track::new(track().course, settings);
+        let track = Track::new(track().course, Vec::new(), settings);
         assert_eq!(track.pixels.len(), 400 * 400);
     }
 }

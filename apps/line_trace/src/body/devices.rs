@@ -1,0 +1,277 @@
+//! A real robot, by the files of its driver: `/dev/rtlightsensor0` and the others of RT's Raspberry Pi Mouse.
+//!
+//! | File | Text |
+//! |---|---|
+//! | `rtlightsensor0` | four numbers, those of `forward_r`, `right`, `left` and `forward_l` |
+//! | `rtswitch0` to `rtswitch2` | 0 while held, 1 otherwise |
+//! | `rtmotoren0` | 1 for power, 0 for none |
+//! | `rtmotor_raw_l0`, `rtmotor_raw_r0` | steps a second, negative backwards |
+//! | `rtled0` to `rtled3` | 1 for light, 0 for none |
+//! | `rtbuzzer0` | hertz, 0 for silence |
+
+use super::Body;
+use crate::robot::{VELOCITY_TIMEOUT, wheel_speeds};
+use crate::signals::{Leds, LightSensors, Switches, Velocity};
+use std::f64::consts::TAU;
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Steps with which a motor turns its wheel once.
+const STEPS_A_TURN: f64 = 400.0;
+
+/// Most bytes that are read of a file: no sensor says more.
+const LONGEST: u64 = 64;
+
+const SENSORS: &str = "rtlightsensor0";
+const SWITCHES: [&str; 3] = ["rtswitch0", "rtswitch1", "rtswitch2"];
+const POWER: &str = "rtmotoren0";
+const MOTORS: [&str; 2] = ["rtmotor_raw_l0", "rtmotor_raw_r0"];
+const LAMPS: [&str; 4] = ["rtled0", "rtled1", "rtled2", "rtled3"];
+const BUZZER: &str = "rtbuzzer0";
+
+/// The robot whose driver has its files in a folder. It stands still, dark and silent when this is dropped.
+#[derive(Debug)]
+pub struct Devices {
+    folder: PathBuf,
+    now: f64,
+    /// Until when it drives as it was told to; `None` while it stands.
+    driving_until: Option<f64>,
+}
+
+impl Devices {
+    /// The robot of the driver in this folder, `/dev` as a rule. It stands, without power.
+    ///
+    /// # Errors
+    /// When one of the files cannot be read or written; it is named.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let mut devices = Self { folder: folder.to_owned(), now: 0.0, driving_until: None };
+        devices.light_sensors()?;
+        devices.switches()?;
+        devices.rest()?;
+        Ok(devices)
+    }
+
+    fn rest(&mut self) -> io::Result<()> {
+        self.set_velocity(Velocity::default())?;
+        self.set_motor_power(false)?;
+        self.set_leds(Leds::default())?;
+        self.set_buzzer(0)
+    }
+
+    fn turn_wheels(&mut self, velocity: Velocity) -> io::Result<()> {
+        for (motor, speed) in MOTORS.iter().zip(wheel_speeds(velocity)) {
+            self.write(motor, (speed / TAU * STEPS_A_TURN).round() as i32)?;
+        }
+        Ok(())
+    }
+
+    /// The text that a file has now. The driver gives one each time that a file is opened.
+    fn read(&self, name: &str) -> io::Result<String> {
+        let path = self.folder.join(name);
+        let mut text = String::new();
+        let read = File::open(&path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+        read.map(|_| text).map_err(|error| named(&path, &error))
+    }
+
+    /// Writes a text at once, as the driver wants it.
+    fn write(&self, name: &str, text: impl Display) -> io::Result<()> {
+        let path = self.folder.join(name);
+        let opened = OpenOptions::new().write(true).truncate(true).open(&path);
+        let written = opened.and_then(|mut file| file.write(text.to_string().as_bytes()));
+        written.map(drop).map_err(|error| named(&path, &error))
+    }
+
+    fn strange(&self, name: &str, text: &str) -> io::Error {
+        io::Error::new(
+            ErrorKind::InvalidData,
+            format!("{}: it says {text:?}", self.folder.join(name).display()),
+        )
+    }
+}
+
+impl Body for Devices {
+    fn advance_to(&mut self, now: f64) -> io::Result<()> {
+        self.now = now;
+        if self.driving_until.is_some_and(|until| now >= until) {
+            self.set_velocity(Velocity::default())?;
+        }
+        Ok(())
+    }
+
+    fn light_sensors(&mut self) -> io::Result<LightSensors> {
+        let text = self.read(SENSORS)?;
+        let numbers: Result<Vec<i16>, _> = text.split_whitespace().map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[forward_r, right, left, forward_l]) => {
+                Ok(LightSensors { forward_r, forward_l, left, right })
+            }
+            _ => Err(self.strange(SENSORS, &text)),
+        }
+    }
+
+    fn switches(&mut self) -> io::Result<Switches> {
+        let mut held = [false; 3];
+        for (name, held) in SWITCHES.iter().zip(&mut held) {
+            let text = self.read(name)?;
+            *held = match text.trim() {
+                "0" => true,
+                "1" => false,
+                _ => return Err(self.strange(name, &text)),
+            };
+        }
+        let [switch0, switch1, switch2] = held;
+        Ok(Switches { switch0, switch1, switch2 })
+    }
+
+    fn set_velocity(&mut self, velocity: Velocity) -> io::Result<()> {
+        self.turn_wheels(velocity)?;
+        let drives = velocity != Velocity::default();
+        self.driving_until = drives.then_some(self.now + VELOCITY_TIMEOUT);
+        Ok(())
+    }
+
+    fn set_motor_power(&mut self, on: bool) -> io::Result<()> {
+        self.write(POWER, u8::from(on))
+    }
+
+    fn set_leds(&mut self, Leds { led0, led1, led2, led3 }: Leds) -> io::Result<()> {
+        let mut lit = LAMPS.iter().zip([led0, led1, led2, led3]);
+        lit.try_for_each(|(lamp, lit)| self.write(lamp, u8::from(lit)))
+    }
+
+    fn set_buzzer(&mut self, hertz: i16) -> io::Result<()> {
+        self.write(BUZZER, hertz.max(0))
+    }
+}
+
+impl Drop for Devices {
+    fn drop(&mut self) {
+        // Each of them, whether or not another one works.
+        let tried = [
+            self.set_velocity(Velocity::default()),
+            self.set_motor_power(false),
+            self.set_leds(Leds::default()),
+            self.set_buzzer(0),
+        ];
+        tried.into_iter().filter_map(Result::err).for_each(|error| log::error!("{error}"));
+    }
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::robot::WHEEL_RADIUS;
+    use std::fs;
+
+    /// A folder with the files of a driver, in which nothing moves by itself.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = Self(std::env::temp_dir().join(format!("line-trace-{name}-{}", std::process::id())));
+            fs::create_dir_all(&folder.0).unwrap();
+            folder.set(SENSORS, "500 490 480 510\n");
+            SWITCHES.iter().for_each(|switch| folder.set(switch, "1\n"));
+            [POWER, BUZZER].iter().chain(&MOTORS).chain(&LAMPS).for_each(|name| folder.set(name, ""));
+            folder
+        }
+
+        fn set(&self, name: &str, text: &str) {
+            fs::write(self.0.join(name), text).unwrap();
+        }
+
+        fn get(&self, name: &str) -> String {
+            fs::read_to_string(self.0.join(name)).unwrap()
+        }
+
+        fn motors(&self) -> [i32; 2] {
+            MOTORS.map(|motor| self.get(motor).parse().unwrap())
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn sensors_and_switches_are_read_anew_each_time() {
+        let folder = Folder::new("reads");
+        let mut devices = Devices::open(&folder.0).unwrap();
+        let expected = LightSensors { forward_r: 500, right: 490, left: 480, forward_l: 510 };
+        assert_eq!(devices.light_sensors().unwrap(), expected);
+        folder.set(SENSORS, "100 -2 4095 0\n");
+        assert_eq!(devices.light_sensors().unwrap().row(), [100, -2, 4095, 0]);
+        assert!(!devices.switches().unwrap().any());
+        folder.set("rtswitch1", "0\n");
+        assert_eq!(devices.switches().unwrap(), Switches { switch1: true, ..Switches::default() });
+    }
+
+    #[test]
+    fn wheels_turn_as_the_velocity_asks() {
+        let folder = Folder::new("drives");
+        let mut devices = Devices::open(&folder.0).unwrap();
+        assert_eq!(folder.motors(), [0, 0]);
+        // Once around in a second.
+        devices.set_velocity(Velocity { linear: TAU * WHEEL_RADIUS, angular: 0.0 }).unwrap();
+        assert_eq!(folder.motors(), [400, 400]);
+        devices.set_velocity(Velocity { linear: 0.0, angular: 1.0 }).unwrap();
+        assert_eq!(folder.motors(), [-122, 122]);
+        for value in [f64::NAN, f64::INFINITY] {
+            devices.set_velocity(Velocity { linear: value, angular: 0.0 }).unwrap();
+            assert!(folder.motors().iter().all(|steps| (0..=2000).contains(steps)), "{value}");
+        }
+    }
+
+    #[test]
+    fn it_stands_when_no_velocity_comes_any_more() {
+        let folder = Folder::new("stands");
+        let mut devices = Devices::open(&folder.0).unwrap();
+        devices.advance_to(1.0).unwrap();
+        devices.set_velocity(Velocity { linear: 0.1, angular: 0.0 }).unwrap();
+        devices.advance_to(1.0 + VELOCITY_TIMEOUT - 0.01).unwrap();
+        assert_ne!(folder.motors(), [0, 0]);
+        devices.advance_to(1.0 + VELOCITY_TIMEOUT).unwrap();
+        assert_eq!(folder.motors(), [0, 0]);
+    }
+
+    #[test]
+    fn lamps_buzzer_and_power_are_set_and_all_is_off_at_the_end() {
+        let folder = Folder::new("sets");
+        let mut devices = Devices::open(&folder.0).unwrap();
+        devices.set_leds(Leds::from_row([true, false, true, false])).unwrap();
+        devices.set_buzzer(880).unwrap();
+        devices.set_motor_power(true).unwrap();
+        devices.set_velocity(Velocity { linear: 0.1, angular: 0.0 }).unwrap();
+        assert_eq!(LAMPS.map(|lamp| folder.get(lamp)), ["1", "0", "1", "0"]);
+        assert_eq!([BUZZER, POWER].map(|name| folder.get(name)), ["880", "1"]);
+        devices.set_buzzer(-5).unwrap();
+        assert_eq!(folder.get(BUZZER), "0");
+        drop(devices);
+        assert_eq!(LAMPS.map(|lamp| folder.get(lamp)), ["0"; 4]);
+        assert_eq!((folder.motors(), folder.get(POWER).as_str()), ([0, 0], "0"));
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_says_what_it_cannot_is_named() {
+        let folder = Folder::new("errors");
+        let error = |folder: &Folder| Devices::open(&folder.0).unwrap_err().to_string();
+        for strange in ["1 2 3", "1 2 3 4 5", "a b c d", "99999 0 0 0", ""] {
+            folder.set(SENSORS, strange);
+            assert!(error(&folder).ends_with(&format!("/rtlightsensor0: it says {strange:?}")), "{strange}");
+        }
+        folder.set(SENSORS, "1 2 3 4");
+        folder.set("rtswitch2", "2");
+        assert!(error(&folder).ends_with("/rtswitch2: it says \"2\""));
+        folder.set("rtswitch2", "1");
+        fs::remove_file(folder.0.join("rtled3")).unwrap();
+        assert!(error(&folder).contains("/rtled3: No such file"), "{}", error(&folder));
+    }
+}

@@ -1,0 +1,125 @@
+//! The robot's own program: control node and tracer, in one process or in two, with neither ROS nor Python.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use line_trace::body::{Devices, Simulated};
+use line_trace::nodes::{ControlNode, TracerNode, WatcherNode};
+use line_trace::operator::Beginning;
+use line_trace::track::Track;
+use runnel::Context;
+
+/// Between two looks at the laps.
+const LOOK: Duration = Duration::from_millis(100);
+
+const USAGE: &str = "\
+usage: line_trace [robot | control | tracer | watch] [--devices DIR | --simulate] [NAME:=VALUE]...
+
+  robot          the control node and the tracer (what is run if nothing is said)
+  control        the control node alone: sensors and switches, wheels, lamps and buzzer
+  tracer         the tracer alone
+  watch          tells each lap of a simulated robot
+  --devices DIR  where the driver of the Raspberry Pi Mouse has its files [/dev]
+  --simulate     a simulated robot on a track in place of the real one
+  NAME:=VALUE    as every ROS node takes them; ROS_MASTER_URI and the others are heeded, too";
+
+/// What is to be run.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    control: bool,
+    tracer: bool,
+    watch: bool,
+    /// The folder of the driver; `None` for a simulated robot.
+    devices: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let plan = match plan(std::env::args().skip(1)) {
+        Ok(plan) => plan,
+        Err(why) => {
+            eprintln!("line_trace: {why}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&plan) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("line_trace: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the arguments say, but for those of ROS, which the context takes.
+fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
+    let mut plan = Plan { control: true, tracer: true, watch: false, devices: Some("/dev".into()) };
+    let choose = |plan: &mut Plan, roles| (plan.control, plan.tracer, plan.watch) = roles;
+    let mut arguments = arguments.filter(|argument| !argument.contains(":="));
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "robot" => choose(&mut plan, (true, true, false)),
+            "control" => choose(&mut plan, (true, false, false)),
+            "tracer" => choose(&mut plan, (false, true, false)),
+            "watch" => choose(&mut plan, (false, false, true)),
+            "--simulate" => plan.devices = None,
+            "--devices" => plan.devices = Some(arguments.next().ok_or("--devices lacks a folder")?.into()),
+            other => return Err(format!("{other:?} is not known")),
+        }
+    }
+    Ok(plan)
+}
+
+fn run(plan: &Plan) -> Result<(), Box<dyn std::error::Error>> {
+    let context = Context::new()?;
+    let _tracer = plan.tracer.then(|| TracerNode::new(&context)).transpose()?;
+    let _control = match &plan.devices {
+        _ if !plan.control => None,
+        Some(folder) => Some(ControlNode::new(&context, Devices::open(folder)?)?),
+        None => {
+            Some(ControlNode::new(&context, Simulated::new(Track::demonstration()?, Beginning::seed(1)))?)
+        }
+    };
+    if plan.watch { watch(&context) } else { Ok(context.spin()?) }
+}
+
+/// Tells each lap until the end.
+fn watch(context: &Context) -> Result<(), Box<dyn std::error::Error>> {
+    let watcher = WatcherNode::new(context, Track::demonstration()?.course().clone())?;
+    let mut told = 0;
+    while context.ok() {
+        context.spin_once(LOOK)?;
+        let laps = watcher.look(|progress| progress.laps()[told..].to_vec());
+        laps.iter().for_each(|lap| println!("{lap}"));
+        told += laps.len();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(line: &str) -> Result<Plan, String> {
+        plan(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn without_words_it_is_the_whole_real_robot() {
+        let whole = Plan { control: true, tracer: true, watch: false, devices: Some("/dev".into()) };
+        assert_eq!(planned(""), Ok(whole));
+        assert_eq!(planned("robot __ns:=/a --devices /tmp/x").unwrap().devices, Some("/tmp/x".into()));
+        let tracer = Plan { control: false, tracer: true, watch: false, devices: None };
+        assert_eq!(planned("tracer --simulate"), Ok(tracer));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        assert_eq!(planned("roboter"), Err("\"roboter\" is not known".into()));
+        assert_eq!(planned("--devices"), Err("--devices lacks a folder".into()));
+    }
+}

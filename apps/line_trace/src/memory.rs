@@ -1,0 +1,104 @@
+//! What a process takes of memory, and the table of it beside the published figures.
+
+use std::fmt::Write;
+
+/// What a process takes, as `/proc` tells it. Memory in kB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What is resident: VmRSS.
+    pub resident: u64,
+    /// The part of it that other processes may map, too: files and shared memory.
+    pub shared: u64,
+    /// What is resident, with pages that several processes map divided among them: Pss. Not every kernel tells.
+    pub proportional: Option<u64>,
+    /// Threads.
+    pub threads: u64,
+}
+
+impl Memory {
+    /// What the texts of `/proc/PID/status` and `/proc/PID/smaps_rollup` say; `None` if the first says nothing of it.
+    pub fn parse(status: &str, rollup: &str) -> Option<Self> {
+        Some(Self {
+            resident: number(status, "VmRSS:")?,
+            shared: number(status, "RssFile:")? + number(status, "RssShmem:")?,
+            proportional: number(rollup, "Pss:"),
+            threads: number(status, "Threads:")?,
+        })
+    }
+}
+
+/// A process and what it takes, if that is known.
+pub type Process = (String, Option<Memory>);
+
+/// A published figure: what was measured, and what was resident of it, in MB.
+pub type Published = (&'static str, f64);
+
+/// Resident memory of one node, from the 2024 thesis on mROS 2-POSIX and mROS 2-Wasm.
+pub const PUBLISHED: [Published; 3] = [("mROS 2-POSIX", 1.66), ("mROS 2-Wasm", 17.37), ("ROS 2", 32.51)];
+
+/// The heads of the columns.
+pub const HEADS: [&str; 4] = ["resident", "shared", "Pss", "threads"];
+
+/// The figures of a process under [`HEADS`].
+pub fn figures(memory: Option<Memory>) -> [String; 4] {
+    let Some(Memory { resident, shared, proportional, threads }) = memory else {
+        return std::array::from_fn(|_| "-".to_owned());
+    };
+    let proportional = proportional.map_or("-".to_owned(), megabytes);
+    [megabytes(resident), megabytes(shared), proportional, threads.to_string()]
+}
+
+/// The table for the terminal.
+pub fn table(processes: &[Process]) -> String {
+    let mut text = String::from("Memory of each process at the end of the last lap\n");
+    push_line(&mut text, "", &HEADS.map(str::to_owned));
+    for (name, memory) in processes {
+        push_line(&mut text, name, &figures(*memory));
+    }
+    text.push_str("published in a 2024 thesis on mROS 2, one node, other computers:\n");
+    for (name, resident) in PUBLISHED {
+        push_line(&mut text, name, &[format!("{resident:.2} MB"), "-".into(), "-".into(), "-".into()]);
+    }
+    text
+}
+
+fn megabytes(kilobytes: u64) -> String {
+    format!("{:.2} MB", kilobytes as f64 / 1024.0)
+}
+
+fn push_line(text: &mut String, label: &str, [resident, shared, proportional, threads]: &[String; 4]) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{label:<32}{resident:>11}{shared:>11}{proportional:>11}{threads:>9}");
+}
+
+/// The number in the line that begins with `key`.
+fn number(text: &str, key: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(key))?;
+    value.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "VmHWM:\t 9 kB\nVmRSS:\t    3456 kB\nRssAnon:\t 1 kB\nRssFile:\t 2000 kB\nRssShmem:\t 48 kB\nThreads:\t2\n";
+
+    #[test]
+    fn figures_are_found_by_their_keys() {
+        let memory = Memory::parse(STATUS, "Pss_Anon: 7 kB\nPss:\t 2500 kB\n").unwrap();
+        assert_eq!(memory, Memory { resident: 3456, shared: 2048, proportional: Some(2500), threads: 2 });
+        assert_eq!(Memory::parse(STATUS, "").unwrap().proportional, None);
+        assert_eq!(Memory::parse("Name: x\n", ""), None);
+    }
+
+    #[test]
+    fn measured_and_published_figures_stand_in_one_table_of_80_columns() {
+        let text = table(&[("tracer".into(), Memory::parse(STATUS, "")), ("gone".into(), None)]);
+        let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+        let words = |start: &str| line(start).split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
+        assert_eq!(words("tracer"), "3.38 MB 2.00 MB - 2");
+        assert_eq!(words("gone"), "- - - -");
+        assert!(line("mROS 2-POSIX").contains("1.66 MB"));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

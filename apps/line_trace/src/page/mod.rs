@@ -1,0 +1,323 @@
+//! The page about a drive: one HTML file with everything in it and no script, for light and dark screens.
+
+mod chart;
+mod floor;
+
+use crate::lap::Lap;
+use crate::latency::{self, Joined, Statistics};
+use crate::memory::{self, Process};
+use crate::progress::PathPoint;
+use crate::track::Track;
+use chart::{Axis, Chart};
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("style.css");
+
+/// Height of a chart.
+const TALL: f64 = 240.0;
+/// Height of a row of the latencies, and of what is around them.
+const ROW: f64 = 76.0;
+const AROUND_ROWS: f64 = 60.0;
+/// Bars of a histogram.
+const BARS: usize = 40;
+/// The greatest share of the messages that a histogram shows: the rest lies to the right of it.
+const SHOWN: f64 = 0.995;
+
+/// What is known of a drive.
+#[derive(Clone, Copy, Debug)]
+pub struct Drive<'a> {
+    /// What was driven, and how, in a few words.
+    pub title: &'a str,
+    /// The track.
+    pub track: &'a Track,
+    /// The laps.
+    pub laps: &'a [Lap],
+    /// Where the robot has been.
+    pub path: &'a [PathPoint],
+    /// The messages of each topic.
+    pub latencies: &'a [(&'static str, Joined)],
+    /// What each process took.
+    pub processes: &'a [Process],
+}
+
+/// The page.
+pub fn html(drive: &Drive<'_>) -> String {
+    let title = escaped(drive.title);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>{title}</h1>\n<p>A simulated Raspberry Pi Mouse, traced by <code>runnel demo</code>.</p>\n"
+    );
+    add_path(&mut page, drive);
+    add_latencies(&mut page, drive.latencies);
+    add_memory(&mut page, drive.processes);
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+fn add_path(page: &mut String, drive: &Drive<'_>) {
+    page.push_str("<h2>The driven path</h2>\n");
+    figure(
+        page,
+        "path",
+        &floor::svg(drive.track, drive.path),
+        "The middle of the sensor row, coloured by speed.",
+    );
+    let length = drive.track.course().length();
+    let along = Axis::exactly(0.0, length);
+    let fastest = drive.path.iter().map(|point| point.speed).fold(0.1, f64::max);
+    let mut speed =
+        Chart::new(TALL, (along, "metres along the line"), (Axis::even(0.0, fastest), "metres per second"));
+    let farthest = drive.path.iter().map(|point| point.deviation.abs() * 1e3).fold(1.0, f64::max);
+    let mut beside = Chart::new(
+        TALL,
+        (along, "metres along the line"),
+        (Axis::even(-farthest, farthest), "millimetres to the left"),
+    );
+    for lap in drive.path.chunk_by(|a, b| (b.progress - a.progress).abs() < length / 2.0) {
+        speed.line("lap", lap.iter().map(|point| (point.progress, point.speed)));
+        beside.line("lap", lap.iter().map(|point| (point.progress, point.deviation * 1e3)));
+    }
+    figure(page, "speed", &speed.svg("speed along the line"), "Speed along the line, a curve a lap.");
+    figure(
+        page,
+        "deviation",
+        &beside.svg("distance from the line"),
+        "How far beside the line it was, a curve a lap.",
+    );
+    let rows = drive.laps.iter().map(|lap| {
+        let (mean, max) = (lap.deviation.mean() * 1e3, lap.deviation.max() * 1e3);
+        [
+            lap.number.to_string(),
+            format!("{:.2} s", lap.seconds),
+            format!("{:.3} m/s", lap.speed),
+            format!("{mean:.1} mm"),
+            format!("{max:.1} mm"),
+        ]
+    });
+    table(page, "laps", ["lap", "time", "speed", "beside the line: mean", "max"], rows.collect(), Vec::new());
+}
+
+fn add_latencies(page: &mut String, latencies: &[(&'static str, Joined)]) {
+    page.push_str("<h2>Latency of the messages</h2>\n<p>From before publishing to the callback in another process.</p>\n");
+    let known: Vec<(&str, Sorted)> =
+        latencies.iter().filter_map(|(topic, joined)| Some((*topic, Sorted::of(joined)?))).collect();
+    if !known.is_empty() {
+        figure(
+            page,
+            "latency",
+            &boxes(&known),
+            "Boxes hold the middle half of the messages, whiskers 98 of 100; the dots are the averages that a 2024 thesis \
+             on mROS 2 published of <code>/light_sensors</code> on its computers.",
+        );
+    }
+    for (topic, sorted) in &known {
+        let told = format!("how many messages of {topic} took how long");
+        figure(
+            page,
+            topic.trim_start_matches('/'),
+            &histogram(sorted, &told),
+            &format!("Messages of <code>{topic}</code> by latency."),
+        );
+    }
+    let rows = latencies.iter().map(|(topic, joined)| {
+        let of = Statistics::of(&joined.latencies_ns);
+        let figure = |figure: fn(&Statistics) -> f64| {
+            of.as_ref().map_or("-".to_owned(), |of| format!("{:.1}", figure(of)))
+        };
+        [
+            (*topic).to_owned(),
+            figure(|of| of.average),
+            figure(|of| of.max),
+            figure(|of| of.min),
+            figure(|of| of.deviation),
+            joined.latencies_ns.len().to_string(),
+            joined.missing.to_string(),
+        ]
+    });
+    let published = latency::PUBLISHED.iter().map(|published| {
+        let dash = || "-".to_owned();
+        [
+            format!("{}, published", published.label),
+            format!("{:.1}", published.average),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+        ]
+    });
+    let heads = ["microseconds", "average", "maximum", "minimum", "std dev", "messages", "lost"];
+    table(page, "latencies", heads, rows.collect(), published.collect());
+}
+
+fn add_memory(page: &mut String, processes: &[Process]) {
+    page.push_str("<h2>Memory of the processes</h2>\n");
+    let rows = processes.iter().map(|(name, memory)| {
+        let [resident, shared, proportional, threads] = memory::figures(*memory);
+        [name.clone(), resident, shared, proportional, threads]
+    });
+    let published = memory::PUBLISHED.iter().map(|(name, resident)| {
+        let dash = || "-".to_owned();
+        [format!("{name}, published"), format!("{resident:.2} MB"), dash(), dash(), dash()]
+    });
+    let [resident, shared, proportional, threads] = memory::HEADS;
+    table(
+        page,
+        "memory",
+        ["process", resident, shared, proportional, threads],
+        rows.collect(),
+        published.collect(),
+    );
+}
+
+/// Latencies of a topic in microseconds, the least first; there is one at least.
+struct Sorted(Vec<f64>);
+
+impl Sorted {
+    fn of(joined: &Joined) -> Option<Self> {
+        let mut sorted: Vec<f64> =
+            joined.latencies_ns.iter().map(|ns| (*ns as f64 / 1e3).max(0.01)).collect();
+        sorted.sort_by(f64::total_cmp);
+        (!sorted.is_empty()).then_some(Self(sorted))
+    }
+
+    /// What this share of the messages did not exceed.
+    fn at(&self, share: f64) -> f64 {
+        let rank = (share * self.0.len() as f64).ceil() as usize;
+        self.0[rank.clamp(1, self.0.len()) - 1]
+    }
+}
+
+fn boxes(known: &[(&str, Sorted)]) -> String {
+    let published = latency::PUBLISHED.map(|published| published.average);
+    let least = known.iter().map(|(_, sorted)| sorted.at(0.01)).fold(f64::INFINITY, f64::min);
+    let most = known.iter().map(|(_, sorted)| sorted.at(0.99)).chain(published).fold(0.0, f64::max);
+    let names: Vec<&str> = known.iter().map(|(topic, _)| *topic).chain(["published averages"]).collect();
+    let height = ROW * names.len() as f64 + AROUND_ROWS;
+    let mut chart = Chart::of_rows(height, (Axis::logarithmic(least, most), "microseconds"), &names);
+    for (row, (topic, sorted)) in known.iter().enumerate() {
+        let values = [0.01, 0.25, 0.5, 0.75, 0.99].map(|share| sorted.at(share));
+        let [least, low, middle, high, most] = values;
+        let told =
+            format!("{topic}: p1 {least:.1}, p25 {low:.1}, p50 {middle:.1}, p75 {high:.1}, p99 {most:.1} us");
+        chart.quartiles(row, values, &told);
+    }
+    let marks = latency::PUBLISHED.iter().map(|published| (published.average, published.label));
+    chart.marks(known.len(), marks.collect());
+    chart.svg("latencies of the topics as boxes beside the published averages")
+}
+
+fn histogram(sorted: &Sorted, told: &str) -> String {
+    let end = sorted.at(SHOWN);
+    let width = (end / BARS as f64).max(0.01);
+    let mut counts = [0_u32; BARS];
+    for latency in &sorted.0 {
+        if let Some(count) = counts.get_mut((latency / width) as usize) {
+            *count += 1;
+        }
+    }
+    let most = f64::from(counts.iter().copied().max().unwrap_or(1).max(1));
+    let mut chart = Chart::new(
+        TALL,
+        (Axis::exactly(0.0, width * BARS as f64), "microseconds"),
+        (Axis::even(0.0, most), "messages"),
+    );
+    for (index, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        let from = index as f64 * width;
+        chart.bar(
+            (from, from + width),
+            f64::from(count),
+            &format!("{count} from {from:.1} to {:.1} us", from + width),
+        );
+    }
+    chart.svg(told)
+}
+
+fn figure(page: &mut String, id: &str, svg: &str, caption: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "<figure id=\"{id}\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>");
+}
+
+fn table<const N: usize>(
+    page: &mut String,
+    id: &str,
+    heads: [&str; N],
+    rows: Vec<[String; N]>,
+    published: Vec<[String; N]>,
+) {
+    let _ = write!(page, "<div class=\"wide\"><table id=\"{id}\">\n<tr>");
+    page.push_str(&heads.map(|head| format!("<th>{head}</th>")).concat());
+    page.push_str("</tr>\n");
+    for (class, rows) in [("", rows), (" class=\"published\"", published)] {
+        for row in rows {
+            let cells = row.map(|cell| format!("<td>{}</td>", escaped(&cell))).concat();
+            let _ = writeln!(page, "<tr{class}>{cells}</tr>");
+        }
+    }
+    page.push_str("</table></div>\n");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+    use crate::operator::Beginning;
+    use crate::sim::Simulation;
+
+    fn page(title: &str, latencies_ns: Vec<u64>) -> String {
+        let track = Track::demonstration().unwrap();
+        let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0);
+        assert!(simulation.run_until(60.0, |so_far| so_far.laps().len() == 2));
+        let memory = Memory { resident: 4096, shared: 1024, proportional: None, threads: 1 };
+        html(&Drive {
+            title,
+            track: &track,
+            laps: simulation.laps(),
+            path: simulation.path(),
+            latencies: &[("/light_sensors", Joined { latencies_ns, unmatched: 0, missing: 3 })],
+            processes: &[("tracer".to_owned(), Some(memory))],
+        })
+    }
+
+    #[test]
+    fn every_figure_and_table_is_there() {
+        let page = page("two laps", (1..500).map(|us| us * 1000).collect());
+        for id in ["path", "speed", "deviation", "latency", "light_sensors"] {
+            assert!(page.contains(&format!("<figure id=\"{id}\">")), "{id}");
+        }
+        for id in ["laps", "latencies", "memory"] {
+            assert!(page.contains(&format!("<table id=\"{id}\">")), "{id}");
+        }
+        let curves = page.matches("class=\"lap\"").count();
+        assert!((4..=8).contains(&curves), "two laps, two charts: {curves} curves");
+        assert!(page.contains("<td>250.0</td><td>499.0</td><td>1.0</td>"), "{page}");
+        assert!(page.contains("<td>tracer</td><td>4.00 MB</td><td>1.00 MB</td><td>-</td><td>1</td>"));
+        assert!(!page.contains("NaN") && !page.contains("inf"));
+    }
+
+    #[test]
+    fn a_drive_without_messages_has_no_figure_of_them() {
+        let page = page("nothing", Vec::new());
+        assert!(!page.contains("id=\"latency\"") && page.contains("<td>/light_sensors</td><td>-</td>"));
+    }
+
+    #[test]
+    fn what_the_user_named_is_no_markup() {
+        let page = page("<script>&\"", vec![1000]);
+        assert!(page.contains("<h1>&lt;script&gt;&amp;&quot;</h1>") && !page.contains("<script"));
+    }
+
+    #[test]
+    fn the_page_needs_nothing_from_elsewhere() {
+        let page = page("alone", vec![1000, 2000]);
+        for word in ["http:", "https:", "src=", "url(", "@import"] {
+            assert!(!page.contains(word), "{word}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! A track as text, a thing a line:
+//!
+//! ```text
+//! # What stands behind this sign is for people.
+//! floor 1.2 0.9            metres from left to right, and from bottom to top
+//! line 0.02                its width, metres; 0.02 where nothing is said
+//! corner 0.07 0.11 0.12    x and y of a corner, metres, and the radius of its curve; a sharp one has none
+//! gap 0.12 0.16            no line from here to there, metres along it from the middle of the first straight
+//! ```
+//! The line goes from corner to corner in their order, and from the last to the first.
+
+use super::{Track, TrackSettings};
+use crate::course::{Corner, Course, CourseError};
+use std::fmt;
+use std::ops::{Range, RangeInclusive};
+
+/// Most bytes, corners and gaps of a track.
+const LONGEST: usize = 1 << 16;
+const MOST_CORNERS: usize = 100;
+const MOST_GAPS: usize = 100;
+
+/// What lengths may be, metres.
+const FLOOR: RangeInclusive<f64> = 0.2..=4.0;
+const LINE: RangeInclusive<f64> = 0.005..=0.1;
+
+/// Radius of a corner for which none is given, metres.
+const SHARP: f64 = 0.001;
+
+/// Between two places at which the line is looked for on the floor, metres.
+const STRIDE: f64 = 0.01;
+
+/// Why a text makes no track.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrackError {
+    /// It has more bytes than a track needs.
+    TooLong(usize),
+    /// The line of this number, the first being 1, is not understood.
+    Line(usize, String),
+    /// There is no line of this word, which a track needs.
+    Lacks(&'static str),
+    /// The corners make no course.
+    Course(CourseError),
+    /// The line leaves the floor so many metres from its start.
+    LeavesFloor(f64),
+    /// The gap from so many metres on ends beyond the line.
+    GapBeyond(f64),
+}
+
+impl fmt::Display for TrackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(bytes) => write!(f, "it has {bytes} bytes, and a track has {LONGEST} at most"),
+            Self::Line(number, why) => write!(f, "line {number}: {why}"),
+            Self::Lacks(word) => write!(f, "it has no line '{word} ...'"),
+            Self::Course(error) => error.fmt(f),
+            Self::LeavesFloor(progress) => {
+                write!(f, "the line leaves the floor {progress:.2} m from its start")
+            }
+            Self::GapBeyond(from) => write!(f, "the gap from {from} m on ends beyond the line"),
+        }
+    }
+}
+
+impl std::error::Error for TrackError {}
+
+impl From<CourseError> for TrackError {
+    fn from(error: CourseError) -> Self {
+        Self::Course(error)
+    }
+}
+
+/// What a text says, line by line.
+#[derive(Default)]
+struct Said {
+    floor: Option<[f64; 2]>,
+    line: Option<f64>,
+    corners: Vec<Corner>,
+    gaps: Vec<Range<f64>>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Track, TrackError> {
+    if text.len() > LONGEST {
+        return Err(TrackError::TooLong(text.len()));
+    }
+    let mut said = Said::default();
+    for (index, line) in text.lines().enumerate() {
+        said.hear(line).map_err(|why| TrackError::Line(index + 1, why))?;
+    }
+    let [width, height] = said.floor.ok_or(TrackError::Lacks("floor"))?;
+    let course = Course::new(&said.corners)?;
+    check_floor(&course, [width, height])?;
+    if let Some(gap) = said.gaps.iter().find(|gap| gap.end > course.length()) {
+        return Err(TrackError::GapBeyond(gap.start));
+    }
+    let usual = TrackSettings::default();
+    let line_width = said.line.unwrap_or(usual.line_width);
+    Ok(Track::new(course, said.gaps, TrackSettings { width, height, line_width, ..usual }))
+}
+
+impl Said {
+    fn hear(&mut self, line: &str) -> Result<(), String> {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let Some(word) = words.next() else { return Ok(()) };
+        let numbers = words.map(number).collect::<Result<Vec<f64>, String>>()?;
+        match (word, numbers.as_slice()) {
+            ("floor", &[width, height]) => {
+                self.floor = Some([within(width, FLOOR)?, within(height, FLOOR)?]);
+            }
+            ("line", &[width]) => self.line = Some(within(width, LINE)?),
+            ("corner", &[x, y]) => self.corner(Corner::new(x, y, SHARP))?,
+            ("corner", &[x, y, radius]) => self.corner(Corner::new(x, y, radius))?,
+            ("gap", &[from, to]) if 0.0 <= from && from < to => {
+                add(&mut self.gaps, from..to, MOST_GAPS, "gaps")?;
+            }
+            ("gap", &[_, _]) => return Err("a gap ends behind its beginning".into()),
+            ("floor" | "line" | "corner" | "gap", _) => {
+                return Err(format!("{word} with {} numbers", numbers.len()));
+            }
+            _ => return Err(format!("{word:?} is none of floor, line, corner and gap")),
+        }
+        Ok(())
+    }
+
+    fn corner(&mut self, corner: Corner) -> Result<(), String> {
+        add(&mut self.corners, corner, MOST_CORNERS, "corners")
+    }
+}
+
+fn number(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("{word:?} is no number"))
+}
+
+fn within(number: f64, range: RangeInclusive<f64>) -> Result<f64, String> {
+    let told = || format!("{number} m is not from {} to {} m", range.start(), range.end());
+    if range.contains(&number) { Ok(number) } else { Err(told()) }
+}
+
+fn add<T>(list: &mut Vec<T>, item: T, most: usize, what: &str) -> Result<(), String> {
+    if list.len() == most {
+        return Err(format!("more than {most} {what}"));
+    }
+    list.push(item);
+    Ok(())
+}
+
+fn check_floor(course: &Course, [width, height]: [f64; 2]) -> Result<(), TrackError> {
+    let strides = (course.length() / STRIDE) as u32;
+    let off = (0..=strides).map(|stride| f64::from(stride) * STRIDE).find(|progress| {
+        let place = course.pose_at(*progress).position;
+        !((0.0..=width).contains(&place.x) && (0.0..=height).contains(&place.y))
+    });
+    off.map_or(Ok(()), |progress| Err(TrackError::LeavesFloor(progress)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Point;
+
+    const SQUARE: &str =
+        "floor 1 1\ncorner 0.2 0.2 0.1\ncorner 0.8 0.2\ncorner 0.8 0.8 0.1\ncorner 0.2 0.8 0.1\n";
+
+    fn refused(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_said_is_drawn() {
+        let track = parse(&format!("# a square\n{SQUARE}\nline 0.04  # wide\ngap 0.1 0.15\n")).unwrap();
+        let settings = track.settings();
+        assert_eq!((settings.width, settings.height, settings.line_width), (1.0, 1.0, 0.04));
+        // The first straight begins at 0.3 and ends at the sharp corner.
+        assert!(track.course().pose_at(0.0).position.distance(Point::new(0.55, 0.2)) < 0.001);
+        let dark = |progress: f64| track.sample(track.course().pose_at(progress).position) < 100.0;
+        assert!(dark(0.09) && !dark(0.11) && !dark(0.14) && dark(0.16));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named_with_its_line() {
+        assert_eq!(refused("floor 1 1\nround 3"), "line 2: \"round\" is none of floor, line, corner and gap");
+        assert_eq!(refused("floor 1"), "line 1: floor with 1 numbers");
+        assert_eq!(refused("\n\nline thin"), "line 3: \"thin\" is no number");
+        assert_eq!(refused("corner NaN 1"), "line 1: \"NaN\" is no number");
+        assert_eq!(refused("floor 100 1"), "line 1: 100 m is not from 0.2 to 4 m");
+        assert_eq!(refused("gap 2 1"), "line 1: a gap ends behind its beginning");
+    }
+
+    #[test]
+    fn what_makes_no_track_is_refused() {
+        assert_eq!(refused(""), "it has no line 'floor ...'");
+        assert_eq!(refused("floor 1 1\ncorner 0 0"), "a course needs three corners, not 1");
+        let off = refused(&SQUARE.replace("0.2 0.2", "0.2 -0.2"));
+        assert_eq!(off, "the line leaves the floor 2.19 m from its start");
+        assert_eq!(refused(&format!("{SQUARE}gap 1 3")), "the gap from 1 m on ends beyond the line");
+        assert!(refused(&" ".repeat(LONGEST + 1)).starts_with("it has 65537 bytes"));
+        let many = "corner 0 0\n".repeat(MOST_CORNERS + 1);
+        assert_eq!(refused(&many), "line 101: more than 100 corners");
+    }
+}

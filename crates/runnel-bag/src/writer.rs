@@ -1,0 +1,252 @@
+//! Writes a bag.
+
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+
+use runnel_core::time::Time;
+
+use crate::records::{self, Fields, MAGIC, Op, put};
+
+/// Bytes of messages after which a chunk ends, as rosbag has it.
+const CHUNK: usize = 768 << 10;
+
+/// Most bytes of a message: lengths have 32 bits, and a chunk holds more than the message alone.
+const LONGEST: usize = 1 << 31;
+
+/// What the messages of a topic are, as one publisher sends them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection<'a> {
+    /// The topic's absolute name.
+    pub topic: &'a str,
+    /// The type, such as `std_msgs/String`.
+    pub type_name: &'a str,
+    /// MD5 sum of the type, in hexadecimal.
+    pub md5: &'a str,
+    /// Definition of the type with all it depends on.
+    pub definition: &'a str,
+    /// The publisher's node.
+    pub publisher: &'a str,
+    /// Whether the last message is for those who come later, too.
+    pub latching: bool,
+}
+
+/// A connection of one [`Writer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionId(u32);
+
+/// A bag that is being written. What is written appears in the bag a chunk at a time; [`Writer::finish`] writes the last one
+/// and the index. A bag that is not finished can be mended by `rosbag reindex`, but for its last chunk.
+pub struct Writer<W> {
+    out: W,
+    /// Bytes written.
+    position: u64,
+    /// The record of each connection.
+    connections: Vec<Vec<u8>>,
+    chunk: Chunk,
+    chunks: Vec<ChunkInfo>,
+}
+
+/// Messages that are not written yet.
+#[derive(Default)]
+struct Chunk {
+    data: Vec<u8>,
+    /// Of each connection the times of its messages, and where in the data they are.
+    index: Vec<(ConnectionId, Vec<(Time, u32)>)>,
+}
+
+/// A chunk that is written.
+struct ChunkInfo {
+    position: u64,
+    times: [Time; 2],
+    counts: Vec<(ConnectionId, u32)>,
+}
+
+impl<W: Write + Seek> Writer<W> {
+    /// Begins a bag.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn new(out: W) -> io::Result<Self> {
+        let mut writer =
+            Self { out, position: 0, connections: Vec::new(), chunk: Chunk::default(), chunks: Vec::new() };
+        writer.put(MAGIC)?;
+        writer.put(&records::bag_header(0, 0, 0))?;
+        Ok(writer)
+    }
+
+    /// Adds a connection, whose messages may follow.
+    pub fn add(&mut self, connection: &Connection<'_>) -> ConnectionId {
+        let Connection { topic, type_name, md5, definition, publisher, latching } = connection;
+        let id = self.connections.len() as u32;
+        let data = Fields::none()
+            .with("topic", topic.as_bytes())
+            .with("type", type_name.as_bytes())
+            .with("md5sum", md5.as_bytes())
+            .with("message_definition", definition.as_bytes())
+            .with("callerid", publisher.as_bytes())
+            .with("latching", if *latching { b"1" } else { b"0" });
+        let fields =
+            Fields::of(Op::Connection).with("conn", &id.to_le_bytes()).with("topic", topic.as_bytes());
+        let mut record = Vec::new();
+        put(&mut record, fields, &data.into_bytes());
+        self.chunk.data.extend(&record);
+        self.connections.push(record);
+        ConnectionId(id)
+    }
+
+    /// Adds a message that came at `time`.
+    ///
+    /// # Errors
+    /// Those of the writer, and [`ErrorKind::InvalidInput`] for a connection of another writer and for a message of more
+    /// than 2 GiB.
+    pub fn write(&mut self, connection: ConnectionId, time: Time, message: &[u8]) -> io::Result<()> {
+        let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
+        if connection.0 as usize >= self.connections.len() {
+            return refused("a connection of another bag");
+        }
+        if message.len() > LONGEST {
+            return refused("a message of more than 2 GiB");
+        }
+        self.chunk.add(connection, time, message);
+        if self.chunk.data.len() >= CHUNK { self.end_chunk() } else { Ok(()) }
+    }
+
+    /// Writes what is left, and the index; gives back what was written to.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.end_chunk()?;
+        let index = self.position;
+        let mut end = self.connections.concat();
+        self.chunks.iter().for_each(|chunk| chunk.put(&mut end));
+        self.put(&end)?;
+        let header = records::bag_header(index, self.connections.len() as u32, self.chunks.len() as u32);
+        self.out.seek(SeekFrom::Start(MAGIC.len() as u64))?;
+        self.out.write_all(&header)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn end_chunk(&mut self) -> io::Result<()> {
+        let chunk = std::mem::take(&mut self.chunk);
+        let Some(info) = chunk.info(self.position) else { return Ok(()) };
+        let size = chunk.data.len() as u32;
+        let fields = Fields::of(Op::Chunk).with("compression", b"none").with("size", &size.to_le_bytes());
+        let mut record = Vec::with_capacity(chunk.data.len() + 100);
+        put(&mut record, fields, &chunk.data);
+        chunk.index.iter().for_each(|(connection, entries)| put_index(&mut record, *connection, entries));
+        self.put(&record)?;
+        self.chunks.push(info);
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Chunk {
+    fn add(&mut self, connection: ConnectionId, time: Time, message: &[u8]) {
+        let entry = (time, self.data.len() as u32);
+        match self.index.iter_mut().find(|(known, _)| *known == connection) {
+            Some((_, entries)) => entries.push(entry),
+            None => self.index.push((connection, vec![entry])),
+        }
+        let fields = Fields::of(Op::Message)
+            .with("conn", &connection.0.to_le_bytes())
+            .with("time", &records::time(time));
+        put(&mut self.data, fields, message);
+    }
+
+    /// What there will be to tell of it; `None` if it holds no message.
+    fn info(&self, position: u64) -> Option<ChunkInfo> {
+        let times = || self.index.iter().flat_map(|(_, entries)| entries.iter().map(|(time, _)| *time));
+        let counts = self.index.iter().map(|(connection, entries)| (*connection, entries.len() as u32));
+        Some(ChunkInfo { position, times: [times().min()?, times().max()?], counts: counts.collect() })
+    }
+}
+
+impl ChunkInfo {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { position, times: [start, end], counts } = self;
+        let fields = Fields::of(Op::ChunkInfo)
+            .with("ver", &1_u32.to_le_bytes())
+            .with("chunk_pos", &position.to_le_bytes())
+            .with("start_time", &records::time(*start))
+            .with("end_time", &records::time(*end))
+            .with("count", &(counts.len() as u32).to_le_bytes());
+        let data: Vec<u8> = counts
+            .iter()
+            .flat_map(|(connection, count)| [connection.0, *count])
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        put(out, fields, &data);
+    }
+}
+
+fn put_index(out: &mut Vec<u8>, connection: ConnectionId, entries: &[(Time, u32)]) {
+    let fields = Fields::of(Op::Index)
+        .with("ver", &1_u32.to_le_bytes())
+        .with("conn", &connection.0.to_le_bytes())
+        .with("count", &(entries.len() as u32).to_le_bytes());
+    let mut data = Vec::with_capacity(12 * entries.len());
+    for (time, offset) in entries {
+        data.extend(records::time(*time));
+        data.extend(offset.to_le_bytes());
+    }
+    put(out, fields, &data);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    const CHATTER: Connection<'_> = Connection {
+        topic: "/chatter",
+        type_name: "std_msgs/String",
+        md5: "992ce8a1687cec8c8bd883ec73ca41d1",
+        definition: "string data\n",
+        publisher: "/talker",
+        latching: false,
+    };
+
+    fn at(sec: i32) -> Time {
+        Time { sec, nanosec: 5 }
+    }
+
+    #[test]
+    fn the_header_tells_where_the_index_is_once_the_bag_is_finished() {
+        let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
+        let chatter = writer.add(&CHATTER);
+        writer.write(chatter, at(1), b"\x02\0\0\0hi").unwrap();
+        let bag = writer.finish().unwrap().into_inner();
+        let place = bag.windows(10).position(|bytes| bytes == b"index_pos=").unwrap() + 10;
+        let index = u64::from_le_bytes(bag[place..place + 8].try_into().unwrap()) as usize;
+        // There the connection is told again.
+        assert!(bag[index..].windows(4).position(|bytes| bytes == b"op=\x07").unwrap() < 12);
+    }
+
+    #[test]
+    fn a_chunk_ends_when_it_is_full_and_an_empty_bag_has_none() {
+        let chunks = |messages: usize| {
+            let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
+            let chatter = writer.add(&CHATTER);
+            for index in 0..messages {
+                writer.write(chatter, at(index as i32), &vec![0; CHUNK / 2]).unwrap();
+            }
+            let bag = writer.finish().unwrap().into_inner();
+            bag.windows(4).filter(|bytes| bytes == b"op=\x05").count()
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(chunks), [0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_connection_of_another_bag_is_refused() {
+        let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
+        let error = writer.write(ConnectionId(0), at(0), b"").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+}

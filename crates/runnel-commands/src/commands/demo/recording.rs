@@ -1,0 +1,104 @@
+//! The bag of a drive.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use runnel::io::clock;
+use runnel::{Context, RawMessage, Subscription};
+use runnel_bag::{Connection, ConnectionId, Writer};
+
+use crate::error::CliError;
+use crate::streaming::lock;
+
+/// What is recorded: all that robot and tracer say.
+const TOPICS: [&str; 6] = ["/light_sensors", "/switches", "/cmd_vel", "/leds", "/buzzer", "/odom"];
+
+/// Messages of a topic that may wait to be written.
+const DEPTH: usize = 1000;
+
+/// Records what is said while its context spins.
+pub struct Recording {
+    file: PathBuf,
+    bag: Arc<Mutex<Bag>>,
+    _subscriptions: Vec<Subscription>,
+}
+
+struct Bag {
+    /// Until the bag is finished.
+    writer: Option<Writer<BufWriter<File>>>,
+    /// Topics and publishers that have a connection.
+    known: Vec<(&'static str, String, ConnectionId)>,
+    /// What went wrong first; nothing is written after it.
+    error: Option<io::Error>,
+}
+
+impl Recording {
+    /// Begins to record into this file, which is made.
+    ///
+    /// # Errors
+    /// When the file or the node cannot be made.
+    pub fn begin(context: &Context, file: &Path) -> Result<Self, CliError> {
+        let writer = File::create(file).and_then(|file| Writer::new(BufWriter::new(file)));
+        let writer = writer.map_err(|error| failed(file, &error))?;
+        let bag = Arc::new(Mutex::new(Bag { writer: Some(writer), known: Vec::new(), error: None }));
+        let node = context.create_node("record")?;
+        let subscribe = |topic: &'static str| {
+            let bag = Arc::clone(&bag);
+            node.create_raw_subscription(topic, None, DEPTH, move |message| lock(&bag).take(topic, message))
+        };
+        let subscriptions = TOPICS.into_iter().map(subscribe).collect::<Result<_, _>>()?;
+        Ok(Self { file: file.to_owned(), bag, _subscriptions: subscriptions })
+    }
+
+    /// Writes the end of the bag.
+    ///
+    /// # Errors
+    /// When something could not be written, now or before.
+    pub fn finish(self) -> Result<(), CliError> {
+        let mut bag = lock(&self.bag);
+        let finished = match (bag.error.take(), bag.writer.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(writer)) => writer.finish().map(drop),
+            (None, None) => Ok(()),
+        };
+        finished.map_err(|error| failed(&self.file, &error))
+    }
+}
+
+impl Bag {
+    fn take(&mut self, topic: &'static str, message: &RawMessage<'_>) {
+        if let (Some(writer), None) = (&mut self.writer, &self.error) {
+            let connection = connection(writer, &mut self.known, topic, message);
+            self.error = writer.write(connection, clock::realtime(), message.bytes()).err();
+        }
+    }
+}
+
+/// The connection of a topic's publisher: a new one for its first message.
+fn connection(
+    writer: &mut Writer<BufWriter<File>>,
+    known: &mut Vec<(&'static str, String, ConnectionId)>,
+    topic: &'static str,
+    message: &RawMessage<'_>,
+) -> ConnectionId {
+    let publisher = message.publisher();
+    if let Some((.., connection)) = known.iter().find(|(name, node, _)| *name == topic && node == publisher) {
+        return *connection;
+    }
+    let connection = writer.add(&Connection {
+        topic,
+        type_name: message.type_name(),
+        md5: message.md5(),
+        definition: message.definition(),
+        publisher,
+        latching: message.latching(),
+    });
+    known.push((topic, publisher.to_owned(), connection));
+    connection
+}
+
+fn failed(file: &Path, error: &io::Error) -> CliError {
+    CliError::Failed(format!("{}: {error}", file.display()))
+}

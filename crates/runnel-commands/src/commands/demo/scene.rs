@@ -1,0 +1,111 @@
+//! What is simulated: the track, and how the drive begins.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use line_trace::operator::Beginning;
+use line_trace::track::{TRACKS, Track};
+
+use crate::error::CliError;
+
+/// Most bytes that are read of a track's file; whoever parses it refuses as many.
+const LONGEST: u64 = 1 << 17;
+
+#[derive(Debug, clap::Args)]
+pub struct Scene {
+    /// The track: course, oval, corners, gap or crossing, or a file that describes one
+    #[arg(long, default_value = TRACKS[0].0, value_name = "NAME", value_hint = clap::ValueHint::FilePath)]
+    track: String,
+
+    /// Where on the line the robot is set down, metres from the middle of the first straight
+    #[arg(long, default_value_t = 0.0, value_name = "METRES", value_parser = metres, allow_negative_numbers = true)]
+    start: f64,
+
+    /// What chance is drawn from: how the robot's parts are, what its sensors and its wheels add, how it is set down
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+}
+
+impl Scene {
+    /// The arguments that say the same.
+    pub fn arguments(&self) -> Vec<String> {
+        let Self { track, start, seed } = self;
+        [("track", track.clone()), ("start", start.to_string()), ("seed", seed.to_string())]
+            .map(|(name, value)| format!("--{name}={value}"))
+            .into()
+    }
+
+    /// The track's name, or that of its file.
+    pub fn name(&self) -> &str {
+        &self.track
+    }
+
+    /// Draws the track.
+    ///
+    /// # Errors
+    /// When there is none of that name, or its file cannot be read or makes no track.
+    pub fn track(&self) -> Result<Track, CliError> {
+        let known = TRACKS.iter().find(|(name, _)| *name == self.track);
+        let text = known.map_or_else(|| self.read(), |(_, text)| Ok((*text).to_owned()))?;
+        Track::parse(&text).map_err(|error| CliError::Failed(format!("track {}: {error}", self.track)))
+    }
+
+    /// How the drive begins.
+    pub fn beginning(&self) -> Beginning {
+        Beginning { seed: self.seed, at: self.start }
+    }
+
+    fn read(&self) -> Result<String, CliError> {
+        let file = Path::new(&self.track);
+        let mut text = String::new();
+        let read = File::open(file).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+        match read {
+            Ok(_) => Ok(text),
+            Err(_) if !file.exists() => {
+                let names = TRACKS.map(|(name, _)| name).join(", ");
+                Err(CliError::Usage(format!(
+                    "there is no track {} (there are {names}) and no such file",
+                    self.track
+                )))
+            }
+            Err(error) => Err(CliError::Failed(format!("track {}: {error}", self.track))),
+        }
+    }
+}
+
+fn metres(text: &str) -> Result<f64, String> {
+    let metres = text.parse().ok().filter(|metres: &f64| metres.is_finite());
+    metres.ok_or_else(|| "a number of metres".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scene(track: &str) -> Scene {
+        Scene { track: track.to_owned(), start: 0.0, seed: 1 }
+    }
+
+    #[test]
+    fn a_track_has_a_name_or_is_in_a_file() {
+        assert!(scene("oval").track().is_ok());
+        let file = std::env::temp_dir().join(format!("runnel-track-{}", std::process::id()));
+        std::fs::write(&file, TRACKS[1].1).unwrap();
+        let named = scene(file.to_str().unwrap());
+        assert!(named.track().is_ok());
+        std::fs::write(&file, "floor 1 1\nround").unwrap();
+        let refused = named.track().unwrap_err().to_string();
+        assert!(refused.contains(": line 2: \"round\" is none of "), "{refused}");
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn who_names_no_track_is_told_which_there_are() {
+        let refused = scene("ovla").track().unwrap_err().to_string();
+        assert!(
+            refused.contains("no track ovla (there are course, oval, corners, gap, crossing)"),
+            "{refused}"
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! The terminal as a screen: the track with the robot on it, and beside it what the nodes tell each other.
+
+use std::io::{self, Stdout, Write};
+
+use line_trace::geometry::{Point, Pose};
+use line_trace::latency::Statistics;
+use line_trace::signals::{Leds, LightSensors, Switches};
+use line_trace::track::Track;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::canvas::{Canvas, Context, Points};
+use ratatui::widgets::{Paragraph, Widget};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use super::display::{Seen, stage_name};
+
+/// Columns of what stands beside the track.
+const BESIDE: u16 = 34;
+/// The smallest part of the screen that a track is drawn on.
+const SMALLEST: (u16, u16) = (24, 8);
+/// Metres between two points of the drawn line.
+const STRIDE: f64 = 0.004;
+/// Cells of a sensor's bar.
+const BAR: usize = 14;
+/// What a bar ends at: more than the floor gives.
+const BRIGHTEST: f64 = 600.0;
+
+const FAINT: Style = Style::new().fg(Color::DarkGray);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+
+/// The terminal, until this is dropped.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    before: Option<Termios>,
+    picture: Picture,
+}
+
+impl Screen {
+    /// Takes the terminal. Ctrl-C goes on being a signal; what else is typed is not shown.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn take(track: &Track, title: String, foot: String) -> io::Result<Self> {
+        let before = tcgetattr(io::stdin()).ok();
+        if let Some(mut quiet) = before.clone() {
+            quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
+            tcsetattr(io::stdin(), OptionalActions::Now, &quiet)?;
+        }
+        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(Self { terminal, before, picture: Picture::new(track, title, foot) })
+    }
+
+    /// Draws what is seen, in the size that the terminal has now.
+    ///
+    /// # Errors
+    /// As [`Screen::take`].
+    pub fn draw(&mut self, seen: &Seen) -> io::Result<()> {
+        let picture = &self.picture;
+        self.terminal.draw(|frame| picture.draw(seen, frame.area(), frame.buffer_mut()))?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // There is nobody left to be told that the terminal is gone.
+        let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        let _ = io::stdout().flush();
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
+}
+
+/// What is drawn, wherever that is.
+struct Picture {
+    title: String,
+    foot: String,
+    size: [f64; 2],
+    line: Vec<(f64, f64)>,
+}
+
+impl Picture {
+    fn new(track: &Track, title: String, foot: String) -> Self {
+        let steps = (track.course().length() / STRIDE) as u32;
+        let along = (0..steps).map(|step| f64::from(step) * STRIDE);
+        let drawn = along.filter(|progress| !track.gaps().iter().any(|gap| gap.contains(progress)));
+        let line = drawn.map(|progress| coordinates(track.course().pose_at(progress).position)).collect();
+        Self { title, foot, size: [track.settings().width, track.settings().height], line }
+    }
+
+    fn draw(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
+        let [head, body, foot] =
+            Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+        Paragraph::new(vec![self.headline(seen), progress_line(seen, head.width)]).render(head, buffer);
+        let has_room = body.width >= SMALLEST.0 + BESIDE && body.height >= SMALLEST.1;
+        let track = if has_room { body.width - BESIDE } else { 0 };
+        let [left, right] = Layout::horizontal([Constraint::Length(track), Constraint::Min(0)]).areas(body);
+        if has_room {
+            self.draw_track(seen, left, buffer);
+        }
+        Paragraph::new(beside(seen)).render(right, buffer);
+        Paragraph::new(Line::styled(self.foot.as_str(), FAINT)).render(foot, buffer);
+    }
+
+    fn headline(&self, seen: &Seen) -> Line<'_> {
+        let stage = format!("  lap {} of {}, {}", seen.lap, seen.laps, stage_name(seen.stage));
+        Line::from(vec![Span::styled(self.title.as_str(), BOLD), Span::raw(stage)])
+    }
+
+    fn draw_track(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
+        let [x, y] = bounds(self.size, area);
+        let canvas = Canvas::default().marker(Marker::Braille).x_bounds(x).y_bounds(y);
+        canvas.paint(|context| self.paint(seen, context)).render(area, buffer);
+    }
+
+    fn paint(&self, seen: &Seen, context: &mut Context<'_>) {
+        context.draw(&Points { coords: &self.line, color: Color::DarkGray });
+        context.layer();
+        let path: Vec<_> = seen.path.iter().copied().map(coordinates).collect();
+        context.draw(&Points { coords: &path, color: Color::Cyan });
+        if let Some(robot) = seen.robot {
+            context.layer();
+            let (x, y) = coordinates(robot.position);
+            context.print(x, y, Span::styled(arrow(robot), BOLD.fg(Color::Magenta)));
+        }
+    }
+}
+
+fn coordinates(point: Point) -> (f64, f64) {
+    (point.x, point.y)
+}
+
+/// What the canvas shows, so that all of the floor is on it and a metre is as long across as it is high: a cell has two dots
+/// by four, which are as far from each other either way.
+fn bounds([width, height]: [f64; 2], area: Rect) -> [[f64; 2]; 2] {
+    let (across, up) = (f64::from(area.width) * 2.0, f64::from(area.height) * 4.0);
+    let dot = (width / across).max(height / up);
+    let about = |middle: f64, dots: f64| [middle - dots * dot / 2.0, middle + dots * dot / 2.0];
+    [about(width / 2.0, across), about(height / 2.0, up)]
+}
+
+/// An arrow that points where the robot looks.
+fn arrow(Pose { heading, .. }: Pose) -> &'static str {
+    const ARROWS: [&str; 8] = ["→", "↗", "↑", "↖", "←", "↙", "↓", "↘"];
+    let eighth = (heading / std::f64::consts::FRAC_PI_4).round() as i64;
+    ARROWS[eighth.rem_euclid(8) as usize]
+}
+
+fn progress_line(seen: &Seen, width: u16) -> Line<'static> {
+    let cells = usize::from(width).saturating_sub(6);
+    let done = (seen.share * cells as f64) as usize;
+    let percent = (seen.share * 100.0) as u32;
+    Line::from(vec![
+        Span::styled("━".repeat(done), Style::new().fg(Color::Cyan)),
+        Span::styled("─".repeat(cells - done.min(cells)), FAINT),
+        Span::raw(format!(" {percent:>3} %")),
+    ])
+}
+
+/// What the nodes tell each other, a line each.
+fn beside(seen: &Seen) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::raw("")];
+    lines.extend(sensor_lines(seen.sensors));
+    lines.push(Line::raw(""));
+    lines.push(dots(
+        "switches",
+        seen.switches.map(|Switches { switch0, switch1, switch2 }| [switch0, switch1, switch2]),
+    ));
+    lines.push(dots("leds", seen.leds.map(|Leds { led0, led1, led2, led3 }| [led0, led1, led2, led3])));
+    let buzzer = if seen.buzzer > 0 { format!("{} Hz", seen.buzzer) } else { "silent".into() };
+    lines.push(told("buzzer", buzzer));
+    lines.push(Line::raw(""));
+    lines.push(told("speed", format!("{:.2} m/s", seen.speed)));
+    let side = if seen.deviation < 0.0 { "right" } else { "left" };
+    lines.push(told("beside line", format!("{:>4.1} mm {side}", seen.deviation.abs() * 1e3)));
+    lines.push(Line::raw(""));
+    lines.push(Line::styled(row("topic", "Hz", "p50 us", "p99 us"), FAINT));
+    for (index, topic) in ["/light_sensors", "/cmd_vel"].into_iter().enumerate() {
+        lines.push(topic_line(topic, seen.rates.map(|rates| rates[index]), seen.latencies[index]));
+    }
+    lines
+}
+
+fn sensor_lines(sensors: Option<LightSensors>) -> Vec<Line<'static>> {
+    let values = sensors.map(LightSensors::row);
+    let names = ["forward_r", "right", "left", "forward_l"];
+    let line = |(index, name): (usize, &str)| {
+        let value = values.map(|row| row[index]);
+        let cells = (f64::from(value.unwrap_or(0)) / BRIGHTEST * BAR as f64).clamp(0.0, BAR as f64) as usize;
+        let told = value.map_or("-".to_owned(), |value| value.to_string());
+        Line::from(vec![
+            Span::styled(format!("  {name:<11} "), FAINT),
+            Span::styled("█".repeat(cells), Style::new().fg(Color::Yellow)),
+            Span::raw(format!("{}{told:>5}", " ".repeat(BAR - cells))),
+        ])
+    };
+    names.into_iter().enumerate().map(line).collect()
+}
+
+fn dots<const N: usize>(name: &str, on: Option<[bool; N]>) -> Line<'static> {
+    let dot = |on: bool| {
+        if on { Span::styled("● ", Style::new().fg(Color::Red)) } else { Span::styled("○ ", FAINT) }
+    };
+    let name = Span::styled(format!("  {name:<11} "), FAINT);
+    match on {
+        Some(on) => Line::from_iter([name].into_iter().chain(on.map(dot))),
+        None => Line::from(vec![name, Span::raw("-")]),
+    }
+}
+
+fn told(name: &str, value: String) -> Line<'static> {
+    Line::from(vec![Span::styled(format!("  {name:<11} "), FAINT), Span::raw(value)])
+}
+
+fn topic_line(topic: &str, rate: Option<f64>, latency: Option<Statistics>) -> Line<'static> {
+    let rate = rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
+    let [median, p99] = latency.map_or(["-".to_owned(), "-".to_owned()], |of| {
+        [of.median, of.p99].map(|latency| format!("{latency:.0}"))
+    });
+    Line::raw(row(topic, &rate, &median, &p99))
+}
+
+fn row(topic: &str, rate: &str, median: &str, p99: &str) -> String {
+    format!("  {topic:<14}{rate:>4}{median:>7}{p99:>7}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use line_trace::tracer::Stage;
+
+    fn seen() -> Seen {
+        Seen {
+            stage: Some(Stage::Follow),
+            lap: 2,
+            laps: 3,
+            share: 0.437,
+            speed: 0.284,
+            deviation: -0.00126,
+            rates: Some([59.7, 60.2]),
+            latencies: [Statistics::of(&[93_000, 210_000]), None],
+            robot: Some(Pose { position: Point::new(0.3, 0.11), heading: 0.1 }),
+            path: vec![Point::new(0.2, 0.11), Point::new(0.3, 0.11)],
+            sensors: Some(LightSensors::from_row([500, 120, 110, 490])),
+            switches: Some(Switches::default()),
+            leds: Some(Leds::from_row([false, true, true, false])),
+            buzzer: 0,
+        }
+    }
+
+    /// What is to be seen on a screen of this size, line by line.
+    fn drawn(width: u16, height: u16) -> Vec<String> {
+        let track = Track::demonstration().unwrap();
+        let area = Rect::new(0, 0, width, height);
+        let mut buffer = Buffer::empty(area);
+        Picture::new(&track, "track course".into(), "Ctrl-C ends it".into()).draw(&seen(), area, &mut buffer);
+        let cells = |row: u16| (0..width).map(move |column| (column, row));
+        (0..height)
+            .map(|row| cells(row).map(|cell| buffer[cell].symbol().to_owned()).collect::<String>())
+            .collect()
+    }
+
+    #[test]
+    fn in_80_columns_there_are_track_robot_and_everything_beside() {
+        let lines = drawn(80, 24);
+        assert!(lines[0].starts_with("track course  lap 2 of 3, following the line"), "{}", lines[0]);
+        assert!(lines[1].ends_with(" 43 %") && lines[1].starts_with("━━━"), "{}", lines[1]);
+        let all = lines.join("\n");
+        for part in ["forward_r", "500", "○ ● ● ○", "silent", "0.28 m/s", "1.3 mm right", "→", "Ctrl-C"]
+        {
+            assert!(all.contains(part), "{part}:\n{all}");
+        }
+        let line = lines.iter().find(|line| line.contains("/light_sensors")).unwrap();
+        assert_eq!(line.split_whitespace().rev().take(3).collect::<Vec<_>>(), ["210", "93", "60"], "{all}");
+        let braille = |line: &&String| line.chars().any(|cell| ('\u{2801}'..='\u{28ff}').contains(&cell));
+        assert!(lines.iter().filter(braille).count() >= 10, "{all}");
+    }
+
+    #[test]
+    fn a_screen_of_any_size_is_drawn_without_the_track_where_it_has_no_room() {
+        for (width, height) in [(0, 0), (1, 1), (20, 5), (57, 30), (80, 9), (200, 60), (500, 200)] {
+            let _ = drawn(width, height);
+        }
+        let narrow = drawn(50, 24).join("\n");
+        assert!(narrow.contains("forward_r") && !narrow.contains('→'), "{narrow}");
+    }
+
+    #[test]
+    fn a_metre_is_as_long_across_as_it_is_high_and_all_of_the_floor_is_seen() {
+        for area in [Rect::new(0, 0, 40, 20), Rect::new(0, 0, 160, 20), Rect::new(0, 0, 30, 60)] {
+            let [x, y] = bounds([1.2, 0.9], area);
+            let across = (x[1] - x[0]) / f64::from(area.width * 2);
+            let up = (y[1] - y[0]) / f64::from(area.height * 4);
+            assert!((across - up).abs() < 1e-9, "{area:?}");
+            assert!(x[0] <= 1e-9 && x[1] >= 1.2 - 1e-9 && y[0] <= 1e-9 && y[1] >= 0.9 - 1e-9, "{area:?}");
+        }
+    }
+
+    #[test]
+    fn the_arrow_points_where_the_robot_looks() {
+        let towards =
+            |degrees: f64| arrow(Pose { position: Point::default(), heading: degrees.to_radians() });
+        assert_eq!(
+            [0.0, 44.0, 90.0, 180.0, -180.0, -90.0, -30.0].map(towards),
+            ["→", "↗", "↑", "←", "←", "↓", "↘"]
+        );
+    }
+}

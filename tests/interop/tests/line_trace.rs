@@ -1,0 +1,128 @@
+//! The line tracer with one of its nodes swapped for the same written with rospy or roscpp, at both masters; several of it at
+//! one master; its nodes on two hosts; and a bag of it, read by rosbag.
+
+use std::fs;
+
+use interop::containers::{Container, Network};
+use interop::mouse::Mouse;
+use interop::{Master, Ros1Graph, Server, outcome, ready, wait_until};
+use runnel_testkit::process::{Peer, within};
+
+/// Seconds that a lap and all before it may take on a busy host.
+const LAP: u64 = 120;
+
+/// Waits until the robot of a graph has driven a lap, as it is seen from outside.
+fn drives_a_lap(graph: &Ros1Graph) {
+    let mut watch = graph.runnel("line_trace", &["watch"]);
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+}
+
+fn control(graph: &Ros1Graph) -> Peer {
+    graph.runnel("line_trace", &["control", "--simulate"])
+}
+
+fn tracer(graph: &Ros1Graph) -> Peer {
+    graph.runnel("line_trace", &["tracer"])
+}
+
+#[test]
+fn a_rospy_tracer_drives_our_robot_at_both_masters() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let _control = control(master.graph());
+        let _tracer = ready(master.graph().rospy("mouse_tracer.py", &[]));
+        drives_a_lap(master.graph());
+    }
+}
+
+#[test]
+fn a_roscpp_tracer_drives_our_robot_at_both_masters() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let _control = control(master.graph());
+        let _tracer = ready(master.graph().roscpp("mouse_tracer", &[]));
+        drives_a_lap(master.graph());
+    }
+}
+
+#[test]
+fn our_tracer_drives_a_robot_that_rospy_controls_at_both_masters() {
+    for server in Server::BOTH {
+        let master = Master::start(server);
+        let mouse = Mouse::start();
+        let folder = mouse.folder().to_str().expect("a name in UTF-8");
+        let _control = ready(master.graph().rospy("mouse_control.py", &[folder]));
+        let _tracer = tracer(master.graph());
+        wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    }
+}
+
+#[test]
+fn our_control_node_drives_a_robot_by_the_files_of_its_driver() {
+    let master = Master::start(Server::Runnel);
+    let mouse = Mouse::start();
+    let folder = mouse.folder().to_str().expect("a name in UTF-8");
+    let mut robot = master.graph().runnel("line_trace", &["robot", "--devices", folder]);
+    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+    robot.signal(runnel_testkit::process::Signal::INT).expect("it runs");
+    assert!(robot.wait_exit(within(20)).expect("it ends").success(), "{}", robot.output());
+    let off = |name: &str| fs::read_to_string(mouse.folder().join(name)).expect("a file of the driver");
+    assert_eq!(["rtmotoren0", "rtmotor_raw_l0", "rtmotor_raw_r0", "rtbuzzer0"].map(off), ["0"; 4]);
+}
+
+#[test]
+fn robots_in_namespaces_do_not_disturb_each_other() {
+    let master = Master::start(Server::Rosmaster);
+    let graphs = ["/one", "/two", "/three"]
+        .map(|name| Ros1Graph::at(master.graph().master_uri()).with("ROS_NAMESPACE", name));
+    let _nodes = graphs.each_ref().map(|graph| [control(graph), tracer(graph)]);
+    graphs.iter().for_each(drives_a_lap);
+}
+
+#[test]
+fn control_and_tracer_on_two_hosts_drive_a_lap() {
+    let addresses = ["10.78.0.1", "10.78.0.2"];
+    let [robot, server] = addresses.map(|address| {
+        let uri = format!("http://{}:11311", addresses[1]);
+        Container::start(Network::Own, &[]).with("ROS_IP", address).with("ROS_MASTER_URI", uri)
+    });
+    Container::join(&robot, &server, addresses);
+    let _master = server.runnel("runnel", &["master", "--no-rosout", "--host", addresses[1]]);
+    wait_until("the master answers", within(30), || {
+        outcome(robot.runnel("runnel", &["node", "list"])).code == Some(0)
+    });
+    let _control = robot.runnel("line_trace", &["control", "--simulate"]);
+    let _tracer = server.runnel("line_trace", &["tracer"]);
+    let mut watch = server.runnel("line_trace", &["watch"]);
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+}
+
+#[test]
+fn what_was_recorded_is_read_by_rosbag() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    let bag = graph.home().join("drive.bag");
+    let bag = bag.to_str().expect("a name in UTF-8");
+    let drive = outcome(graph.runnel("runnel", &["demo", "--json", "--record", bag]));
+    assert_eq!(drive.code, Some(0), "{:#?}", drive.lines);
+    let told = outcome(graph.rospy("bag.py", &[bag]));
+    assert_eq!(told.code, Some(0), "{:#?}", told.lines);
+    let count = |topic: &str| {
+        let line = told.lines.iter().find(|line| line.split(' ').next() == Some(topic));
+        let words: Vec<&str> =
+            line.unwrap_or_else(|| panic!("{topic}: {:#?}", told.lines)).split(' ').collect();
+        (words[1].to_owned(), words[2].parse::<u32>().expect("a number"))
+    };
+    let (kind, sensors) = count("/light_sensors");
+    assert!(kind == "raspimouse_msgs/LightSensors" && sensors > 300, "{:#?}", told.lines);
+    for (topic, kind) in [
+        ("/cmd_vel", "geometry_msgs/Twist"),
+        ("/odom", "nav_msgs/Odometry"),
+        ("/leds", "raspimouse_msgs/Leds"),
+        ("/switches", "raspimouse_msgs/Switches"),
+        ("/buzzer", "std_msgs/Int16"),
+    ] {
+        let (found, messages) = count(topic);
+        assert!(found == kind && messages > 0, "{topic}: {:#?}", told.lines);
+    }
+}
