@@ -1,0 +1,152 @@
+//! The documents: every block of code that a reader is to type is run as it stands there.
+//!
+//! What follows the language behind the fence says what a block is: `file=NAME` is written to that file, `background` goes on
+//! in a terminal of its own, `output` must be among what the commands before have printed, and `unchecked` takes what a test
+//! has not got. Everything else in `sh` is run to its end, in one folder after the other as with a single shell.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use interop::{Ros1Graph, wait_until};
+use runnel_testkit::process::{Peer, free_port, within};
+use tempfile::TempDir;
+
+/// Seconds that a command may take, in which cargo builds what it needs.
+const PATIENCE: u64 = 300;
+
+/// A block of a document.
+#[derive(Debug, PartialEq, Eq)]
+struct Block {
+    /// The words behind the fence.
+    words: Vec<String>,
+    text: String,
+    /// The line in which it begins.
+    line: usize,
+}
+
+fn blocks(document: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for (index, line) in document.lines().enumerate() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(words), None) => {
+                let words = words.split_whitespace().map(str::to_owned).collect();
+                open = Some(Block { words, text: String::new(), line: index + 1 });
+            }
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (None, Some(block)) => block.text.push_str(&format!("{line}\n")),
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+/// Who reads a document and does what it says.
+struct Reader {
+    graph: Ros1Graph,
+    /// The folder that holds this repository as `runnel`.
+    home: TempDir,
+    /// Where the shell is.
+    folder: PathBuf,
+    background: Vec<Peer>,
+    /// What the last commands printed.
+    printed: String,
+    commands: u32,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let home = TempDir::with_prefix("runnel-docs-").expect("a temporary folder");
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        symlink(repository.canonicalize().expect("this repository"), home.path().join("runnel"))
+            .expect("a link");
+        let graph = Ros1Graph::at(format!("http://127.0.0.1:{}", free_port()));
+        let folder = home.path().to_owned();
+        Self { graph, home, folder, background: Vec::new(), printed: String::new(), commands: 0 }
+    }
+
+    fn read(&mut self, document: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{document}: {error}"));
+        for block in blocks(&text) {
+            let place = format!("{document}, line {}", block.line);
+            let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
+            match words.as_slice() {
+                [_, "unchecked"] => {}
+                [_, word] if word.starts_with("file=") => self.write(&word["file=".len()..], &block.text),
+                ["sh"] => self.run(&block.text, &place),
+                ["sh", "background"] => self.background.push(self.shell(&block.text)),
+                ["text", "output"] => self.has_printed(&block.text, &place),
+                other => panic!("{place}: a block of {other:?}"),
+            }
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let file = self.folder.join(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, text).expect("a file");
+    }
+
+    fn run(&mut self, script: &str, place: &str) {
+        self.commands += 1;
+        let end = self.home.path().join(format!(".end-{}", self.commands));
+        // A node that has just been started may not be there yet.
+        wait_until(&format!("{place} succeeds:\n{script}"), within(PATIENCE), || {
+            self.background_goes_on();
+            let mut shell = self.shell(&format!("set -e\n{script}\npwd >{}", end.display()));
+            let succeeded = shell.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+            self.printed = shell.output();
+            succeeded
+        });
+        self.folder = fs::read_to_string(end).expect("where the shell has come").trim().into();
+    }
+
+    fn shell(&self, script: &str) -> Peer {
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).current_dir(&self.folder).env("ROS_MASTER_URI", self.graph.master_uri());
+        let programs = std::env::current_exe().expect("this program");
+        let programs = programs.ancestors().nth(2).expect("a folder of programs").display().to_string();
+        command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
+        command.env("CARGO_TARGET_DIR", self.home.path().join("target")).env("CARGO_NET_OFFLINE", "true");
+        command.env("ROS_IP", "127.0.0.1");
+        Peer::spawn("bash", command).expect("a shell")
+    }
+
+    /// Each line has been printed by the last command, or is by one in the background.
+    fn has_printed(&mut self, lines: &str, place: &str) {
+        for line in lines.lines() {
+            wait_until(&format!("{place}: {line}\nbut {}", self.printed), within(PATIENCE), || {
+                self.background_goes_on();
+                let texts = self.background.iter().map(Peer::output).chain([self.printed.clone()]);
+                texts.into_iter().any(|text| text.contains(line))
+            });
+        }
+    }
+
+    fn background_goes_on(&mut self) {
+        for peer in &mut self.background {
+            let ended = peer.wait_exit(Instant::now()).ok();
+            assert_eq!(ended, None, "{}", peer.output());
+        }
+    }
+}
+
+#[test]
+fn the_tutorial_does_what_it_says() {
+    Reader::new().read("docs/tutorial.md");
+}
+
+#[test]
+fn a_document_is_read_block_by_block() {
+    let document = "a\n```sh\ncd x\nls\n```\nb\n```text file=a/b\nhello\n```\n";
+    let [shell, file] = &blocks(document)[..] else { panic!("two blocks") };
+    assert_eq!(
+        (shell.words.as_slice(), shell.text.as_str(), shell.line),
+        (&["sh".to_owned()][..], "cd x\nls\n", 2)
+    );
+    assert_eq!((file.words[1].as_str(), file.text.as_str()), ("file=a/b", "hello\n"));
+}
