@@ -1,11 +1,12 @@
 //! The robot's own program: control node and tracer, in one process or in two, with neither ROS nor Python.
 
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use line_trace::body::{Devices, Simulated};
-use line_trace::nodes::{ControlNode, TracerNode, WatcherNode};
+use line_trace::nodes::{ControlNode, Recording, TracerNode, WatcherNode};
 use line_trace::operator::Beginning;
 use line_trace::track::Track;
 use runnel::Context;
@@ -76,25 +77,36 @@ fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
 
 fn run(plan: &Plan) -> Result<(), Box<dyn std::error::Error>> {
     let context = Context::new()?;
-    let _tracer = plan.tracer.then(|| TracerNode::new(&context)).transpose()?;
-    let _control = match &plan.devices {
-        _ if !plan.control => None,
-        Some(folder) => Some(ControlNode::new(&context, Devices::open(folder)?)?),
-        None => {
-            Some(ControlNode::new(&context, Simulated::new(Track::demonstration()?, Beginning::seed(1)))?)
-        }
-    };
+    let tracer = plan.tracer.then(|| TracerNode::new(&context, Recording::Off)).transpose()?;
+    let control = plan.control.then(|| control(&context, plan.devices.as_deref())).transpose()?;
+    let nodes = [control.as_ref().map(ControlNode::node), tracer.as_ref().map(TracerNode::node)];
+    if let Some(node) = nodes.into_iter().flatten().next() {
+        node.install_logger()?;
+    }
     if plan.watch { watch(&context) } else { Ok(context.spin()?) }
 }
 
-/// Tells each lap until the end.
+/// The control node of the robot whose driver has its files there, or of a simulated one.
+fn control(context: &Context, devices: Option<&Path>) -> Result<ControlNode, Box<dyn std::error::Error>> {
+    Ok(match devices {
+        Some(folder) => ControlNode::new(context, Devices::open(folder)?, Recording::Off)?,
+        None => {
+            let body = Simulated::new(Track::demonstration()?, Beginning::seed(1));
+            ControlNode::new(context, body, Recording::Off)?
+        }
+    })
+}
+
+/// Tells each lap until the end, or until nobody reads it.
 fn watch(context: &Context) -> Result<(), Box<dyn std::error::Error>> {
     let watcher = WatcherNode::new(context, Track::demonstration()?.course().clone())?;
     let mut told = 0;
     while context.ok() {
         context.spin_once(LOOK)?;
         let laps = watcher.look(|progress| progress.laps()[told..].to_vec());
-        laps.iter().for_each(|lap| println!("{lap}"));
+        if laps.iter().any(|lap| writeln!(io::stdout(), "{lap}").is_err()) {
+            break;
+        }
         told += laps.len();
     }
     Ok(())

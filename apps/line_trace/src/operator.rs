@@ -49,19 +49,34 @@ pub struct Operator {
     state: State,
 }
 
-/// Where to set the robot down, and what its lamps must show after the press before the next errand.
+/// Where to set the robot down, and what its lamps must show after the press before the next errand; after the last it
+/// drives.
 #[derive(Clone, Copy, Debug)]
 struct Errand {
     place: Pose,
     lamps: Option<[bool; 4]>,
 }
 
+/// The errand that sets the robot off.
+const LAST: usize = 2;
+
 #[derive(Clone, Copy, Debug)]
 enum State {
-    SetDown { errand: usize },
-    Press { errand: usize, at: f64 },
-    Watch { errand: usize, since: f64 },
-    Done,
+    SetDown {
+        errand: usize,
+    },
+    Press {
+        errand: usize,
+        at: f64,
+    },
+    Watch {
+        errand: usize,
+        since: f64,
+    },
+    /// It drives, or has stood without power since then.
+    Drive {
+        stood_since: Option<f64>,
+    },
 }
 
 impl Operator {
@@ -97,22 +112,37 @@ impl Operator {
                 State::Watch { errand, since: now }
             }
             State::Watch { errand, since } => self.watch(errand, since, robot),
-            waiting => waiting,
+            State::Drive { stood_since } => watch_drive(stood_since, robot),
+            waiting @ State::Press { .. } => waiting,
         };
     }
 
-    /// True once the switch has been pressed that sets the robot off.
+    /// True while the robot drives by itself.
     pub fn is_done(&self) -> bool {
-        matches!(self.state, State::Done)
+        matches!(self.state, State::Drive { .. })
     }
 
     fn watch(&self, errand: usize, since: f64, robot: &Robot) -> State {
+        let impatient = robot.now() - since > PATIENCE;
         match self.errands[errand].lamps {
-            None => State::Done,
+            None if robot.motor_power() => State::Drive { stood_since: None },
+            None if impatient => State::SetDown { errand },
             Some(lamps) if robot.leds() == Leds::from_row(lamps) => State::SetDown { errand: errand + 1 },
-            Some(_) if robot.now() - since > PATIENCE => State::SetDown { errand: 0 },
-            Some(_) => State::Watch { errand, since },
+            Some(_) if impatient => State::SetDown { errand: 0 },
+            _ => State::Watch { errand, since },
         }
+    }
+}
+
+/// A robot that has lost the line waits for a press, and is brought back to where it set off.
+fn watch_drive(stood_since: Option<f64>, robot: &Robot) -> State {
+    let now = robot.now();
+    match stood_since {
+        _ if robot.motor_power() => State::Drive { stood_since: None },
+        Some(since) if now - since > PATIENCE && robot.leds() == Leds::from_row(LINE_KNOWN) => {
+            State::SetDown { errand: LAST }
+        }
+        _ => State::Drive { stood_since: stood_since.or(Some(now)) },
     }
 }
 
@@ -184,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_press_is_the_last_and_leaves_the_sensor_row_on_the_line() {
+    fn the_third_press_sets_off_from_the_line_and_is_made_until_the_robot_drives() {
         let (track, mut robot, mut operator) = pair();
         live(&mut robot, &mut operator, 0.6);
         robot.set_leds(Leds::from_row(FLOOR_KNOWN));
@@ -192,7 +222,19 @@ mod tests {
         assert!(!operator.is_done());
         robot.set_leds(Leds::from_row(LINE_KNOWN));
         live(&mut robot, &mut operator, 0.6);
-        assert!(operator.is_done());
+        assert!(!operator.is_done(), "nobody has heard the press yet");
+        live(&mut robot, &mut operator, PATIENCE + 0.1);
+        assert!(robot.switches().any(), "so it is pressed again");
         assert!(track.course().nearest(robot.row_centre()).deviation.abs() < 0.005);
+        robot.set_motor_power(true);
+        live(&mut robot, &mut operator, 0.1);
+        assert!(operator.is_done());
+        let lost = Pose::default();
+        robot.place(lost);
+        robot.set_motor_power(false);
+        live(&mut robot, &mut operator, PATIENCE - 0.1);
+        assert_eq!(robot.pose(), lost);
+        live(&mut robot, &mut operator, 0.2);
+        assert_ne!(robot.pose(), lost, "a robot that has lost the line is brought back");
     }
 }

@@ -7,6 +7,9 @@ use crate::robot::ROW_AHEAD;
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use crate::tracer::Stage;
 
+/// Most points of a path: more than two hours at 20 a second.
+const LONGEST_PATH: usize = 150_000;
+
 /// One point of a driven path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathPoint {
@@ -93,7 +96,9 @@ impl Progress {
         let place = self.meter.place(&self.course, position);
         self.deviation = place.deviation;
         let Nearest { deviation, progress } = place;
-        self.path.push(PathPoint { seconds: now, position, progress, deviation, speed: self.speed });
+        if self.path.len() < LONGEST_PATH {
+            self.path.push(PathPoint { seconds: now, position, progress, deviation, speed: self.speed });
+        }
         self.laps.extend(self.meter.update(now, place));
     }
 

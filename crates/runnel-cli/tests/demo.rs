@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use runnel_testkit::process::{Peer, Signal, within};
@@ -200,6 +200,27 @@ fn a_lap_that_takes_too_long_is_given_up_with_the_stage_that_it_hangs_in() {
     assert_eq!(status.code(), Some(1), "{}", demo.output());
     assert!(demo.output().contains("no lap within 4 s: it is still "), "{}", demo.output());
     assert_eq!(folder.files(), [""; 0]);
+}
+
+#[test]
+fn a_terminal_is_drawn_on_and_is_itself_again() {
+    let folder = Folder::new("terminal");
+    let mut command = Command::new("script");
+    let line =
+        format!("stty rows 24 cols 80; stty -a; {} demo --deadline 3; stty -a", env!("CARGO_BIN_EXE_runnel"));
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(&folder.0)
+        .env("TERM", "xterm")
+        .stdin(Stdio::null());
+    let output = command.output().expect("script of util-linux");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let (before, rest) = shown.split_once("\x1b[?1049h").unwrap_or_else(|| panic!("no screen: {shown}"));
+    let (drawn, after) = rest.split_once("\x1b[?1049l").unwrap_or_else(|| panic!("no end: {shown}"));
+    assert!(drawn.contains("Line tracer, track course"), "{drawn}");
+    assert!(after.contains("error: no lap within 3 s"), "{after}");
+    let modes = |text: &str| text[text.find("speed ").expect("what stty says")..].trim().to_owned();
+    assert_eq!(modes(before), modes(after));
 }
 
 #[test]

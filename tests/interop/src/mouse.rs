@@ -1,6 +1,7 @@
 //! A Raspberry Pi Mouse behind the files of its driver: what a control node reads and writes is sensors and wheels of a
 //! simulated robot, with the person who sets it down and presses its switches.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,14 +37,14 @@ impl Mouse {
     /// A robot in its box beside the track of the demonstration.
     pub fn start() -> Self {
         let folder = TempDir::with_prefix("runnel-mouse-").expect("a temporary folder");
-        let files = Files(folder.path().to_owned());
+        let mut files = Files { folder: folder.path().to_owned(), last: HashMap::new() };
         files.make().expect("the driver's files");
         let (ended, laps) = (Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
         let trouble = Arc::<Mutex<Option<String>>>::default();
         let living = thread::spawn({
             let (ended, laps, trouble) = (Arc::clone(&ended), Arc::clone(&laps), Arc::clone(&trouble));
             move || {
-                if let Err(error) = live(&files, &ended, &laps) {
+                if let Err(error) = live(&mut files, &ended, &laps) {
                     *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
                 }
             }
@@ -74,7 +75,7 @@ impl Drop for Mouse {
     }
 }
 
-fn live(files: &Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<()> {
+fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<()> {
     let track = Track::demonstration().expect("the track of the demonstration");
     let beginning = Beginning::seed(1);
     let (mut robot, mut operator) =
@@ -104,7 +105,11 @@ fn live(files: &Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<()> {
 }
 
 /// The driver's files in a folder.
-struct Files(PathBuf);
+struct Files {
+    folder: PathBuf,
+    /// What was last read of each.
+    last: HashMap<String, i32>,
+}
 
 impl Files {
     fn make(&self) -> io::Result<()> {
@@ -128,7 +133,7 @@ impl Files {
     }
 
     /// Which lamps are lit, once somebody has set them.
-    fn leds(&self) -> io::Result<Option<Leds>> {
+    fn leds(&mut self) -> io::Result<Option<Leds>> {
         let mut lit = [false; 4];
         for (index, lit) in lit.iter_mut().enumerate() {
             let Some(number) = self.number(&format!("rtled{index}"))? else { return Ok(None) };
@@ -137,8 +142,8 @@ impl Files {
         Ok(Some(Leds::from_row(lit)))
     }
 
-    fn velocity(&self) -> io::Result<Velocity> {
-        let rim = |name: &str| -> io::Result<f64> {
+    fn velocity(&mut self) -> io::Result<Velocity> {
+        let mut rim = |name: &str| -> io::Result<f64> {
             let steps = self.number(name)?.unwrap_or(0);
             Ok(f64::from(steps) / STEPS_A_TURN * std::f64::consts::TAU * WHEEL_RADIUS)
         };
@@ -146,15 +151,21 @@ impl Files {
         Ok(Velocity { linear: (left + right) / 2.0, angular: (right - left) / TREAD })
     }
 
-    /// The number in a file; none while somebody is writing it.
-    fn number(&self, name: &str) -> io::Result<Option<i32>> {
-        Ok(fs::read_to_string(self.0.join(name))?.trim().parse().ok())
+    /// The number in a file: the one before while somebody is writing it or it is gone, and none before the first.
+    fn number(&mut self, name: &str) -> io::Result<Option<i32>> {
+        match fs::read_to_string(self.folder.join(name)) {
+            Ok(text) => self.last.extend(text.trim().parse().map(|number| (name.to_owned(), number))),
+            // A test has taken it away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.last.get(name).copied())
     }
 
     /// A file's new text, of which nobody sees a part.
     fn put(&self, name: &str, text: &str) -> io::Result<()> {
-        let unfinished = self.0.join(format!(".{name}"));
+        let unfinished = self.folder.join(format!(".{name}"));
         fs::write(&unfinished, text)?;
-        fs::rename(unfinished, self.0.join(name))
+        fs::rename(unfinished, self.folder.join(name))
     }
 }

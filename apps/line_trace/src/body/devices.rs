@@ -53,18 +53,22 @@ impl Devices {
         Ok(devices)
     }
 
+    /// Has it stand without power, dark and silent, each of which is tried whether or not another one works.
     fn rest(&mut self) -> io::Result<()> {
-        self.set_velocity(Velocity::default())?;
-        self.set_motor_power(false)?;
-        self.set_leds(Leds::default())?;
-        self.set_buzzer(0)
+        let tried = [
+            self.set_motor_power(false),
+            self.set_velocity(Velocity::default()),
+            self.set_leds(Leds::default()),
+            self.set_buzzer(0),
+        ];
+        tried.into_iter().collect()
     }
 
     fn turn_wheels(&mut self, velocity: Velocity) -> io::Result<()> {
-        for (motor, speed) in MOTORS.iter().zip(wheel_speeds(velocity)) {
-            self.write(motor, (speed / TAU * STEPS_A_TURN).round() as i32)?;
-        }
-        Ok(())
+        let steps = wheel_speeds(velocity).map(|speed| (speed / TAU * STEPS_A_TURN).round() as i32);
+        // Both, or one would go on alone.
+        let [left, right] = [0, 1].map(|side| self.write(MOTORS[side], steps[side]));
+        left.and(right)
     }
 
     /// The text that a file has now. The driver gives one each time that a file is opened.
@@ -137,8 +141,9 @@ impl Body for Devices {
     }
 
     fn set_leds(&mut self, Leds { led0, led1, led2, led3 }: Leds) -> io::Result<()> {
-        let mut lit = LAMPS.iter().zip([led0, led1, led2, led3]);
-        lit.try_for_each(|(lamp, lit)| self.write(lamp, u8::from(lit)))
+        let lit = LAMPS.iter().zip([led0, led1, led2, led3]);
+        let tried: Vec<io::Result<()>> = lit.map(|(lamp, lit)| self.write(lamp, u8::from(lit))).collect();
+        tried.into_iter().collect()
     }
 
     fn set_buzzer(&mut self, hertz: i16) -> io::Result<()> {
@@ -148,14 +153,9 @@ impl Body for Devices {
 
 impl Drop for Devices {
     fn drop(&mut self) {
-        // Each of them, whether or not another one works.
-        let tried = [
-            self.set_velocity(Velocity::default()),
-            self.set_motor_power(false),
-            self.set_leds(Leds::default()),
-            self.set_buzzer(0),
-        ];
-        tried.into_iter().filter_map(Result::err).for_each(|error| log::error!("{error}"));
+        if let Err(error) = self.rest() {
+            log::error!("the robot may not rest: {error}");
+        }
     }
 }
 

@@ -151,7 +151,7 @@ impl TopicLog {
         Self {
             name: name.clone(),
             direction: *direction,
-            overwritten: overwritten + left_out as u64,
+            overwritten: overwritten.saturating_add(left_out as u64),
             records: records[left_out..].to_vec(),
         }
     }
@@ -161,7 +161,7 @@ impl TopicLog {
     }
 
     fn add(&mut self, later: Self) {
-        self.overwritten += later.overwritten;
+        self.overwritten = self.overwritten.saturating_add(later.overwritten);
         self.records.extend(later.records);
     }
 }
@@ -241,6 +241,13 @@ mod tests {
         assert!(read.topic("/new", Direction::Sent).is_some());
         assert_eq!(topic.newest(1).records, [Record { stamp_ns: 99, digest: 255 }]);
         assert_eq!(&text[Log::last_piece(text.as_bytes())..][..HEADING.len()], HEADING);
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_as_great_as_can_be() {
+        let text = format!("{HEADING}\nsent {0} /a\n1 1\n2 2\n{HEADING}\nsent {0} /a\n", u64::MAX);
+        let read = Log::read(text.as_bytes()).unwrap();
+        assert_eq!(read.topics[0].newest(1).overwritten, u64::MAX);
     }
 
     #[test]

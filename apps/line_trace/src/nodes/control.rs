@@ -1,7 +1,7 @@
 //! The control node: the robot in real time.
 
 use super::records::Records;
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, SWITCHES, lock};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, lock};
 use crate::body::Body;
 use crate::geometry::Pose;
 use crate::latency::{Direction, Log, TopicId};
@@ -33,6 +33,7 @@ const COMPLAINT: Duration = Duration::from_secs(1);
 /// A simulated robot's person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power
 /// by the service `motor_power`.
 pub struct ControlNode {
+    node: Node,
     control: Arc<Mutex<Control>>,
     _subscriptions: [Subscription; 3],
     _motor_power: ServiceServer,
@@ -44,9 +45,9 @@ impl ControlNode {
     ///
     /// # Errors
     /// When the master refuses, or sockets cannot be opened.
-    pub fn new(context: &Context, body: impl Body + 'static) -> Result<Self, Error> {
+    pub fn new(context: &Context, body: impl Body + 'static, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("control")?;
-        let control = Arc::new(Mutex::new(Control::new(&node, Box::new(body))?));
+        let control = Arc::new(Mutex::new(Control::new(&node, Box::new(body), recording)?));
         let subscriptions = [
             subscribe(&node, CMD_VEL, &control, Control::handle_cmd_vel)?,
             subscribe(&node, LEDS, &control, Control::handle_leds)?,
@@ -58,7 +59,12 @@ impl ControlNode {
         })?;
         let ticking = Arc::clone(&control);
         let timer = node.create_timer(TICK, move || lock(&ticking).tick());
-        Ok(Self { control, _subscriptions: subscriptions, _motor_power: motor_power, _timer: timer })
+        Ok(Self { node, control, _subscriptions: subscriptions, _motor_power: motor_power, _timer: timer })
+    }
+
+    /// The node.
+    pub fn node(&self) -> &Node {
+        &self.node
     }
 
     /// When the messages of `light_sensors` and, from the first that drives, `cmd_vel` passed since this was asked last.
@@ -106,14 +112,14 @@ struct Outputs {
 }
 
 impl Control {
-    fn new(node: &Node, body: Box<dyn Body>) -> Result<Self, Error> {
+    fn new(node: &Node, body: Box<dyn Body>, recording: Recording) -> Result<Self, Error> {
         let odom = body.seen().map(|_| node.create_publisher(ODOM, DEPTH)).transpose()?;
         let outputs = Outputs {
             light_sensors: node.create_publisher(LIGHT_SENSORS, DEPTH)?,
             switches: node.create_publisher(SWITCHES, DEPTH)?,
             odom,
         };
-        let mut records = Records::new();
+        let mut records = Records::new(recording);
         Ok(Self {
             started: clock::monotonic(),
             started_at: clock::realtime(),

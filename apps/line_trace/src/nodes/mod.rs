@@ -23,6 +23,15 @@ pub use watcher::{Received, WatcherNode};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Whether a node records when its messages pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    /// It does, for who takes its log.
+    On,
+    /// It does not, which saves memory.
+    Off,
+}
+
 /// Brightness under the sensors, `raspimouse_msgs/LightSensors`, 60 times a second.
 pub const LIGHT_SENSORS: &str = "light_sensors";
 /// The push buttons, `raspimouse_msgs/Switches`, 10 times a second.

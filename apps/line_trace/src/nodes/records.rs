@@ -1,5 +1,6 @@
 //! What a node records of its messages.
 
+use super::Recording;
 use crate::latency::{Direction, Log, Record, Recorder, TopicId, digest};
 use runnel::core::Message;
 use runnel::core::time::Instant;
@@ -10,13 +11,15 @@ const CAPACITY: usize = 3600;
 
 /// A [`Recorder`] and a buffer for the bytes that its digests are of.
 pub(super) struct Records {
+    recording: Recording,
     recorder: Recorder,
     bytes: Vec<u8>,
 }
 
 impl Records {
-    pub(super) fn new() -> Self {
-        Self { recorder: Recorder::new(CAPACITY), bytes: Vec::new() }
+    pub(super) fn new(recording: Recording) -> Self {
+        let capacity = if recording == Recording::On { CAPACITY } else { 1 };
+        Self { recording, recorder: Recorder::new(capacity), bytes: Vec::new() }
     }
 
     pub(super) fn topic(&mut self, name: &str, direction: Direction) -> TopicId {
@@ -25,14 +28,18 @@ impl Records {
 
     /// Records a message that is published next.
     pub(super) fn sent<M: Message>(&mut self, topic: TopicId, message: &M) {
-        let digest = self.digest(message);
-        self.recorder.record(topic, Record { stamp_ns: clock::monotonic().0, digest });
+        if self.recording == Recording::On {
+            let digest = self.digest(message);
+            self.recorder.record(topic, Record { stamp_ns: clock::monotonic().0, digest });
+        }
     }
 
     /// Records a message that came to its callback at `at`.
     pub(super) fn received<M: Message>(&mut self, topic: TopicId, at: Instant, message: &M) {
-        let digest = self.digest(message);
-        self.recorder.record(topic, Record { stamp_ns: at.0, digest });
+        if self.recording == Recording::On {
+            let digest = self.digest(message);
+            self.recorder.record(topic, Record { stamp_ns: at.0, digest });
+        }
     }
 
     pub(super) fn take(&mut self) -> Log {
@@ -53,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_that_of_the_bytes_on_the_wire_at_both_ends() {
-        let mut records = Records::new();
+        let mut records = Records::new(Recording::On);
         let sent = records.topic("/a", Direction::Sent);
         let received = records.topic("/a", Direction::Received);
         for data in [1, 2] {

@@ -1,7 +1,7 @@
 //! The tracer node: the logic that traces the line, driven by what it hears.
 
 use super::records::Records;
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, SWITCHES, lock};
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, lock};
 use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{Leds, Velocity};
 use crate::tracer::{Command, Tracer};
@@ -24,6 +24,7 @@ const POWER: Duration = Duration::from_secs(1);
 
 /// The tracer as a node. It lives while the context spins.
 pub struct TracerNode {
+    node: Node,
     tracing: Arc<Mutex<Tracing>>,
     _subscriptions: [Subscription; 2],
     _timer: Timer,
@@ -34,9 +35,9 @@ impl TracerNode {
     ///
     /// # Errors
     /// When the master refuses, or sockets cannot be opened.
-    pub fn new(context: &Context) -> Result<Self, Error> {
+    pub fn new(context: &Context, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("tracer")?;
-        let tracing = Arc::new(Mutex::new(Tracing::new(&node)?));
+        let tracing = Arc::new(Mutex::new(Tracing::new(&node, recording)?));
         let (sensing, pressed, repeating) =
             (Arc::clone(&tracing), Arc::clone(&tracing), Arc::clone(&tracing));
         let subscriptions = [
@@ -49,7 +50,12 @@ impl TracerNode {
             })?,
         ];
         let timer = node.create_timer(REPEAT, move || lock(&repeating).repeat());
-        Ok(Self { tracing, _subscriptions: subscriptions, _timer: timer })
+        Ok(Self { node, tracing, _subscriptions: subscriptions, _timer: timer })
+    }
+
+    /// The node.
+    pub fn node(&self) -> &Node {
+        &self.node
     }
 
     /// When the messages of `light_sensors` and, from the first that drives, `cmd_vel` passed since this was asked last.
@@ -85,14 +91,14 @@ struct Outputs {
 }
 
 impl Tracing {
-    fn new(node: &Node) -> Result<Self, Error> {
+    fn new(node: &Node, recording: Recording) -> Result<Self, Error> {
         let outputs = Outputs {
             cmd_vel: node.create_publisher(CMD_VEL, DEPTH)?,
             leds: node.create_publisher(LEDS, QoS::keep_last(DEPTH).transient_local())?,
             buzzer: node.create_publisher(BUZZER, DEPTH)?,
             motor_power: node.create_client(MOTOR_POWER)?,
         };
-        let mut records = Records::new();
+        let mut records = Records::new(recording);
         let now = clock::monotonic();
         Ok(Self {
             started: now,
@@ -165,10 +171,13 @@ impl Tracing {
         }
         let not_powered = Arc::clone(&self.not_powered);
         self.outputs.motor_power.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
-            if let Err(error) = result {
-                log::error!("the motors cannot be switched: {error}");
-                not_powered.store(true, Ordering::Relaxed);
-            }
+            let why = match result {
+                Ok(response) if response.success => return,
+                Ok(response) => response.message,
+                Err(error) => error.to_string(),
+            };
+            log::error!("the motors cannot be switched: {why}");
+            not_powered.store(true, Ordering::Relaxed);
         })
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! # What stands behind this sign is for people.
-//! floor 1.2 0.9            metres from left to right, and from bottom to top
-//! line 0.02                its width, metres; 0.02 where nothing is said
-//! corner 0.07 0.11 0.12    x and y of a corner, metres, and the radius of its curve; a sharp one has none
-//! gap 0.12 0.16            no line from here to there, metres along it from the middle of the first straight
+//! floor 1.2 0.9            # metres from left to right, and from bottom to top
+//! line 0.02                # its width, metres; 0.02 where nothing is said
+//! corner 0.07 0.11 0.12    # x and y of a corner, metres, and the radius of its curve; a sharp one has none
+//! gap 0.12 0.16            # no line from here to there, metres along it from the middle of the first straight
 //! ```
 //! The line goes from corner to corner in their order, and from the last to the first.
 
@@ -22,6 +22,9 @@ const MOST_GAPS: usize = 100;
 /// What lengths may be, metres.
 const FLOOR: RangeInclusive<f64> = 0.2..=4.0;
 const LINE: RangeInclusive<f64> = 0.005..=0.1;
+
+/// The shortest line that is a track, metres.
+const SHORTEST: f64 = 0.5;
 
 /// Radius of a corner for which none is given, metres.
 const SHARP: f64 = 0.001;
@@ -40,6 +43,8 @@ pub enum TrackError {
     Lacks(&'static str),
     /// The corners make no course.
     Course(CourseError),
+    /// The line is only so many metres long.
+    TooShort(f64),
     /// The line leaves the floor so many metres from its start.
     LeavesFloor(f64),
     /// The gap from so many metres on ends beyond the line.
@@ -53,6 +58,9 @@ impl fmt::Display for TrackError {
             Self::Line(number, why) => write!(f, "line {number}: {why}"),
             Self::Lacks(word) => write!(f, "it has no line '{word} ...'"),
             Self::Course(error) => error.fmt(f),
+            Self::TooShort(length) => {
+                write!(f, "the line is {length:.2} m long, and a track has {SHORTEST} m at least")
+            }
             Self::LeavesFloor(progress) => {
                 write!(f, "the line leaves the floor {progress:.2} m from its start")
             }
@@ -75,6 +83,8 @@ struct Said {
     floor: Option<[f64; 2]>,
     line: Option<f64>,
     corners: Vec<Corner>,
+    /// The line of each corner.
+    lines: Vec<usize>,
     gaps: Vec<Range<f64>>,
 }
 
@@ -85,9 +95,13 @@ pub(super) fn parse(text: &str) -> Result<Track, TrackError> {
     let mut said = Said::default();
     for (index, line) in text.lines().enumerate() {
         said.hear(line).map_err(|why| TrackError::Line(index + 1, why))?;
+        said.lines.resize(said.corners.len(), index + 1);
     }
     let [width, height] = said.floor.ok_or(TrackError::Lacks("floor"))?;
-    let course = Course::new(&said.corners)?;
+    let course = Course::new(&said.corners).map_err(|error| said.of_corner(error))?;
+    if course.length() < SHORTEST {
+        return Err(TrackError::TooShort(course.length()));
+    }
     check_floor(&course, [width, height])?;
     if let Some(gap) = said.gaps.iter().find(|gap| gap.end > course.length()) {
         return Err(TrackError::GapBeyond(gap.start));
@@ -104,6 +118,7 @@ impl Said {
         let Some(word) = words.next() else { return Ok(()) };
         let numbers = words.map(number).collect::<Result<Vec<f64>, String>>()?;
         match (word, numbers.as_slice()) {
+            ("floor" | "line", _) if self.has(word) => return Err(format!("{word} was said before")),
             ("floor", &[width, height]) => {
                 self.floor = Some([within(width, FLOOR)?, within(height, FLOOR)?]);
             }
@@ -113,13 +128,32 @@ impl Said {
             ("gap", &[from, to]) if 0.0 <= from && from < to => {
                 add(&mut self.gaps, from..to, MOST_GAPS, "gaps")?;
             }
-            ("gap", &[_, _]) => return Err("a gap ends behind its beginning".into()),
+            ("gap", &[_, _]) => return Err("a gap begins at 0 or later and ends behind its beginning".into()),
             ("floor" | "line" | "corner" | "gap", _) => {
                 return Err(format!("{word} with {} numbers", numbers.len()));
             }
             _ => return Err(format!("{word:?} is none of floor, line, corner and gap")),
         }
         Ok(())
+    }
+
+    fn has(&self, word: &str) -> bool {
+        if word == "floor" { self.floor.is_some() } else { self.line.is_some() }
+    }
+
+    /// What is wrong with a corner, with its line.
+    fn of_corner(&self, error: CourseError) -> TrackError {
+        let line = |index: usize| self.lines.get(index).copied().unwrap_or_default();
+        match error {
+            CourseError::BadCorner(index) => {
+                TrackError::Line(line(index), "a radius is greater than 0".into())
+            }
+            CourseError::NoRoomAfter(index) => TrackError::Line(
+                line(index),
+                "from here to the next corner there is no room for both curves".into(),
+            ),
+            CourseError::TooFewCorners(_) => error.into(),
+        }
     }
 
     fn corner(&mut self, corner: Corner) -> Result<(), String> {
@@ -184,7 +218,17 @@ mod tests {
         assert_eq!(refused("\n\nline thin"), "line 3: \"thin\" is no number");
         assert_eq!(refused("corner NaN 1"), "line 1: \"NaN\" is no number");
         assert_eq!(refused("floor 100 1"), "line 1: 100 m is not from 0.2 to 4 m");
-        assert_eq!(refused("gap 2 1"), "line 1: a gap ends behind its beginning");
+        assert_eq!(refused("gap 2 1"), "line 1: a gap begins at 0 or later and ends behind its beginning");
+        assert_eq!(refused("floor 1 1\nfloor 2 2"), "line 2: floor was said before");
+        let corners =
+            |second: &str| format!("floor 1 1\n\ncorner 0.2 0.2\ncorner 0.8 0.2 {second}\ncorner 0.2 0.8\n");
+        assert_eq!(refused(&corners("0")), "line 4: a radius is greater than 0");
+        let no_room = "line 3: from here to the next corner there is no room for both curves";
+        assert_eq!(refused(&corners("5")), no_room);
+        assert_eq!(
+            refused(&format!("floor 1 1\n{}", "corner 0.5 0.5\n".repeat(3))),
+            "the line is 0.00 m long, and a track has 0.5 m at least"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use line_trace::body::{Devices, Simulated};
 use line_trace::latency::Log;
-use line_trace::nodes::{ControlNode, TracerNode};
+use line_trace::nodes::{ControlNode, Recording, TracerNode};
 use runnel::{Context, ContextOptions};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -57,13 +57,16 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     match &args.role {
         Role::Control { scene, devices } => {
             let node = match devices {
-                Some(folder) => ControlNode::new(&context, Devices::open(folder)?)?,
-                None => ControlNode::new(&context, Simulated::new(scene.track()?, scene.beginning()))?,
+                Some(folder) => ControlNode::new(&context, Devices::open(folder)?, Recording::On)?,
+                None => {
+                    let body = Simulated::new(scene.track()?, scene.beginning());
+                    ControlNode::new(&context, body, Recording::On)?
+                }
             };
             spin(&context, &mut records, || node.take_log())
         }
         Role::Tracer => {
-            let node = TracerNode::new(&context)?;
+            let node = TracerNode::new(&context, Recording::On)?;
             spin(&context, &mut records, || node.take_log())
         }
     }

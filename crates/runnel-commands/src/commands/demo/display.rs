@@ -1,7 +1,5 @@
 //! How far the drive has come: a screen on a terminal, a line now and then elsewhere.
 
-use std::io::{self, IsTerminal};
-
 use line_trace::geometry::{Point, Pose};
 use line_trace::latency::Statistics;
 use line_trace::signals::{Leds, LightSensors, Switches};
@@ -9,7 +7,7 @@ use line_trace::tracer::Stage;
 use line_trace::track::Track;
 use runnel::ros1::rpc::Uri;
 
-use super::screen::Screen;
+use super::screen::{self, Screen};
 use crate::error::CliError;
 use crate::output::Output;
 
@@ -78,7 +76,7 @@ impl Display {
         track: (&Track, &str),
         master: &Uri,
     ) -> Result<Self, CliError> {
-        let form = match (output.json, headless || !io::stdout().is_terminal()) {
+        let form = match (output.json, headless || !screen::is_to_be_had()) {
             (true, _) => Form::Silent,
             (false, true) => {
                 output.text(&introduction(master))?;

@@ -69,12 +69,12 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let mut display = Display::begin(session.output, args.headless, (&track, args.scene.name()), &uri)?;
     let goal = Goal { laps: args.laps, lap_within: Duration::from_secs(args.deadline) };
     let watched = drive.watch(&watcher, goal, &mut display);
-    // The terminal is itself again, and the bag has an end however the drive has ended.
+    // The terminal is itself again, before anything is said.
     drop(display);
-    let recorded = recording.map_or(Ok(()), Recording::finish);
-    watched.and(recorded)?;
+    watched?;
+    let recorded = recording.map(Recording::finish).transpose()?;
     let finished = drive.finish()?;
-    let report = Report::new(&finished, write_page(args, &track, &finished)?);
+    let report = Report::new(&finished, write_page(args, &track, &finished)?, recorded);
     session.output.answer(|| report.text(), || report.json())
 }
 

@@ -22,7 +22,18 @@ const DEPTH: usize = 1000;
 pub struct Recording {
     file: PathBuf,
     bag: Arc<Mutex<Bag>>,
-    _subscriptions: Vec<Subscription>,
+    subscriptions: Vec<Subscription>,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The bag.
+    pub file: PathBuf,
+    /// Messages in it.
+    pub messages: u64,
+    /// Messages that came and are not in it, since writing took too long.
+    pub lost: u64,
 }
 
 struct Bag {
@@ -32,6 +43,7 @@ struct Bag {
     known: Vec<(&'static str, String, ConnectionId)>,
     /// What went wrong first; nothing is written after it.
     error: Option<io::Error>,
+    messages: u64,
 }
 
 impl Recording {
@@ -42,36 +54,50 @@ impl Recording {
     pub fn begin(context: &Context, file: &Path) -> Result<Self, CliError> {
         let writer = File::create(file).and_then(|file| Writer::new(BufWriter::new(file)));
         let writer = writer.map_err(|error| failed(file, &error))?;
-        let bag = Arc::new(Mutex::new(Bag { writer: Some(writer), known: Vec::new(), error: None }));
+        let bag =
+            Arc::new(Mutex::new(Bag { writer: Some(writer), known: Vec::new(), error: None, messages: 0 }));
         let node = context.create_node("record")?;
         let subscribe = |topic: &'static str| {
             let bag = Arc::clone(&bag);
             node.create_raw_subscription(topic, None, DEPTH, move |message| lock(&bag).take(topic, message))
         };
         let subscriptions = TOPICS.into_iter().map(subscribe).collect::<Result<_, _>>()?;
-        Ok(Self { file: file.to_owned(), bag, _subscriptions: subscriptions })
+        Ok(Self { file: file.to_owned(), bag, subscriptions })
     }
 
     /// Writes the end of the bag.
     ///
     /// # Errors
     /// When something could not be written, now or before.
-    pub fn finish(self) -> Result<(), CliError> {
-        let mut bag = lock(&self.bag);
-        let finished = match (bag.error.take(), bag.writer.take()) {
-            (Some(error), _) => Err(error),
-            (None, Some(writer)) => writer.finish().map(drop),
-            (None, None) => Ok(()),
-        };
-        finished.map_err(|error| failed(&self.file, &error))
+    pub fn finish(self) -> Result<Recorded, CliError> {
+        let messages = lock(&self.bag).finish().map_err(|error| failed(&self.file, &error))?;
+        let lost = self.subscriptions.iter().map(Subscription::dropped).sum();
+        Ok(Recorded { file: self.file.clone(), messages, lost })
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // However the drive has ended, its bag has an end. Where that matters, it was finished before.
+        let _ = lock(&self.bag).finish();
     }
 }
 
 impl Bag {
+    /// Writes the end, once; the number of messages.
+    fn finish(&mut self) -> io::Result<u64> {
+        match (self.error.take(), self.writer.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(writer)) => writer.finish().map(|_| self.messages),
+            (None, None) => Ok(self.messages),
+        }
+    }
+
     fn take(&mut self, topic: &'static str, message: &RawMessage<'_>) {
         if let (Some(writer), None) = (&mut self.writer, &self.error) {
             let connection = connection(writer, &mut self.known, topic, message);
             self.error = writer.write(connection, clock::realtime(), message.bytes()).err();
+            self.messages += 1;
         }
     }
 }

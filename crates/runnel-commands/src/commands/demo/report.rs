@@ -11,6 +11,7 @@ use line_trace::track::Track;
 use serde_json::{Value as Json, json};
 
 use super::drive::Finished;
+use super::recording::Recorded;
 use crate::output;
 
 /// What carried the messages: by shared memory, unless `RUNNEL_IPC` has them stay on the network.
@@ -20,12 +21,13 @@ const WIRE: &str = "Runnel, ROS 1";
 pub struct Report<'a> {
     finished: &'a Finished,
     page: PathBuf,
+    recorded: Option<Recorded>,
 }
 
 impl<'a> Report<'a> {
     /// The report on a drive whose page was written there.
-    pub fn new(finished: &'a Finished, page: PathBuf) -> Self {
-        Self { finished, page }
+    pub fn new(finished: &'a Finished, page: PathBuf, recorded: Option<Recorded>) -> Self {
+        Self { finished, page, recorded }
     }
 
     /// For people, in lines of at most 80 columns but for the page's place.
@@ -40,6 +42,9 @@ impl<'a> Report<'a> {
         }
         text.push_str(&format!("\n{}", memory::table(&self.finished.usages)));
         text.push_str(&format!("\nPath, speed and latencies are drawn in {}\n", self.page.display()));
+        if let Some(Recorded { file, messages, lost }) = &self.recorded {
+            text.push_str(&format!("{messages} messages are recorded in {}, {lost} lost\n", file.display()));
+        }
         text
     }
 
@@ -53,6 +58,9 @@ impl<'a> Report<'a> {
             "processes": usages.map(|(name, usage)| usage_json(name, *usage)).collect::<Vec<_>>(),
             "optimized": !cfg!(debug_assertions),
             "page": self.page.display().to_string(),
+            "bag": self.recorded.as_ref().map(|Recorded { file, messages, lost }| {
+                json!({ "file": file.display().to_string(), "messages": messages, "lost": lost })
+            }),
         })
     }
 }

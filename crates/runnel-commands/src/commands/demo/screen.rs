@@ -1,6 +1,6 @@
 //! The terminal as a screen: the track with the robot on it, and beside it what the nodes tell each other.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, IsTerminal, Stdout};
 
 use line_trace::geometry::{Point, Pose};
 use line_trace::latency::Statistics;
@@ -18,7 +18,9 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::canvas::{Canvas, Context, Points};
 use ratatui::widgets::{Paragraph, Widget};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
+};
 
 use super::display::{Seen, stage_name};
 
@@ -33,30 +35,28 @@ const BAR: usize = 14;
 /// What a bar ends at: more than the floor gives.
 const BRIGHTEST: f64 = 600.0;
 
+/// A special character that there is none of.
+const DISABLED: u8 = 0;
+
 const FAINT: Style = Style::new().fg(Color::DarkGray);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
 /// The terminal, until this is dropped.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
-    before: Option<Termios>,
     picture: Picture,
+    _taken: Taken,
 }
 
 impl Screen {
-    /// Takes the terminal. Ctrl-C goes on being a signal; what else is typed is not shown.
+    /// Takes the terminal.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn take(track: &Track, title: String, foot: String) -> io::Result<Self> {
-        let before = tcgetattr(io::stdin()).ok();
-        if let Some(mut quiet) = before.clone() {
-            quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
-            tcsetattr(io::stdin(), OptionalActions::Now, &quiet)?;
-        }
-        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        let taken = Taken::new()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self { terminal, before, picture: Picture::new(track, title, foot) })
+        Ok(Self { terminal, picture: Picture::new(track, title, foot), _taken: taken })
     }
 
     /// Draws what is seen, in the size that the terminal has now.
@@ -70,14 +70,37 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+/// True if this process may draw on the terminal: it is one, and the shell has not put the process into the background.
+pub fn is_to_be_had() -> bool {
+    let in_front = |group| group == rustix::process::getpgrp();
+    io::stdout().is_terminal() && tcgetpgrp(io::stdin()).is_ok_and(in_front)
+}
+
+/// The terminal's other screen, with what is typed not shown. Dropping it brings back what was there.
+struct Taken {
+    before: Termios,
+}
+
+impl Taken {
+    /// Ctrl-C goes on being a signal; Ctrl-Z and Ctrl-\, which would leave the terminal as it is now, do nothing.
+    fn new() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let taken = Self { before };
+        let mut quiet = taken.before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
+        quiet.special_codes[SpecialCodeIndex::VSUSP] = DISABLED;
+        quiet.special_codes[SpecialCodeIndex::VQUIT] = DISABLED;
+        tcsetattr(io::stdin(), OptionalActions::Now, &quiet)?;
+        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
     fn drop(&mut self) {
-        // There is nobody left to be told that the terminal is gone.
+        // There is nobody left to be told that the terminal is gone. What was typed meanwhile was for nobody.
         let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
-        let _ = io::stdout().flush();
-        if let Some(before) = &self.before {
-            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
-        }
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
     }
 }
 
