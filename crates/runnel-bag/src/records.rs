@@ -15,7 +15,8 @@ use runnel_core::time::Time;
 /// What a bag begins with.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 
-/// Bytes of the record of the bag header, so that it can be written again in its place.
+/// Bytes of header and data of the bag header together, so that it can be written again in its place: also by rosbag, which
+/// does so when it mends a bag.
 const BAG_HEADER: usize = 4096;
 
 /// What a record is.
@@ -70,8 +71,8 @@ pub(crate) fn bag_header(index: u64, connections: u32, chunks: u32) -> Vec<u8> {
         .with("index_pos", &index.to_le_bytes())
         .with("conn_count", &connections.to_le_bytes())
         .with("chunk_count", &chunks.to_le_bytes());
-    let padding = vec![b' '; BAG_HEADER - 8 - fields.0.len()];
-    let mut record = Vec::with_capacity(BAG_HEADER);
+    let padding = vec![b' '; BAG_HEADER - fields.0.len()];
+    let mut record = Vec::with_capacity(BAG_HEADER + 8);
     put(&mut record, fields, &padding);
     record
 }
@@ -97,14 +98,13 @@ mod tests {
     fn a_record_is_as_documented() {
         let mut out = Vec::new();
         put(&mut out, Fields::of(Op::Message).with("conn", &7_u32.to_le_bytes()), b"abc");
-        let expected = b"\x11\0\0\0\x04\0\0\0op=\x02\x09\0\0\0conn=\x07\0\0\0\x03\0\0\0abc";
-        assert_eq!(out[4..], expected[4..]);
-        assert_eq!(out[0] as usize, out.len() - 4 - 4 - 3);
+        let expected = b"\x15\0\0\0\x04\0\0\0op=\x02\x09\0\0\0conn=\x07\0\0\0\x03\0\0\0abc";
+        assert_eq!(out, expected);
     }
 
     #[test]
     fn every_bag_header_has_the_same_length() {
-        assert_eq!(bag_header(0, 0, 0).len(), BAG_HEADER);
-        assert_eq!(bag_header(u64::MAX, u32::MAX, u32::MAX).len(), BAG_HEADER);
+        assert_eq!(bag_header(0, 0, 0).len(), 8 + BAG_HEADER);
+        assert_eq!(bag_header(u64::MAX, u32::MAX, u32::MAX).len(), 8 + BAG_HEADER);
     }
 }

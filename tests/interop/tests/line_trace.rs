@@ -1,11 +1,13 @@
 //! The line tracer with one of its nodes swapped for the same written with rospy or roscpp, at both masters; several of it at
 //! one master; its nodes on two hosts; and a bag of it, read by rosbag.
 
-use std::fs;
+use std::fs::{self, File};
 
 use interop::containers::{Container, Network};
 use interop::mouse::Mouse;
 use interop::{Master, Ros1Graph, Server, outcome, ready, wait_until};
+use runnel::Time;
+use runnel_bag::{Connection, Writer};
 use runnel_testkit::process::{Peer, within};
 
 /// Seconds that a lap and all before it may take on a busy host.
@@ -71,6 +73,23 @@ fn our_control_node_drives_a_robot_by_the_files_of_its_driver() {
 }
 
 #[test]
+fn a_robot_that_does_not_work_is_named_and_works_again_when_it_does() {
+    let master = Master::start(Server::Runnel);
+    let mouse = Mouse::start();
+    let folder = mouse.folder().to_str().expect("a name in UTF-8");
+    let robot = master.graph().runnel("line_trace", &["robot", "--devices", folder]);
+    let moved = mouse.folder().join("moved");
+    let power = mouse.folder().join("rtmotoren0");
+    let is_off = || fs::read_to_string(&power).is_ok_and(|text| text == "0");
+    wait_until("the motors have no power", within(LAP), is_off);
+    fs::rename(&power, &moved).expect("the driver's file");
+    let complaint = "rtmotoren0: No such file";
+    wait_until("it complains", within(LAP), || robot.output().contains(complaint));
+    fs::rename(&moved, &power).expect("the driver's file");
+    wait_until("a lap", within(LAP), || mouse.laps() > 0);
+}
+
+#[test]
 fn robots_in_namespaces_do_not_disturb_each_other() {
     let master = Master::start(Server::Rosmaster);
     let graphs = ["/one", "/two", "/three"]
@@ -105,6 +124,7 @@ fn what_was_recorded_is_read_by_rosbag() {
     let bag = bag.to_str().expect("a name in UTF-8");
     let drive = outcome(graph.runnel("runnel", &["demo", "--json", "--record", bag]));
     assert_eq!(drive.code, Some(0), "{:#?}", drive.lines);
+    assert!(drive.lines[0].contains("\"lost\":0}"), "{:#?}", drive.lines);
     let told = outcome(graph.rospy("bag.py", &[bag]));
     assert_eq!(told.code, Some(0), "{:#?}", told.lines);
     let count = |topic: &str| {
@@ -125,4 +145,32 @@ fn what_was_recorded_is_read_by_rosbag() {
         let (found, messages) = count(topic);
         assert!(found == kind && messages > 0, "{topic}: {:#?}", told.lines);
     }
+}
+
+#[test]
+fn a_bag_that_was_not_finished_is_mended_by_rosbag() {
+    let master = Master::start(Server::Runnel);
+    let graph = master.graph();
+    let file = graph.home().join("broken.bag");
+    let mut writer = Writer::new(File::create(&file).expect("a file")).expect("a bag");
+    let connection = writer.add(&Connection {
+        topic: "/chatter",
+        type_name: "std_msgs/String",
+        md5: "992ce8a1687cec8c8bd883ec73ca41d1",
+        definition: "string data\n",
+        publisher: "/talker",
+        latching: false,
+    });
+    let text = "x".repeat(100_000);
+    let message = [&100_000_u32.to_le_bytes()[..], text.as_bytes()].concat();
+    // Eight of them fill a chunk.
+    for sec in 1..=20 {
+        writer.write(connection, Time { sec, nanosec: 0 }, &message).expect("it is written");
+    }
+    drop(writer);
+    let bag = file.to_str().expect("a name in UTF-8");
+    let mended = outcome(graph.tool("rosbag", &["reindex", bag]));
+    assert_eq!(mended.code, Some(0), "{:#?}", mended.lines);
+    let told = outcome(graph.rospy("bag.py", &[bag]));
+    assert_eq!(told.lines, ["/chatter std_msgs/String 16"]);
 }

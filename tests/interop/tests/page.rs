@@ -45,8 +45,11 @@ fn show(browser: &Path, home: &Path, page: &Path, arguments: &[&str]) -> Output 
     output
 }
 
-/// The colour of the first pixel, and how many pixels are neither grey nor nearly so.
-fn picture(file: &Path) -> ([u8; 3], usize) {
+/// Rows in which the path is, and nothing else that has a colour.
+const PATH_ROWS: usize = 800;
+
+/// The colour of the first pixel, and how many pixels of the path and of the rest are neither grey nor nearly so.
+fn picture(file: &Path) -> ([u8; 3], [usize; 2]) {
     let mut decoder = png::Decoder::new(BufReader::new(File::open(file).expect("the picture")));
     decoder.set_transformations(png::Transformations::normalize_to_color8() | png::Transformations::STRIP_16);
     let mut reader = decoder.read_info().expect("the picture's head");
@@ -58,7 +61,10 @@ fn picture(file: &Path) -> ([u8; 3], usize) {
     let range =
         |pixel: &[u8; 3]| pixel.iter().max().zip(pixel.iter().min()).map_or(0, |(most, least)| most - least);
     let first = pixels.clone().next().expect("a pixel");
-    (first, pixels.filter(|pixel| range(pixel) > 90).count())
+    let path = WINDOW.0 as usize * PATH_ROWS;
+    let coloured =
+        |pixels: &mut dyn Iterator<Item = [u8; 3]>| pixels.filter(|pixel| range(pixel) > 60).count();
+    (first, [coloured(&mut pixels.clone().take(path)), coloured(&mut pixels.skip(path))])
 }
 
 #[test]
@@ -84,7 +90,7 @@ fn the_page_of_a_drive_is_drawn_light_and_dark_with_every_figure() {
         show(&browser, home, &page, &[&screenshot, &scheme]);
         let (first, coloured) = picture(&picture_of);
         assert_eq!(first, paper, "{scheme}");
-        // The path and the bars of two histograms.
-        assert!(coloured > 10_000, "{scheme}: {coloured} coloured pixels");
+        let [path, charts] = coloured;
+        assert!(path > 3000 && charts > 10_000, "{scheme}: {coloured:?} coloured pixels");
     }
 }
