@@ -341,6 +341,8 @@ mod tests {
         assert!((beyond.progress - 0.01).abs() < 1e-9, "{beyond:?}");
         let before = course.nearest_to(course.pose_at(near_the_end).position, 0.01);
         assert!((before.progress - near_the_end).abs() < 1e-9, "{before:?}");
+        let ahead = course.nearest_to(course.pose_at(0.15).position, 0.0);
+        assert!((ahead.progress - REACH).abs() < 1e-9, "it is looked for no farther along: {ahead:?}");
         let carried = course.nearest_to(course.pose_at(1.5).position, 0.0);
         assert!((carried.progress - 1.5).abs() < 1e-9, "{carried:?}");
     }

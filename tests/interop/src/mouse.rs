@@ -18,7 +18,7 @@ use line_trace::signals::{Leds, Velocity};
 use line_trace::track::Track;
 use tempfile::TempDir;
 
-/// Between two looks at the files.
+/// Between two looks at the files: the pace at which the robot's world goes on. Nobody waits for anything by it.
 const PERIOD: Duration = Duration::from_millis(2);
 
 /// Steps with which a motor turns its wheel once.

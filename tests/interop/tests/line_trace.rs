@@ -83,8 +83,10 @@ fn a_robot_that_does_not_work_is_named_and_works_again_when_it_does() {
     let is_off = || fs::read_to_string(&power).is_ok_and(|text| text == "0");
     wait_until("the motors have no power", within(LAP), is_off);
     fs::rename(&power, &moved).expect("the driver's file");
-    let complaint = "rtmotoren0: No such file";
-    wait_until("it complains", within(LAP), || robot.output().contains(complaint));
+    for complaint in ["the robot does not work: ", "the motors cannot be switched: "] {
+        let is_told = |line: &str| line.contains(complaint) && line.contains("rtmotoren0: No such file");
+        wait_until(complaint, within(LAP), || robot.lines().iter().any(|line| is_told(line)));
+    }
     fs::rename(&moved, &power).expect("the driver's file");
     wait_until("a lap", within(LAP), || mouse.laps() > 0);
 }

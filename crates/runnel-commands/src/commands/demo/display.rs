@@ -158,11 +158,10 @@ fn rates(seen: &Seen) -> [String; 2] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seen() -> Seen {
-        Seen {
+impl Seen {
+    /// A robot in the midst of its second lap, a little to the right of the line.
+    pub(super) fn example() -> Self {
+        Self {
             stage: Some(Stage::Follow),
             lap: 2,
             laps: 3,
@@ -170,22 +169,27 @@ mod tests {
             speed: 0.284,
             deviation: -0.00126,
             rates: Some([59.7, 60.2]),
-            latencies: [None; 2],
-            robot: None,
-            path: Vec::new(),
-            sensors: None,
-            switches: None,
-            leds: None,
+            latencies: [Statistics::of(&[93_000, 210_000]), None],
+            robot: Some(Pose { position: Point::new(0.3, 0.11), heading: 0.1 }),
+            path: vec![Point::new(0.2, 0.11), Point::new(0.3, 0.11)],
+            sensors: Some(LightSensors::from_row([500, 120, 110, 490])),
+            switches: Some(Switches::default()),
+            leds: Some(Leds::from_row([false, true, true, false])),
             buzzer: 0,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn a_line_says_lap_speed_distance_and_rates() {
         let expected = "lap 2:  43 %, 0.28 m/s, 1.3 mm beside the line, sensors 60 Hz, commands 60 Hz";
-        assert_eq!(text(&seen()), expected);
-        assert_eq!(text(&Seen { stage: Some(Stage::SampleLine), ..seen() }), "sampling the line");
-        let unknown = text(&Seen { rates: None, ..seen() });
+        assert_eq!(text(&Seen::example()), expected);
+        assert_eq!(text(&Seen { stage: Some(Stage::SampleLine), ..Seen::example() }), "sampling the line");
+        let unknown = text(&Seen { rates: None, ..Seen::example() });
         assert!(unknown.ends_with("1.3 mm beside the line, sensors - Hz, commands - Hz"), "{unknown}");
     }
 }

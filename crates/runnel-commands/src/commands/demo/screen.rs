@@ -260,33 +260,14 @@ fn row(topic: &str, rate: &str, median: &str, p99: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use line_trace::tracer::Stage;
-
-    fn seen() -> Seen {
-        Seen {
-            stage: Some(Stage::Follow),
-            lap: 2,
-            laps: 3,
-            share: 0.437,
-            speed: 0.284,
-            deviation: -0.00126,
-            rates: Some([59.7, 60.2]),
-            latencies: [Statistics::of(&[93_000, 210_000]), None],
-            robot: Some(Pose { position: Point::new(0.3, 0.11), heading: 0.1 }),
-            path: vec![Point::new(0.2, 0.11), Point::new(0.3, 0.11)],
-            sensors: Some(LightSensors::from_row([500, 120, 110, 490])),
-            switches: Some(Switches::default()),
-            leds: Some(Leds::from_row([false, true, true, false])),
-            buzzer: 0,
-        }
-    }
 
     /// What is to be seen on a screen of this size, line by line.
     fn drawn(width: u16, height: u16) -> Vec<String> {
         let track = Track::demonstration().unwrap();
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
-        Picture::new(&track, "track course".into(), "Ctrl-C ends it".into()).draw(&seen(), area, &mut buffer);
+        let picture = Picture::new(&track, "track course".into(), "Ctrl-C ends it".into());
+        picture.draw(&Seen::example(), area, &mut buffer);
         let cells = |row: u16| (0..width).map(move |column| (column, row));
         (0..height)
             .map(|row| cells(row).map(|cell| buffer[cell].symbol().to_owned()).collect::<String>())
