@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seed = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let laps = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let track = Track::parse(&text)?;
-    let mut simulation = Simulation::new(&track, Beginning::seed(seed), 0.0);
+    let mut simulation = Simulation::new(&track, Beginning::seed(seed), 0.0)?;
     if !simulation.run_until(10.0 + 20.0 * laps as f64, |so_far| so_far.laps().len() >= laps) {
         return Err(format!("only {} of {laps} laps were completed", simulation.laps().len()).into());
     }

@@ -36,11 +36,13 @@ struct Plan {
 }
 
 fn main() -> ExitCode {
-    if std::env::args().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    if arguments.iter().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let plan = match plan(std::env::args().skip(1)) {
+    let plan = match plan(arguments.into_iter()) {
         Ok(plan) => plan,
         Err(why) => {
             eprintln!("line_trace: {why}\n{USAGE}");
@@ -91,7 +93,7 @@ fn control(context: &Context, devices: Option<&Path>) -> Result<ControlNode, Box
     Ok(match devices {
         Some(folder) => ControlNode::new(context, Devices::open(folder)?, Recording::Off)?,
         None => {
-            let body = Simulated::new(Track::demonstration()?, Beginning::seed(1));
+            let body = Simulated::new(Track::demonstration()?, Beginning::seed(1))?;
             ControlNode::new(context, body, Recording::Off)?
         }
     })

@@ -6,6 +6,7 @@ use crate::robot::{ROW_AHEAD, ROW_PLACES, Robot, Switch};
 use crate::signals::Leds;
 use crate::track::{FLOOR, LINE, Track};
 use std::f64::consts::FRAC_PI_2;
+use std::{error, fmt};
 
 /// Between setting the robot down and the press, seconds.
 const SETTLE: f64 = 0.3;
@@ -41,6 +42,31 @@ impl Beginning {
         Self { seed, at: 0.0 }
     }
 }
+
+/// A track that has no place for what a person does on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlace {
+    /// Nowhere beside the line all sensors see the floor.
+    ForFloor,
+    /// Nowhere all sensors see the line when the robot stands across it.
+    ForLine,
+}
+
+impl fmt::Display for NoPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = (ROW_PLACES[0] - ROW_PLACES[3]) * 1e3;
+        match self {
+            Self::ForFloor => {
+                write!(f, "nowhere beside the line is {row:.0} mm of floor for the sensors to see")
+            }
+            Self::ForLine => {
+                write!(f, "nowhere is the line straight for the {row:.0} mm that the sensors see")
+            }
+        }
+    }
+}
+
+impl error::Error for NoPlace {}
 
 /// Brings a robot from its box to its first lap: off the line, press; on the line, press; at the start, press.
 #[derive(Clone, Debug)]
@@ -81,13 +107,17 @@ enum State {
 
 impl Operator {
     /// A person for this track. The seed decides how exactly the robot is set down: within 4 mm and 0.1 radians.
-    pub fn new(track: &Track, Beginning { seed, at }: Beginning) -> Self {
+    ///
+    /// # Errors
+    /// When there is no place where the robot can be shown the floor, or none where it can be shown the line.
+    pub fn new(track: &Track, Beginning { seed, at }: Beginning) -> Result<Self, NoPlace> {
         let on = track.course().pose_at(at);
         let beside = place_on(track, FLOOR, |on| {
             [BESIDE, -BESIDE].map(|aside| Pose { position: on.offset(0.0, aside), ..on })
         });
         let across =
             place_on(track, LINE, |on| [with_row_at(Pose { heading: on.heading + FRAC_PI_2, ..on })]);
+        let (beside, across) = (beside.ok_or(NoPlace::ForFloor)?, across.ok_or(NoPlace::ForLine)?);
         let mut noise = Noise::new(seed);
         let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
         let start = Pose { position: on.offset(0.0, about(0.004)), heading: on.heading + about(0.1) };
@@ -96,7 +126,7 @@ impl Operator {
             Errand { place: across, lamps: Some(LINE_KNOWN) },
             Errand { place: with_row_at(start), lamps: None },
         ];
-        Self { errands, state: State::SetDown { errand: 0 } }
+        Ok(Self { errands, state: State::SetDown { errand: 0 } })
     }
 
     /// Does what is due at the robot's own time. To be called at least every 0.1 s.
@@ -147,7 +177,11 @@ fn watch_drive(stood_since: Option<f64>, robot: &Robot) -> State {
 }
 
 /// The first of the poses that belong to places along the line in which all sensors see this brightness.
-fn place_on<const N: usize>(track: &Track, brightness: u8, poses: impl Fn(Pose) -> [Pose; N]) -> Pose {
+fn place_on<const N: usize>(
+    track: &Track,
+    brightness: u8,
+    poses: impl Fn(Pose) -> [Pose; N],
+) -> Option<Pose> {
     let sees = |place: &Pose| {
         ROW_PLACES.iter().all(|aside| {
             let seen = track.sample(place.offset(ROW_AHEAD, *aside));
@@ -156,8 +190,7 @@ fn place_on<const N: usize>(track: &Track, brightness: u8, poses: impl Fn(Pose) 
     };
     let strides = (track.course().length() / STRIDE) as u32;
     let along = (0..strides).map(|stride| track.course().pose_at(f64::from(stride) * STRIDE));
-    // On a track without such a place nothing can be sampled, and that shows soon enough.
-    along.flat_map(&poses).find(sees).unwrap_or_else(|| poses(track.course().pose_at(0.0))[0])
+    along.flat_map(poses).find(sees)
 }
 
 /// The pose in which the middle of the sensor row is where `row` is, and the robot looks where it looks.
@@ -179,7 +212,7 @@ mod tests {
 
     fn pair() -> (Track, Robot, Operator) {
         let track = Track::demonstration().unwrap();
-        let operator = Operator::new(&track, Beginning::seed(1));
+        let operator = Operator::new(&track, Beginning::seed(1)).unwrap();
         (track, Robot::new(Pose::default(), 1), operator)
     }
 
@@ -191,6 +224,19 @@ mod tests {
         robot.set_leds(Leds::from_row(FLOOR_KNOWN));
         live(&mut robot, &mut operator, 0.5);
         assert!(robot.light_sensors(&track).row().iter().all(|value| *value < 150));
+    }
+
+    #[test]
+    fn a_track_without_a_straight_is_refused() {
+        let corners = [(0.15, 0.15), (0.35, 0.15), (0.35, 0.35), (0.15, 0.35)];
+        let corners = corners.map(|(x, y)| format!("corner {x} {y} 0.0999\n")).concat();
+        let circle = |width: f64| Track::parse(&format!("floor 0.5 0.5\nline {width}\n{corners}")).unwrap();
+        let begun = |width| Operator::new(&circle(width), Beginning::seed(1)).map(|_| ());
+        assert_eq!((begun(0.02), begun(0.005)), (Ok(()), Err(NoPlace::ForLine)));
+        assert_eq!(
+            NoPlace::ForLine.to_string(),
+            "nowhere is the line straight for the 52 mm that the sensors see"
+        );
     }
 
     #[test]

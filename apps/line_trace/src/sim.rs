@@ -3,7 +3,7 @@
 use crate::course::Nearest;
 use crate::geometry::Pose;
 use crate::lap::{Lap, LapMeter};
-use crate::operator::{Beginning, Operator};
+use crate::operator::{Beginning, NoPlace, Operator};
 use crate::progress::PathPoint;
 use crate::robot::Robot;
 use crate::tracer::{Command, Stage, Tracer};
@@ -33,11 +33,14 @@ pub struct Simulation<'track> {
 impl<'track> Simulation<'track> {
     /// A robot in its box beside this track, and a tracer that awaits the first press. Commands take `delay`
     /// seconds to arrive.
-    pub fn new(track: &'track Track, beginning: Beginning, delay: f64) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// As [`Operator::new`].
+    pub fn new(track: &'track Track, beginning: Beginning, delay: f64) -> Result<Self, NoPlace> {
+        Ok(Self {
             track,
             robot: Robot::new(Pose::default(), beginning.seed),
-            operator: Operator::new(track, beginning),
+            operator: Operator::new(track, beginning)?,
             tracer: Tracer::default(),
             meter: LapMeter::new(track.course().length()),
             delay,
@@ -45,7 +48,7 @@ impl<'track> Simulation<'track> {
             path: Vec::new(),
             laps: Vec::new(),
             periods: 0,
-        }
+        })
     }
 
     /// Lets one [`PERIOD`] pass.

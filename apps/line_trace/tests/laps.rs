@@ -13,7 +13,7 @@ fn track() -> Track {
 
 /// A simulation that has driven `laps`, or has run out of time.
 fn driven(track: &Track, seed: u64, delay: f64, laps: usize) -> Simulation<'_> {
-    let mut simulation = Simulation::new(track, Beginning::seed(seed), delay);
+    let mut simulation = Simulation::new(track, Beginning::seed(seed), delay).unwrap();
     let done = simulation.run_until(5.0 + 25.0 * laps as f64, |so_far| so_far.laps().len() == laps);
     assert!(done, "seed {seed}: {:?} after {} laps", simulation.tracer().stage(), simulation.laps().len());
     simulation
@@ -37,7 +37,7 @@ fn every_track_is_finished_with_every_seed_from_anywhere() {
         let track = Track::parse(text).unwrap();
         for seed in SEEDS {
             let at = track.course().length() * seed as f64 / SEEDS.end as f64;
-            let mut simulation = Simulation::new(&track, Beginning { seed, at }, 0.0);
+            let mut simulation = Simulation::new(&track, Beginning { seed, at }, 0.0).unwrap();
             let done = simulation.run_until(60.0, |so_far| so_far.laps().len() == 2);
             let (stage, row) = (simulation.tracer().stage(), simulation.robot().row_centre());
             assert!(
@@ -75,7 +75,7 @@ fn one_seed_gives_one_path_and_another_seed_another() {
 #[test]
 fn the_three_presses_lead_through_every_stage_in_order() {
     let track = track();
-    let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0);
+    let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
     let mut stages = vec![simulation.tracer().stage()];
     while simulation.now() < 5.0 {
         simulation.step();
@@ -98,7 +98,7 @@ fn the_three_presses_lead_through_every_stage_in_order() {
 fn the_thresholds_lie_between_line_and_floor_for_every_seed() {
     let track = track();
     for seed in SEEDS {
-        let mut simulation = Simulation::new(&track, Beginning::seed(seed), 0.0);
+        let mut simulation = Simulation::new(&track, Beginning::seed(seed), 0.0).unwrap();
         assert!(simulation.run_until(5.0, |so_far| so_far.tracer().calibration().is_some()));
         let thresholds = simulation.tracer().calibration().map(|found| found.thresholds());
         let middle = thresholds.is_some_and(|row| row.iter().all(|value| (250.0..350.0).contains(value)));
@@ -109,7 +109,7 @@ fn the_thresholds_lie_between_line_and_floor_for_every_seed() {
 #[test]
 fn the_robot_does_not_move_before_the_third_press() {
     let track = track();
-    let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0);
+    let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
     while simulation.tracer().stage() != Stage::Follow {
         assert_eq!(simulation.robot().velocity().linear, 0.0);
         assert!(simulation.now() < 5.0);
@@ -122,7 +122,7 @@ fn the_robot_does_not_move_before_the_third_press() {
 #[test]
 fn a_robot_lifted_off_the_track_is_stopped_by_the_tracer() {
     let track = track();
-    let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0);
+    let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
     assert!(simulation.run_until(8.0, |so_far| so_far.path().len() > 200));
     let aside = track.course().pose_at(0.0);
     let beyond = line_trace::geometry::Pose { position: aside.offset(0.0, -5.0), ..aside };
@@ -137,7 +137,7 @@ fn a_robot_lifted_off_the_track_is_stopped_by_the_tracer() {
 fn a_robot_pushed_off_its_path_finds_the_line_again() {
     let track = track();
     for aside in [-0.025, 0.025] {
-        let mut simulation = Simulation::new(&track, Beginning::seed(2), 0.0);
+        let mut simulation = Simulation::new(&track, Beginning::seed(2), 0.0).unwrap();
         assert!(simulation.run_until(8.0, |so_far| so_far.path().len() > 100));
         let pose = simulation.robot().pose();
         let pushed = line_trace::geometry::Pose { position: pose.offset(0.0, aside), ..pose };

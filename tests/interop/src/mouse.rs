@@ -78,8 +78,8 @@ impl Drop for Mouse {
 fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<()> {
     let track = Track::demonstration().expect("the track of the demonstration");
     let beginning = Beginning::seed(1);
-    let (mut robot, mut operator) =
-        (Robot::new(Pose::default(), beginning.seed), Operator::new(&track, beginning));
+    let mut robot = Robot::new(Pose::default(), beginning.seed);
+    let mut operator = Operator::new(&track, beginning).expect("places to sample floor and line");
     let mut meter = LapMeter::new(track.course().length());
     let started = Instant::now();
     while !ended.load(Ordering::Relaxed) {

@@ -2,7 +2,7 @@
 
 use super::Body;
 use crate::geometry::Pose;
-use crate::operator::{Beginning, Operator};
+use crate::operator::{Beginning, NoPlace, Operator};
 use crate::robot::Robot;
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use crate::track::Track;
@@ -18,9 +18,12 @@ pub struct Simulated {
 
 impl Simulated {
     /// A robot in its box beside this track.
-    pub fn new(track: Track, beginning: Beginning) -> Self {
+    ///
+    /// # Errors
+    /// As [`Operator::new`].
+    pub fn new(track: Track, beginning: Beginning) -> Result<Self, NoPlace> {
         let robot = Robot::new(Pose::default(), beginning.seed);
-        Self { robot, operator: Operator::new(&track, beginning), track }
+        Ok(Self { robot, operator: Operator::new(&track, beginning)?, track })
     }
 }
 

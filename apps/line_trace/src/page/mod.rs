@@ -272,7 +272,7 @@ mod tests {
 
     fn page(title: &str, latencies_ns: Vec<u64>) -> String {
         let track = Track::demonstration().unwrap();
-        let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0);
+        let mut simulation = Simulation::new(&track, Beginning::seed(1), 0.0).unwrap();
         assert!(simulation.run_until(60.0, |so_far| so_far.laps().len() == 2));
         let memory = Memory { resident: 4096, shared: 1024, proportional: None, threads: 1 };
         html(&Drive {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
-use line_trace::body::{Devices, Simulated};
+use line_trace::body::Devices;
 use line_trace::latency::Log;
 use line_trace::nodes::{ControlNode, Recording, TracerNode};
 use runnel::{Context, ContextOptions};
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             let node = match devices {
                 Some(folder) => ControlNode::new(&context, Devices::open(folder)?, Recording::On)?,
                 None => {
-                    let body = Simulated::new(scene.track()?, scene.beginning());
+                    let body = scene.robot()?;
                     ControlNode::new(&context, body, Recording::On)?
                 }
             };

@@ -110,7 +110,8 @@ impl Display {
 
 /// What is about to be seen.
 fn introduction(master: &Uri) -> String {
-    let program = std::env::args().next().unwrap_or_else(|| "runnel".into());
+    let program = std::env::args_os().next().unwrap_or_else(|| "runnel".into());
+    let program = program.display();
     format!(
         "A simulated Raspberry Pi Mouse traces a line: robot and tracer are nodes in a\n\
          process each, and their master is in this one. To look on from elsewhere:\n\

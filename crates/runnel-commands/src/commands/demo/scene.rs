@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use line_trace::operator::Beginning;
+use line_trace::body::Simulated;
+use line_trace::operator::{Beginning, Operator};
 use line_trace::track::{TRACKS, Track};
 
 use crate::error::CliError;
@@ -41,19 +42,33 @@ impl Scene {
         &self.track
     }
 
-    /// Draws the track.
+    /// Draws the track, and sees to it that a robot can be shown floor and line there.
     ///
     /// # Errors
-    /// When there is none of that name, or its file cannot be read or makes no track.
+    /// When there is none of that name, or its file cannot be read or makes no such track.
     pub fn track(&self) -> Result<Track, CliError> {
         let known = TRACKS.iter().find(|(name, _)| *name == self.track);
         let text = known.map_or_else(|| self.read(), |(_, text)| Ok((*text).to_owned()))?;
-        Track::parse(&text).map_err(|error| CliError::Failed(format!("track {}: {error}", self.track)))
+        let track = Track::parse(&text).map_err(|error| self.refused(&error))?;
+        Operator::new(&track, self.beginning()).map_err(|error| self.refused(&error))?;
+        Ok(track)
+    }
+
+    /// The robot in its box beside the track.
+    ///
+    /// # Errors
+    /// As [`Scene::track`].
+    pub fn robot(&self) -> Result<Simulated, CliError> {
+        Simulated::new(self.track()?, self.beginning()).map_err(|error| self.refused(&error))
     }
 
     /// How the drive begins.
-    pub fn beginning(&self) -> Beginning {
+    fn beginning(&self) -> Beginning {
         Beginning { seed: self.seed, at: self.start }
+    }
+
+    fn refused(&self, error: &dyn std::error::Error) -> CliError {
+        CliError::Failed(format!("track {}: {error}", self.track))
     }
 
     fn read(&self) -> Result<String, CliError> {

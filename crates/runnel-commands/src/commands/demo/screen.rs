@@ -23,6 +23,7 @@ use rustix::termios::{
 };
 
 use super::display::{Seen, stage_name};
+use crate::logging::{self, Held};
 
 /// Columns of what stands beside the track.
 const BESIDE: u16 = 34;
@@ -46,6 +47,8 @@ pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     picture: Picture,
     _taken: Taken,
+    // Behind the terminal's return, so that what was logged meanwhile is seen then.
+    log: Held,
 }
 
 impl Screen {
@@ -56,7 +59,7 @@ impl Screen {
     pub fn take(track: &Track, title: String, foot: String) -> io::Result<Self> {
         let taken = Taken::new()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self { terminal, picture: Picture::new(track, title, foot), _taken: taken })
+        Ok(Self { terminal, picture: Picture::new(track, title, foot), _taken: taken, log: logging::hold() })
     }
 
     /// Draws what is seen, in the size that the terminal has now.
@@ -64,8 +67,9 @@ impl Screen {
     /// # Errors
     /// As [`Screen::take`].
     pub fn draw(&mut self, seen: &Seen) -> io::Result<()> {
-        let picture = &self.picture;
-        self.terminal.draw(|frame| picture.draw(seen, frame.area(), frame.buffer_mut()))?;
+        let (picture, warning) = (&self.picture, self.log.newest());
+        self.terminal
+            .draw(|frame| picture.draw(seen, warning.as_deref(), frame.area(), frame.buffer_mut()))?;
         Ok(())
     }
 }
@@ -121,7 +125,8 @@ impl Picture {
         Self { title, foot, size: [track.settings().width, track.settings().height], line }
     }
 
-    fn draw(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
+    /// In the last line is `warning`, or else the foot.
+    fn draw(&self, seen: &Seen, warning: Option<&str>, area: Rect, buffer: &mut Buffer) {
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(1)]).areas(area);
         Paragraph::new(vec![self.headline(seen), progress_line(seen, head.width)]).render(head, buffer);
@@ -132,7 +137,11 @@ impl Picture {
             self.draw_track(seen, left, buffer);
         }
         Paragraph::new(beside(seen)).render(right, buffer);
-        Paragraph::new(Line::styled(self.foot.as_str(), FAINT)).render(foot, buffer);
+        let last = match warning {
+            Some(warning) => Line::styled(warning, Color::Yellow),
+            None => Line::styled(self.foot.as_str(), FAINT),
+        };
+        Paragraph::new(last).render(foot, buffer);
     }
 
     fn headline(&self, seen: &Seen) -> Line<'_> {
@@ -263,11 +272,15 @@ mod tests {
 
     /// What is to be seen on a screen of this size, line by line.
     fn drawn(width: u16, height: u16) -> Vec<String> {
+        drawn_with(None, width, height)
+    }
+
+    fn drawn_with(warning: Option<&str>, width: u16, height: u16) -> Vec<String> {
         let track = Track::demonstration().unwrap();
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
         let picture = Picture::new(&track, "track course".into(), "Ctrl-C ends it".into());
-        picture.draw(&Seen::example(), area, &mut buffer);
+        picture.draw(&Seen::example(), warning, area, &mut buffer);
         let cells = |row: u16| (0..width).map(move |column| (column, row));
         (0..height)
             .map(|row| cells(row).map(|cell| buffer[cell].symbol().to_owned()).collect::<String>())
@@ -288,6 +301,12 @@ mod tests {
         assert_eq!(line.split_whitespace().rev().take(3).collect::<Vec<_>>(), ["210", "93", "60"], "{all}");
         let braille = |line: &&String| line.chars().any(|cell| ('\u{2801}'..='\u{28ff}').contains(&cell));
         assert!(lines.iter().filter(braille).count() >= 10, "{all}");
+    }
+
+    #[test]
+    fn the_newest_warning_stands_in_the_last_line() {
+        let lines = drawn_with(Some("[WARN] the wheels are off"), 80, 24);
+        assert_eq!(lines[23].trim_end(), "[WARN] the wheels are off");
     }
 
     #[test]
