@@ -49,6 +49,11 @@ impl Shared {
         let fd = memfd(name)?;
         allocate(&fd, bytes)?;
         let mapping = Mapping::new(&fd, bytes, ProtFlags::READ | ProtFlags::WRITE)?;
+        if check_pages(&fd, bytes).is_err() {
+            // As where a program runs on an emulated processor, whose `mmap` may leave out `POPULATE`.
+            let pages = mapping.words().iter().step_by(rustix::param::page_size() / WORD);
+            pages.for_each(|word| word.store(0, Ordering::Relaxed));
+        }
         // Not before: the seal keeps its maker as well from mapping it writable.
         fs::fcntl_add_seals(&fd, SEALS | SealFlags::SEAL)?;
         Ok(Self { fd, mapping })

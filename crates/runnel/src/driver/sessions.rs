@@ -16,6 +16,7 @@ mod ending;
 mod greeting;
 mod hearing;
 mod late;
+mod processes;
 mod versions;
 
 use std::collections::HashMap;
@@ -39,7 +40,7 @@ use crate::logging::console;
 use ending::Ending;
 pub(super) use greeting::Greeting;
 use late::{LateLinks, PATIENCE};
-use versions::OtherVersions;
+use processes::Processes;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -93,7 +94,9 @@ pub(super) struct Sessions {
     /// Processes that were met, and are to be met again.
     again: HashMap<u128, Again>,
     /// Processes with which there can be no session.
-    other_versions: OtherVersions,
+    other_versions: Processes,
+    /// Processes that made no session, of which the log has said why.
+    refused: Processes,
     /// Since when a link of some session waits for what its connection still has.
     late_since: Option<Instant>,
     /// With messages, since the reactor was looked at.
@@ -176,7 +179,8 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
-            other_versions: OtherVersions::default(),
+            other_versions: Processes::default(),
+            refused: Processes::default(),
             late_since: None,
             turns: 0,
             throttle: Throttle::default(),

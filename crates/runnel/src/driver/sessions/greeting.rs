@@ -197,6 +197,7 @@ impl Driver {
     pub(in crate::driver) fn greeting_readable(&mut self, key: Key) {
         let Some(Socket::Greeting(greeting)) = self.sockets.get(key) else { return };
         let mut buffer = [0; Hello::LEN];
+        let mut process = self.greeted_at(key);
         let theirs = match greeting.packets.recv(&mut buffer) {
             Ok(Received::Nothing) => return,
             Ok(Received::Packet { len, fds, truncated }) => match Hello::from_bytes(&buffer[..len]) {
@@ -205,7 +206,10 @@ impl Driver {
                 }
                 Err(_) => Err("it does not greet as Runnel does".into()),
                 Ok(_) if truncated => Err("its descriptors did not arrive".into()),
-                Ok(hello) => self.understand(key, hello, fds),
+                Ok(hello) => {
+                    process = Some(hello.from);
+                    self.understand(key, hello, fds)
+                }
             },
             // It ends, or goes on without.
             Ok(Received::End) => return self.end_greeting(key),
@@ -214,7 +218,7 @@ impl Driver {
         let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
         if let Err(why) = stands {
             // Said once of each, however often it is tried.
-            if self.greeted_at(key).is_none_or(|process| !self.sessions.again.contains_key(&process)) {
+            if process.is_none_or(|process| self.sessions.refused.add(process)) {
                 self.sessions.warn(format_args!("no session with another process of this host: {why}"));
             }
             self.end_greeting(key);
@@ -322,6 +326,7 @@ impl Driver {
         }
         self.sessions.greetings.retain(|greeting| *greeting != key);
         self.sessions.peers.insert(process, key);
+        self.sessions.refused.remove(process);
         self.sessions.standing.push(session);
         self.stands(session, process);
         // The bell may have rung before the reactor knew it.

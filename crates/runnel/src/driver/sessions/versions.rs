@@ -1,35 +1,10 @@
 //! Processes of other versions of Runnel, whose memory this one cannot read: links with them stay on the network.
 
-use std::collections::VecDeque;
-
-use super::MOST_SESSIONS;
 use super::greeting::Greeting;
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
 use crate::ipc::Hello;
-
-/// As many of them as may have a session, the latest.
-#[derive(Default)]
-pub(super) struct OtherVersions(VecDeque<u128>);
-
-impl OtherVersions {
-    /// One more; false if it is known.
-    fn add(&mut self, process: u128) -> bool {
-        if self.has(process) {
-            return false;
-        }
-        if self.0.len() >= MOST_SESSIONS {
-            self.0.pop_front();
-        }
-        self.0.push_back(process);
-        true
-    }
-
-    pub(super) fn has(&self, process: u128) -> bool {
-        self.0.contains(&process)
-    }
-}
 
 impl Driver {
     /// The process at the other end is of another version of Runnel, and is told so unless it was that which told. Its user
