@@ -1,8 +1,9 @@
-//! The tutorial and the page of the line tracer: every block of code that a reader is to type is run as it stands there.
+//! The README, the tutorial and the pages beside it: every block of code that a reader is to type is run as it stands there.
 //!
-//! What follows the language behind the fence says what a block is: `file=NAME` is written to that file, `background` goes on
-//! in a terminal of its own, `output` must be among what the commands before have printed, and `unchecked` takes what a test
-//! has not got. Everything else in `sh` is run to its end, in one folder after the other as with a single shell.
+//! What follows the language behind the fence says what a block is: `file=NAME` is written to that file, `excerpt` must
+//! compile as part of a program, `background` goes on in a terminal of its own, `output` must be among what the commands
+//! before have printed, and `unchecked` takes what a test has not got. Everything else in `sh` is run to its end, in one
+//! folder after the other as with a single shell.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,6 +17,15 @@ use tempfile::TempDir;
 
 /// Seconds that a command may take, in which cargo builds what it needs.
 const PATIENCE: u64 = 300;
+
+/// What excerpts may use without making it.
+const EXCERPT: &str = "\
+#![allow(dead_code, unused)]
+use runnel::{Borrowed, Context, Node, Publisher, msgs::sensor_msgs::Image};
+fn main() {}
+fn capture<T>(_pixels: &mut T) {}
+type Excerpt = Result<(), Box<dyn std::error::Error>>;
+";
 
 /// A block of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,6 +66,8 @@ struct Reader {
     last: String,
     printed: String,
     commands: u32,
+    /// The program that all excerpts are part of.
+    excerpts: String,
 }
 
 impl Reader {
@@ -74,6 +86,7 @@ impl Reader {
             last: String::new(),
             printed: String::new(),
             commands: 0,
+            excerpts: EXCERPT.to_owned(),
         }
     }
 
@@ -87,12 +100,32 @@ impl Reader {
                 // Nothing to type, as in a drawing.
                 [] | [_, "unchecked"] => {}
                 [_, word] if word.starts_with("file=") => self.write(&word["file=".len()..], &block.text),
+                ["rust", "excerpt"] => self.add_excerpt(&block),
                 ["sh"] => self.run(&block.text, &place),
                 ["sh", "background"] => self.background.push(self.shell(&block.text)),
                 ["text", "output"] => self.has_printed(&block.text, &place),
                 other => panic!("{place}: a block of {other:?}"),
             }
         }
+        if self.excerpts != EXCERPT {
+            self.compile_excerpts(document);
+        }
+    }
+
+    fn add_excerpt(&mut self, Block { text, line, .. }: &Block) {
+        self.excerpts.push_str(&format!(
+            "fn line_{line}(context: Context, node: Node, camera: Publisher<Image>, \
+             frames: std::sync::mpsc::Sender<Borrowed<Image>>, lost: u64, exposure: f64) -> Excerpt {{\n\
+             {text};\nOk(())\n}}\n"
+        ));
+    }
+
+    fn compile_excerpts(&mut self, document: &str) {
+        self.folder = self.home.path().to_owned();
+        let new = "cargo new excerpts && cd excerpts && cargo add runnel --path ../runnel/crates/runnel";
+        self.run(new, document);
+        self.write("src/main.rs", &self.excerpts);
+        self.run("cargo check", &format!("{document}, its excerpts"));
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -122,7 +155,9 @@ impl Reader {
         let programs = std::env::current_exe().expect("this program");
         let programs = programs.ancestors().nth(2).expect("a folder of programs").display().to_string();
         command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
-        command.env("CARGO_TARGET_DIR", self.home.path().join("target")).env("CARGO_NET_OFFLINE", "true");
+        // What one document has had built serves the others, and the next run.
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/docs");
+        command.env("CARGO_TARGET_DIR", built).env("CARGO_NET_OFFLINE", "true");
         command.env("ROS_IP", "127.0.0.1");
         Peer::spawn("bash", command).expect("a shell")
     }
@@ -151,6 +186,16 @@ impl Reader {
             assert_eq!(ended, None, "{}", peer.output());
         }
     }
+}
+
+#[test]
+fn the_readme_does_what_it_says() {
+    Reader::new().read("README.md");
+}
+
+#[test]
+fn the_page_about_nodes_does_what_it_says() {
+    Reader::new().read("docs/nodes.md");
 }
 
 #[test]
