@@ -24,7 +24,10 @@ const ASK_AGAIN: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// How long the master may take to say who provides a service that is waited for.
-const MASTER: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The shortest time that they get, however little is left of a wait.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 /// One service as one node calls it.
 pub(crate) struct Caller {
@@ -152,19 +155,24 @@ impl Caller {
 
     /// Whether the master knows of a node that provides the service, and that node answers.
     pub(crate) fn is_ready(&self) -> Result<bool, Error> {
+        self.is_ready_by(clock::monotonic() + 2 * PATIENCE)
+    }
+
+    fn is_ready_by(&self, until: Instant) -> Result<bool, Error> {
         if self.node.driver().service_of_this_process(self.service()).is_some() {
             return Ok(true);
         }
         let context = &self.node.context;
+        let patience = || until.since(clock::monotonic()).clamp(SHORTEST, PATIENCE);
         let params = [self.node.full_name().into(), self.service().into()];
         let status = |answer: &Value| answer.as_array()?.first()?.as_int();
-        match context.call(&context.shared.settings.master, "lookupService", &params, MASTER) {
+        match context.call(&context.shared.settings.master, "lookupService", &params, patience()) {
             Ok(answer) if status(&answer) == Some(1) => {}
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),
         }
         // One that was killed stays registered.
-        match self.info(Some(clock::monotonic() + MASTER)) {
+        match self.info(Some(clock::monotonic() + patience())) {
             Ok(_) => Ok(true),
             Err(Error::Service { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -175,14 +183,15 @@ impl Caller {
     pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let (context, until) = (&self.node.context, clock::monotonic() + timeout);
         loop {
-            if self.is_ready()? {
+            if self.is_ready_by(until)? {
                 return Ok(true);
             }
             let left = until.since(clock::monotonic());
             if left.is_zero() || !context.ok() {
                 return Ok(false);
             }
-            context.sleep(left.min(ASK_AGAIN))?;
+            // Not by a clock that may stand still.
+            context.sleep_wall(left.min(ASK_AGAIN))?;
         }
     }
 

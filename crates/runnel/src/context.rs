@@ -295,10 +295,7 @@ impl Context {
     /// # Errors
     /// As [`Context::spin`].
     pub fn sleep_wall(&self, duration: Duration) -> Result<(), Error> {
-        let until = clock::monotonic() + duration;
-        while self.ok() && clock::monotonic() < until {
-            self.shared.turning.pass_time(until)?;
-        }
+        self.shared.turning.pass_time(clock::monotonic() + duration)?;
         self.shared.turning.attend();
         Ok(())
     }
@@ -324,7 +321,8 @@ impl Context {
         self.shared.ready.close();
     }
 
-    /// Has `callback` run when spinning ends or, without any, when the context is dropped.
+    /// Has `callback` run when spinning ends or, without any, when the context is dropped. By then its nodes have left the
+    /// graph: what is to be published last is published before.
     pub fn on_shutdown(&self, callback: impl FnOnce() + Send + 'static) {
         lock(&self.shared.on_shutdown).push(Box::new(callback));
     }
@@ -391,9 +389,13 @@ impl Shared {
         if !closed.unwrap_or(false) {
             console::warning!("the master did not confirm within a second that all is unregistered");
         }
-        for callback in std::mem::take(&mut *lock(&self.on_shutdown)) {
-            callback();
-        }
+        self.run_on_shutdown();
+    }
+
+    /// Runs the user's shutdown callbacks, without the lock: they may add others.
+    fn run_on_shutdown(&self) {
+        let callbacks = std::mem::take(&mut *lock(&self.on_shutdown));
+        callbacks.into_iter().for_each(|callback| callback());
     }
 
     /// When the next timer or the given time is due, whichever is first.
@@ -406,8 +408,6 @@ impl Drop for Shared {
     fn drop(&mut self) {
         console::flush();
         self.turning.end();
-        for callback in std::mem::take(&mut *lock(&self.on_shutdown)) {
-            callback();
-        }
+        self.run_on_shutdown();
     }
 }

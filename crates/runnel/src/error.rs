@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::action::ActionError;
@@ -12,13 +13,19 @@ use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
 use runnel_ros1::tcpros::LengthBeyondLimit;
 
-/// Why an operation of the node API failed. It reads the same as `Debug`, which is what a `main` that returns it shows.
+/// Why an operation of the node API failed. `Debug` reads as `Display` does, since it is what a `main` that returns the error
+/// shows.
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
     Io(io::Error),
-    /// The address to listen on is in use, or not of this host.
-    Listen(io::Error),
+    /// A master cannot listen: the address is in use, or not of this host.
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What the operating system says.
+        error: io::Error,
+    },
     /// A name is not one that ROS allows.
     Name(NameError),
     /// A command-line argument that concerns ROS is malformed.
@@ -89,7 +96,8 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) | Self::Listen(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+            Self::Listen { address, error } => write!(f, "cannot listen on {address}: {error}"),
             Self::Name(error) => error.fmt(f),
             Self::Argument(error) => error.fmt(f),
             Self::Environment { variable, why } => write!(f, "{variable}: {why}"),
@@ -123,10 +131,10 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    // What an error speaks for itself is not told twice.
+    // `Display` already speaks for the inner error: only what lies behind that is its source.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io(error) => error.source(),
+            Self::Io(error) | Self::Listen { error, .. } => error.source(),
             Self::Name(error) => error.source(),
             Self::Argument(error) => error.source(),
             Self::Topic(error) => error.source(),

@@ -154,11 +154,13 @@ impl MasterOptions {
     }
 
     fn listen(&self) -> Result<(Listener, Uri), Error> {
-        let listener = Listener::bind(self.bind).map_err(Error::Listen)?;
+        let listener =
+            Listener::bind(self.bind).map_err(|error| Error::Listen { address: self.bind, error })?;
         let address = listener.address();
         let host = self.advertised.clone().unwrap_or_else(|| address_text(address.ip()));
-        let uri = Uri::parse(&format!("http://{host}:{}/", address.port()))
-            .map_err(|error| Error::Environment { variable: "ROS_HOSTNAME", why: error.to_string() })?;
+        let uri = Uri::parse(&format!("http://{host}:{}/", address.port())).map_err(|error| {
+            Error::Environment { variable: "the advertised host", why: error.to_string() }
+        })?;
         Ok((listener, uri))
     }
 }

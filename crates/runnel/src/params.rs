@@ -1,19 +1,18 @@
 //! Parameters of the master's parameter server.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::names;
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
-use crate::data::{Runnable, When};
+use crate::data::{Event, Events, Most, When};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::ros_clock::USE_SIM_TIME;
-use crate::sync::lock;
 
 /// The value of a parameter.
 pub type ParamValue = Value;
@@ -21,8 +20,8 @@ pub type ParamValue = Value;
 /// How long the master may take over an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Changes that wait for a callback at most: the oldest are dropped for newer ones.
-const WAITING: usize = 1000;
+/// Changes that wait for a callback at most.
+const MOST: Most = Most { count: 1000, bytes: 64 << 20 };
 
 /// A type that a parameter can be read as.
 pub trait FromParam: Sized {
@@ -81,14 +80,10 @@ impl Node {
     /// When the name is not valid, the master does not answer, or the value is of another kind ([`Error::Parameter`]).
     pub fn get_param<T: FromParam>(&self, name: &str) -> Result<Option<T>, Error> {
         let key = self.resolve(name)?;
-        match self.ask_master("getParam", &[key.as_str().into()])? {
-            (true, value) => match T::from_param(&value) {
-                Some(value) => Ok(Some(value)),
-                None => {
-                    Err(Error::Parameter { name: key, is: value.kind(), wanted: std::any::type_name::<T>() })
-                }
-            },
-            (false, _) => Ok(None),
+        let Some(value) = self.value_at(&key)? else { return Ok(None) };
+        match T::from_param(&value) {
+            Some(value) => Ok(Some(value)),
+            None => Err(Error::Parameter { name: key, is: value.kind(), wanted: std::any::type_name::<T>() }),
         }
     }
 
@@ -157,16 +152,22 @@ impl Node {
     ) -> Result<ParamWatch, Error> {
         let key = self.resolve(name)?;
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let core = WatchCore::new(key, when, Box::new(callback));
+        let core = WatchCore::new(key, when, callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
             self.inner.wait_registered(Role::ParameterWatch, &watch.core.key)?;
         } else {
             // The master tells each key once.
-            let value = self.get_param::<ParamValue>(&watch.core.key)?;
+            let value = self.value_at(&watch.core.key)?;
             watch.core.changed(&watch.core.key, value.as_ref());
         }
         Ok(watch)
+    }
+
+    /// The value under an absolute name.
+    fn value_at(&self, key: &str) -> Result<Option<ParamValue>, Error> {
+        let (granted, value) = self.ask_master("getParam", &[key.into()])?;
+        Ok(granted.then_some(value))
     }
 
     /// The status and value of an answer; true if the master grants what was asked.
@@ -272,6 +273,11 @@ impl ParamWatch {
     pub fn name(&self) -> &str {
         &self.core.key
     }
+
+    /// Changes that were dropped, the oldest first, because the callback was slower than they came.
+    pub fn dropped(&self) -> u64 {
+        self.core.changes.dropped()
+    }
 }
 
 impl fmt::Debug for ParamWatch {
@@ -283,42 +289,46 @@ impl fmt::Debug for ParamWatch {
 impl Drop for ParamWatch {
     fn drop(&mut self) {
         self.node.remove_watch(&self.core);
-        // What waits is for nobody.
-        lock(&self.core.state).waiting.clear();
-        drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
+        self.core.changes.forget();
     }
 }
 
-type Callback = Box<dyn FnMut(&str, Option<&ParamValue>) + Send>;
-
-/// A change of a parameter.
+/// A change of a parameter: its name, and its value unless it has none any more.
 type Change = (String, Option<ParamValue>);
 
-/// A callback that hears of changes.
-pub(crate) struct WatchCore {
-    pub(crate) key: String,
-    state: Mutex<WatchState>,
-    callback: Mutex<Callback>,
-    when: When,
-    myself: Weak<WatchCore>,
+impl Event for Change {
+    fn bytes(&self) -> usize {
+        self.0.len() + self.1.as_ref().map_or(0, bytes)
+    }
 }
 
-#[derive(Default)]
-struct WatchState {
-    waiting: VecDeque<Change>,
-    /// It stands in the ready queue.
-    scheduled: bool,
+/// Bytes that a value takes in memory, about.
+fn bytes(value: &ParamValue) -> usize {
+    let inner = match value {
+        Value::Int(_) | Value::Bool(_) | Value::Double(_) => 0,
+        Value::String(text) | Value::DateTime(text) => text.len(),
+        Value::Binary(binary) => binary.len(),
+        Value::Array(values) => values.iter().map(bytes).sum(),
+        Value::Struct(members) => members.iter().map(|(name, value)| name.len() + bytes(value)).sum(),
+    };
+    size_of::<Value>() + inner
+}
+
+/// A parameter that is watched, and what hears of its changes.
+pub(crate) struct WatchCore {
+    pub(crate) key: String,
+    changes: Arc<Events<Change>>,
 }
 
 impl WatchCore {
-    pub(crate) fn new(key: String, when: When, callback: Callback) -> Arc<Self> {
-        Arc::new_cyclic(|myself| Self {
-            key,
-            state: Mutex::default(),
-            callback: Mutex::new(callback),
-            when,
-            myself: myself.clone(),
-        })
+    /// Has `callback` hear of changes.
+    pub(crate) fn new(
+        key: String,
+        when: When,
+        mut callback: impl FnMut(&str, Option<&ParamValue>) + Send + 'static,
+    ) -> Arc<Self> {
+        let hear = move |(key, value): Change| callback(&key, value.as_ref());
+        Arc::new(Self { key, changes: Events::new(MOST, when, hear) })
     }
 
     /// Whether a parameter is the one that is watched, or below it.
@@ -329,33 +339,6 @@ impl WatchCore {
 
     /// A parameter has changed.
     pub(crate) fn changed(&self, key: &str, value: Option<&ParamValue>) {
-        let mut state = lock(&self.state);
-        if state.waiting.len() == WAITING {
-            state.waiting.pop_front();
-        }
-        state.waiting.push_back((key.to_owned(), value.cloned()));
-        let schedule = !std::mem::replace(&mut state.scheduled, true);
-        drop(state);
-        if let Some(myself) = self.myself.upgrade().filter(|_| schedule) {
-            self.when.push(myself);
-        }
-    }
-}
-
-impl Runnable for WatchCore {
-    fn run(&self) {
-        lock(&self.state).scheduled = false;
-        while !lock(&self.state).waiting.is_empty() {
-            let mut callback = match self.callback.try_lock() {
-                Ok(callback) => callback,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                // It runs on another thread, or further down on this thread's stack, and looks again when it is done.
-                Err(TryLockError::WouldBlock) => return,
-            };
-            let change = lock(&self.state).waiting.pop_front();
-            if let Some((key, value)) = change {
-                callback(&key, value.as_ref());
-            }
-        }
+        self.changes.push((key.to_owned(), value.cloned()));
     }
 }

@@ -2,7 +2,7 @@
 
 use litemap::LiteMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
@@ -10,7 +10,7 @@ use runnel_io::clock;
 
 use crate::data::{ReadyQueue, Runnable};
 use crate::ros_clock::RosClock;
-use crate::sync::lock;
+use crate::sync::{lock, try_lock};
 
 /// Stands for no timer in [`Timers::next`].
 const NEVER: u64 = u64::MAX;
@@ -194,12 +194,8 @@ impl TimerCore {
 impl Runnable for TimerCore {
     fn run(&self) {
         self.scheduled.store(false, Ordering::SeqCst);
-        let mut callback = match self.callback.try_lock() {
-            Ok(callback) => callback,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // It runs further down on this thread's stack, or on another thread.
-            Err(TryLockError::WouldBlock) => return,
-        };
+        // It may run further up on this thread's stack, or on another thread.
+        let Some(mut callback) = try_lock(&self.callback) else { return };
         if !self.cancelled.load(Ordering::Relaxed) {
             callback();
         }

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::data::ReadyQueue;
 use crate::driver::{Driver, Turned};
 use crate::logging::console;
 use crate::polling::PollingPolicy;
-use crate::sync::lock;
+use crate::sync::{lock, try_lock};
 
 /// How long the driver may go unattended.
 const UNATTENDED: Duration = Duration::from_millis(50);
@@ -82,10 +82,8 @@ impl Turning {
 
     /// The driver, for a moment. A thread that waits in it is woken and lets go.
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
-        match self.driver.try_lock() {
-            Ok(driver) => return driver,
-            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {}
+        if let Some(driver) = try_lock(&self.driver) {
+            return driver;
         }
         self.wanting.fetch_add(1, Ordering::SeqCst);
         let gate = lock(&self.gate);
@@ -272,14 +270,10 @@ impl Turning {
 
     fn turn_as_keeper(&self) {
         self.give_way();
-        match self.driver.try_lock() {
-            Ok(driver) => {
-                if let Err(error) = self.turn_as(Waiting::Keeper, driver, None) {
-                    console::error!("waiting for peers failed: {error}");
-                }
-            }
-            // Somebody has it for a moment.
-            Err(_) => thread::park_timeout(SLICE),
+        // Somebody may have it for a moment.
+        let Some(driver) = try_lock(&self.driver) else { return thread::park_timeout(SLICE) };
+        if let Err(error) = self.turn_as(Waiting::Keeper, driver, None) {
+            console::error!("waiting for peers failed: {error}");
         }
     }
 

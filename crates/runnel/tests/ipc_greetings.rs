@@ -24,8 +24,8 @@ use fake_process::{
 use ipc_scene::{Reader, Scene, alone, number_in, subscribe};
 use logged::count_logged;
 use raw::read_frame;
+use runnel::io::Packets;
 use runnel::io::memory::Shared;
-use runnel::io::{Packets, clock};
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
@@ -302,7 +302,7 @@ fn those_that_never_greet_keep_nobody_from_it_for_long() {
     assert!(began.elapsed() < PATIENCE && subscription.shared_memory_count() == 0);
     // After a while they are turned away, and who was late gets a session by itself.
     spin_until(&late, "a link in shared memory", || subscription.shared_memory_count() == 1);
-    assert!(began.elapsed() + Duration::from_millis(100) >= PATIENCE, "{:?}", clock::monotonic());
+    assert!(began.elapsed() + Duration::from_millis(100) >= PATIENCE, "{:?}", began.elapsed());
     wait_until("all are turned away", || silent.iter().all(is_ended));
     scene.talk(10, 100);
     spin_until(&late, "messages in shared memory", || heard.load(std::sync::atomic::Ordering::SeqCst) == 20);

@@ -74,7 +74,12 @@ fn a_node_can_be_told_to_stop() {
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let ended = Arc::new(AtomicBool::new(false));
     let note = Arc::clone(&ended);
-    context.on_shutdown(move || note.store(true, Ordering::SeqCst));
+    let closing = context.clone();
+    // A callback may add another, which runs when the context is dropped.
+    context.on_shutdown(move || {
+        closing.on_shutdown(|| {});
+        note.store(true, Ordering::SeqCst);
+    });
     let uri = graph.ask("lookupNode", &["/test".into(), "/victim".into()]);
     let uri = runnel::ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
     let caller = graph.context();

@@ -95,6 +95,29 @@ fn changes_of_a_parameter_are_heard_by_all_who_watch_it() {
 }
 
 #[test]
+fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
+    let graph = Graph::new();
+    let context = graph.context_with(&["left:=right", "right:=left"]);
+    let node = context.create_node("node").unwrap();
+    graph.ask("setParam", &["/test".into(), "/right".into(), 2.into()]);
+    let watches = [(); 2].map(|()| {
+        let (heard, told) = std::sync::mpsc::channel();
+        let note = move |name: &str, value: Option<&ParamValue>| {
+            heard.send((name.to_owned(), value.cloned())).unwrap();
+        };
+        (node.watch_param("left", note).unwrap(), told)
+    });
+    for (_watch, told) in &watches {
+        let mut first = None;
+        spin_until(&context, "the value is told", || {
+            first = first.take().or_else(|| told.try_recv().ok());
+            first.is_some()
+        });
+        assert_eq!(first, Some(("/right".to_owned(), Some(2.into()))));
+    }
+}
+
+#[test]
 fn a_master_that_does_not_answer_is_named() {
     let graph = Graph::new();
     let context = graph.context_with(&["__master:=http://127.0.0.1:9"]);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use common::{Graph, spin_until, wait_until};
 use runnel::core::time::Time;
 use runnel::msgs::rosgraph_msgs::Clock;
+use runnel::msgs::std_srvs::SetBool;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, Rate};
 
@@ -202,6 +203,15 @@ fn who_does_not_want_it_has_wall_time() {
         Context::with_options(options.arguments([format!("__master:={}", world.graph.uri)])).unwrap();
     let _node = context.create_node("tool").unwrap();
     assert!(!context.ros_time_is_active() && wall_seconds(&context) > 1.7e9);
+}
+
+#[test]
+fn waiting_for_a_service_ends_in_time_where_time_stands_still() {
+    let world = World::new();
+    let (_context, node) = world.listener();
+    let client = node.create_client::<SetBool>("nobody").unwrap();
+    assert!(!client.wait_for_service(Duration::from_millis(50)).unwrap());
+    assert!(!client.service_is_ready().unwrap());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 use super::GoalId;
 use super::envelope::{read_about, write_goal};
 use super::form::{Form, Type};
-use super::goal::{Callback, Calls, Goal};
+use super::goal::{self, Callback, Goal};
 use super::tracker::Tracker;
 use crate::context::GLANCE;
 use crate::data::Delivery;
@@ -76,7 +76,7 @@ impl ClientCore {
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
         let ready = &self.node.context().shared.ready;
-        let calls = callback.map(|callback| Calls::new(Arc::clone(ready), callback));
+        let calls = callback.map(|callback| goal::calls(ready, callback));
         let goal = Arc::new(Goal::new(GoalId::next(&self.node, stamp), stamp, calls));
         self.tracker.add(&goal)?;
         let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));

@@ -1,22 +1,18 @@
 //! One goal of a client, and the calls that its user gets.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use runnel_core::time::{Instant, Time};
 
 use super::GoalId;
 use super::conversation::{Conversation, Heard};
 use super::status::GoalStatus;
-use crate::data::{ReadyQueue, Runnable};
+use crate::data::{Events, Most, ReadyQueue, When};
 use crate::sync::lock;
 
-/// Feedback that waits for a callback at most: the oldest is dropped for newer.
-const WAITING: usize = 100;
-
-/// Bytes of that. One is always held, however long.
-const MAX_BYTES: usize = 64 << 20;
+/// Feedback that waits for a callback at most.
+const MOST: Most = Most { count: 100, bytes: 64 << 20 };
 
 /// How a goal ended.
 #[derive(Clone, Debug)]
@@ -35,6 +31,14 @@ pub(super) enum Event {
 
 /// What tells the user.
 pub(super) type Callback = Box<dyn FnMut(Event) + Send>;
+
+/// The calls that the user of one goal gets, from whoever spins or waits for the goal.
+pub(super) type Calls = Events<Event>;
+
+/// Those calls by a callback.
+pub(super) fn calls(ready: &Arc<ReadyQueue>, callback: Callback) -> Arc<Calls> {
+    Events::new(MOST, When::Spun(Arc::clone(ready)), callback)
+}
 
 /// A goal that a client has sent.
 pub(super) struct Goal {
@@ -125,138 +129,15 @@ impl Goal {
     }
 }
 
-/// The calls that the user of one goal gets, in order and one at a time, from whoever spins or waits for the goal.
-pub(super) struct Calls {
-    state: Mutex<CallState>,
-    /// Gone once it has told the end.
-    callback: Mutex<Option<Callback>>,
-    dropped: AtomicU64,
-    ready: Arc<ReadyQueue>,
-    myself: Weak<Calls>,
-}
-
-#[derive(Default)]
-struct CallState {
-    waiting: VecDeque<Event>,
-    /// Bytes of the feedback among it.
-    bytes: usize,
-    /// It stands in the ready queue.
-    scheduled: bool,
-}
-
-impl Calls {
-    pub(super) fn new(ready: Arc<ReadyQueue>, callback: Callback) -> Arc<Self> {
-        Arc::new_cyclic(|myself| Self {
-            state: Mutex::default(),
-            callback: Mutex::new(Some(callback)),
-            dropped: AtomicU64::new(0),
-            ready,
-            myself: myself.clone(),
-        })
-    }
-
-    /// Feedback that was dropped because the callback was slower than the server.
-    pub(super) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-
-    /// Runs the callback here and now for all that waits, unless another thread does.
-    pub(super) fn run_due(&self) {
-        while let Some(due) = self.ready.take(self.myself.as_ptr().cast()) {
-            due.run();
-        }
-    }
-
-    fn push(&self, event: Event) {
-        let mut state = lock(&self.state);
-        while state.is_full(&event) {
-            state.pop();
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        state.bytes += event.bytes();
-        state.waiting.push_back(event);
-        let schedule = !std::mem::replace(&mut state.scheduled, true);
-        drop(state);
-        if let Some(myself) = self.myself.upgrade().filter(|_| schedule) {
-            self.ready.push(myself);
-        }
-    }
-
-    fn has_waiting(&self) -> bool {
-        !lock(&self.state).waiting.is_empty()
-    }
-}
-
-impl CallState {
-    /// Something must go before this has room. The end always has.
-    fn is_full(&self, event: &Event) -> bool {
-        let too_much = self.waiting.len() >= WAITING || self.bytes + event.bytes() > MAX_BYTES;
-        too_much && !self.waiting.is_empty() && matches!(event, Event::Feedback(_))
-    }
-
-    fn pop(&mut self) -> Option<Event> {
-        let event = self.waiting.pop_front()?;
-        self.bytes -= event.bytes();
-        Some(event)
-    }
-}
-
-impl Event {
+impl crate::data::Event for Event {
     fn bytes(&self) -> usize {
         match self {
             Self::Feedback(bytes) => bytes.len(),
             Self::End(_) => 0,
         }
     }
-}
 
-impl Runnable for Calls {
-    fn run(&self) {
-        lock(&self.state).scheduled = false;
-        while self.has_waiting() {
-            let mut callback = match self.callback.try_lock() {
-                Ok(callback) => callback,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                // It runs on another thread, or further down on this thread's stack, and looks again when it is done.
-                Err(TryLockError::WouldBlock) => return,
-            };
-            let event = lock(&self.state).pop();
-            let is_end = matches!(event, Some(Event::End(_)));
-            if let (Some(event), Some(call)) = (event, callback.as_mut()) {
-                call(event);
-            }
-            // What it holds is the user's, and may be anything.
-            let over = if is_end { callback.take() } else { None };
-            drop(callback);
-            drop(over);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc::channel;
-
-    /// The lengths of feedback that is heard of feedback of these lengths, and how often some was dropped.
-    fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
-        let (heard, told) = channel();
-        let callback = Box::new(move |event: Event| heard.send(event.bytes()).unwrap());
-        let reactor = runnel_io::Reactor::new().unwrap();
-        let calls = Calls::new(Arc::new(ReadyQueue::new(reactor.waker().clone())), callback);
-        lengths.iter().for_each(|length| calls.push(Event::Feedback(vec![0; *length])));
-        calls.run_due();
-        (told.try_iter().collect(), calls.dropped())
-    }
-
-    #[test]
-    fn the_oldest_feedback_goes_for_newer_when_there_is_much_of_it_or_it_is_long() {
-        assert_eq!(heard(&[1; WAITING + 2]), (vec![1; WAITING], 2));
-        let half = MAX_BYTES / 2;
-        assert_eq!(heard(&[half, half]), (vec![half, half], 0));
-        assert_eq!(heard(&[3, half, half]), (vec![half, half], 1));
-        assert_eq!(heard(&[half, half, 1, MAX_BYTES]), (vec![MAX_BYTES], 3));
-        assert_eq!(heard(&[1, MAX_BYTES + 1]), (vec![MAX_BYTES + 1], 1), "one is always held");
-        assert_eq!(heard(&[MAX_BYTES + 1, 1]), (vec![1], 1));
+    fn is_last(&self) -> bool {
+        matches!(self, Self::End(_))
     }
 }

@@ -15,7 +15,6 @@ use super::server_core::{ServerCore, ServerGoal};
 use super::status::{GoalStatus, Step};
 use crate::data::Delivery;
 use crate::error::Error;
-use crate::logging::console;
 use crate::node::Node;
 use crate::subscription::Subscription;
 use crate::timer::Timer;
@@ -94,7 +93,8 @@ impl Node {
     fn status_frequency(&self, action: &str) -> Result<f64, Error> {
         let old = format!("{action}/status_frequency");
         if self.has_param(&old).unwrap_or(false) {
-            console::warning!("{old} is out of use: actionlib_status_frequency stands for it");
+            let advice = format_args!("{old} is out of use: actionlib_status_frequency stands for it");
+            self.inner.log().say(log::Level::Warn, advice);
             return self.number(&old, FREQUENCY);
         }
         match self.search_param("actionlib_status_frequency") {
@@ -200,6 +200,11 @@ impl<A: Action> ServerGoalHandle<A> {
     /// [`Error::Action`] when it was accepted or has ended before, or the server has ended, as for all that follow.
     pub fn accept(&self) -> Result<(), Error> {
         self.goal.core.step(&self.goal, Step::Accept, "")
+    }
+
+    /// Says something of the goal in the node's log.
+    pub(super) fn warn(&self, what: impl fmt::Display) {
+        self.goal.core.warn(format_args!("goal {}: {what}", self.id()));
     }
 
     /// Tells clients how far it has come.

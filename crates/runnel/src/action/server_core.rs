@@ -321,7 +321,8 @@ impl<A: Action> ServerCore<A> {
         }
     }
 
-    fn warn(&self, what: fmt::Arguments<'_>) {
+    /// Says something of the action in the node's log.
+    pub(super) fn warn(&self, what: fmt::Arguments<'_>) {
         self.node.inner.log().say(log::Level::Warn, format_args!("action {}: {what}", self.action));
     }
 

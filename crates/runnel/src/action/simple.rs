@@ -15,7 +15,6 @@ use super::single::Single;
 use super::{GoalId, GoalStatus};
 use crate::context::LastWords;
 use crate::error::Error;
-use crate::logging::console;
 use crate::node::Node;
 use crate::sync::lock;
 
@@ -29,10 +28,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const ANOTHER: &str = "a newer goal has taken its place";
 
 impl Node {
-    /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does. `execute` gets each goal on a
-    /// thread of its own, accepted already, and ends it by its handle; one that it leaves open is aborted, with the error
-    /// that it returns for a text if it returns one. A newer goal preempts the one that is worked on: `execute` is told so by [`SimpleGoalHandle::is_preempt_requested`] and ends
-    /// it; then the newer one has its turn. Goals arrive while somebody spins.
+    /// Provides an action, one goal at a time, as actionlib's `SimpleActionServer` does.
+    ///
+    /// `execute` gets each goal on a thread of its own, already accepted, and ends it by its handle. A goal that it leaves
+    /// open is aborted; the text is the error that it returned, if any. A newer goal preempts the current one:
+    /// [`SimpleGoalHandle::is_preempt_requested`] turns true, `execute` ends its goal, and the newer one has its turn. Goals
+    /// arrive while somebody spins.
     ///
     /// # Errors
     /// As [`Node::create_action_server`], and when no thread can be started.
@@ -134,7 +135,7 @@ impl<A: Action> Desk<A> {
     ) {
         while let Some(goal) = self.next(server) {
             match goal.accept() {
-                Err(error) => console::error!("{error}"),
+                Err(error) => goal.warn(error),
                 Ok(()) => {
                     let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
                     // A goal that ends badly is no reason to take no more.
@@ -190,7 +191,7 @@ fn is_open<A: Action>(goal: &ServerGoalHandle<A>) -> bool {
 /// A goal does not get its turn.
 fn make_way<A: Action>(goal: &ServerGoalHandle<A>) {
     if let Err(error) = goal.canceled(&A::Result::default(), ANOTHER) {
-        console::error!("{error}");
+        goal.warn(error);
     }
 }
 
@@ -271,11 +272,11 @@ impl<A: Action> SimpleGoalHandle<A> {
             return;
         }
         let text = returned.err().unwrap_or_else(|| "executing the goal ended without saying how".into());
-        console::warning!("goal {}: {text}", self.id());
+        self.goal.warn(&text);
         if is_open(&self.goal)
             && let Err(error) = self.abort(&A::Result::default(), &text)
         {
-            console::error!("{error}");
+            self.goal.warn(error);
         }
     }
 }

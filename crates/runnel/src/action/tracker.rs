@@ -140,7 +140,7 @@ impl Tracker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::goal::{Calls, Event};
+    use super::super::goal::{Event, calls};
     use super::*;
     use crate::data::ReadyQueue;
     use runnel_core::time::Time;
@@ -158,7 +158,7 @@ mod tests {
                     ends.send(end).unwrap();
                 }
             });
-            let calls = Calls::new(Arc::clone(&ready), callback);
+            let calls = calls(&ready, callback);
             Arc::new(Goal::new(GoalId::of(&number.to_string()), Time::default(), Some(calls)))
         };
         (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());

@@ -1,6 +1,8 @@
-//! The data plane: what carries messages once a link stands. Nothing here knows of masters and names.
+//! The data plane: what carries messages once a link stands. Nothing here knows of the master, or resolves a
+//! name.
 
 mod datagrams;
+mod events;
 mod frames;
 mod input;
 mod publication;
@@ -11,6 +13,7 @@ mod subscription;
 mod unsent;
 mod way;
 
+pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
 pub(crate) use publication::{Blank, Outgoing, Publication, PublicationOptions, Refused};
 pub(crate) use ready::{ReadyQueue, Runnable, When};

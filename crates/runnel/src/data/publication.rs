@@ -462,7 +462,7 @@ impl Drop for Publication {
 }
 
 impl State {
-    /// Whether a message is wanted as bytes, by this process's own subscribers aside.
+    /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self) -> bool {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
     }
@@ -473,7 +473,7 @@ impl State {
     }
 
     /// Has the memory of a frame used again.
-    fn give_back(&mut self, frame: Frame) {
+    pub(super) fn give_back(&mut self, frame: Frame) {
         if let Frame::Own(bytes) = frame {
             self.pool.give_back(bytes);
         }

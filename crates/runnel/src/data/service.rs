@@ -4,7 +4,7 @@
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use litemap::LiteMap;
@@ -15,7 +15,7 @@ use super::ready::{Runnable, When, mark};
 use super::unsent::Unsent;
 use super::way::Way;
 use crate::ipc::Sender;
-use crate::sync::lock;
+use crate::sync::{lock, try_lock};
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
 const MOST_WAITING: usize = 100;
@@ -112,13 +112,9 @@ impl ServiceCore {
 
     /// The callback, unless it is under way.
     fn begin(&self, scheduled: bool) -> Result<Running<'_>, Runner> {
-        let callback = match self.callback.try_lock() {
-            Ok(callback) => callback,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) if self.runner.load(Ordering::Relaxed) == mark() => {
-                return Err(Runner::ThisThread);
-            }
-            Err(TryLockError::WouldBlock) => return Err(Runner::AnotherThread),
+        let Some(callback) = try_lock(&self.callback) else {
+            let is_this = self.runner.load(Ordering::Relaxed) == mark();
+            return Err(if is_this { Runner::ThisThread } else { Runner::AnotherThread });
         };
         self.runner.store(mark(), Ordering::Relaxed);
         Ok(Running { core: self, callback: Some(callback), scheduled })
@@ -127,7 +123,7 @@ impl ServiceCore {
     /// The callback is under way: whoever runs it looks at the line afterwards, unless that has just been.
     fn leave_to_runner(&self) {
         lock(&self.requests).scheduled = false;
-        if !matches!(self.callback.try_lock(), Err(TryLockError::WouldBlock)) {
+        if try_lock(&self.callback).is_some() {
             self.schedule_if_left();
         }
     }

@@ -5,7 +5,7 @@ mod spares;
 
 use std::any::{Any, TypeId};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use runnel_core::wire::DecodeError;
 use runnel_ros1::node::LinkStats;
@@ -15,7 +15,7 @@ use super::ready::{Runnable, When};
 use super::received::Received;
 use crate::ipc::Frame;
 use crate::logging::console;
-use crate::sync::lock;
+use crate::sync::{lock, try_lock};
 use queue::Item;
 pub(crate) use queue::Queue;
 
@@ -277,12 +277,8 @@ impl Runnable for SubscriptionCore {
     }
 
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
-        let callback = match self.callback.try_lock() {
-            Ok(callback) => callback,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // It runs further down on this thread's stack; its end will look at the queue again.
-            Err(TryLockError::WouldBlock) => return,
-        };
+        // It may run further up on this thread's stack; its end will look at the queue again.
+        let Some(callback) = try_lock(&self.callback) else { return };
         let mut running = Running { core: self, callback: Some(callback), item: None, more: false };
         running.take_next();
         running.call();

@@ -165,24 +165,15 @@ impl Driver {
     }
 
     pub(super) fn control_readable(&mut self, key: Key) {
-        let Some(Socket::Control(control)) = self.sockets.get(key) else { return };
-        if control.connecting {
-            return;
+        if let Some(Socket::Control(Control { connecting: false, stream, .. })) = self.sockets.get(key) {
+            self.receive(key, &Arc::clone(stream), Self::engine_bytes);
         }
-        let (engine, conn, stream) = (control.engine, control.conn, Arc::clone(&control.stream));
-        let mut scratch = self.take_scratch();
-        let received = stream.recv(&mut scratch);
-        match received {
-            Ok(Some(count)) if count > 0 => {
-                self.with_engine(engine, |engine, now| {
-                    engine.verbs().handle_data(now, conn, &scratch[..count])
-                });
-            }
-            Ok(Some(_)) => self.ended(key, None),
-            Ok(None) => {}
-            Err(error) => self.ended(key, Some(&error.to_string())),
-        }
-        self.scratch = scratch;
+    }
+
+    fn engine_bytes(&mut self, key: Key, bytes: &[u8]) {
+        let Some(Socket::Control(Control { engine, conn, .. })) = self.sockets.get(key) else { return };
+        let (engine, conn) = (*engine, *conn);
+        self.with_engine(engine, |engine, now| engine.verbs().handle_data(now, conn, bytes));
     }
 }
 

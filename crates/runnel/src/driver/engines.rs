@@ -11,7 +11,7 @@ use super::node::NodeSlot;
 use super::socket::Socket;
 use super::table::Key;
 use super::throttle::Throttle;
-use super::{Driver, Engine, Slot, engine_of};
+use super::{Driver, Engine, Slot};
 
 impl Driver {
     /// Adds an engine with the sockets it listens on.
@@ -47,7 +47,7 @@ impl Driver {
             .flat_map(|slot| slot.node.outputs.values())
             .for_each(|output| output.end());
         for socket in self.sockets.keys() {
-            if self.sockets.get(socket).is_some_and(|socket| engine_of(socket) == Some(key)) {
+            if self.sockets.get(socket).and_then(Socket::engine) == Some(key) {
                 self.remove_socket(socket);
             }
         }

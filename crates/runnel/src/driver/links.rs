@@ -116,24 +116,24 @@ impl Driver {
 
     /// What comes by a link makes no sense: it ends, and the log says whose it was.
     pub(super) fn misbehaved(&mut self, key: Key, why: &str) {
-        match self.sockets.get(key) {
-            Some(Socket::Input(input)) => console::error!("publisher [{}]: {why}", input.from.publisher),
-            Some(Socket::Served(served)) => console::error!("client [{}] of a service: {why}", served.name),
-            _ => {}
+        let (engine, who) = match self.sockets.get(key) {
+            Some(Socket::Input(input)) => (input.engine, format!("publisher [{}]", input.from.publisher)),
+            Some(Socket::Served(served)) => {
+                let service = &served.service.service;
+                (served.engine, format!("service {service}: client [{}]", served.name))
+            }
+            _ => return self.ended(key, Some(why)),
+        };
+        if let Some(slot) = self.engines.get_mut(engine) {
+            slot.warn_of_peer(format_args!("{who}: {why}"));
         }
         self.ended(key, Some(why));
     }
 
     /// A subscriber has nothing to say; this is how its end shows.
     pub(super) fn output_readable(&mut self, key: Key) {
-        let mut scratch = self.take_scratch();
-        let Some(Socket::Output(output)) = self.sockets.get(key) else { return };
-        let received = output.stream.recv(&mut scratch);
-        self.scratch = scratch;
-        match received {
-            Ok(Some(0)) => self.ended(key, None),
-            Ok(_) => {}
-            Err(error) => self.ended(key, Some(&error.to_string())),
+        if let Some(Socket::Output(output)) = self.sockets.get(key) {
+            self.receive(key, &Arc::clone(&output.stream), |_, _, _| {});
         }
     }
 }

@@ -33,10 +33,9 @@ impl Driver {
 
     /// Without free descriptors a listener would be ready for ever: it is left alone for a moment.
     pub(super) fn pause_accepting(&mut self, key: Key, error: &io::Error) {
-        console::error!(
-            "cannot accept connections, trying again in {} ms: {error}",
-            ACCEPT_PAUSE.as_millis()
-        );
+        let pause = ACCEPT_PAUSE.as_millis();
+        let what = format_args!("cannot accept connections, trying again in {pause} ms: {error}");
+        self.accepting.warn(clock::monotonic(), what, |line| console::error!("{line}"));
         self.watch_listener(key, Interest::Nothing);
         let until = clock::monotonic() + ACCEPT_PAUSE;
         self.paused.get_or_insert((until, Vec::new())).1.push(key);

@@ -125,9 +125,11 @@ impl Lookups {
         while let Some(host) = self.line.pop_front() {
             if self.waiting.get(&host).is_none_or(Vec::is_empty) {
                 self.waiting.remove(&host);
-            } else {
-                let begun = self.start(host.clone());
-                return begun.unwrap_or_else(|error| self.answered(&Answer { host, address: Err(error) }));
+                continue;
+            }
+            match self.start(host.clone()) {
+                Ok(()) => return,
+                Err(error) => self.answered(&Answer { host, address: Err(error) }),
             }
         }
     }

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::lookup::Family;
-use runnel_io::{Events, Interest, Reactor, Token, clock};
+use runnel_io::{Events, Interest, Reactor, Stream, Token, clock};
 use runnel_ros1::net::ConnId;
 
 use crate::data::SubscriptionCore;
@@ -43,7 +43,7 @@ pub use services::ServiceInfo;
 pub(crate) use services::{CallAnswer, Tell};
 pub(crate) use sessions::IpcSettings;
 use sessions::Sessions;
-use socket::{Called, Served, Socket};
+use socket::{Control, DatagramInput, DatagramOutput, Input, Output, Socket};
 pub(crate) use table::Key;
 use table::Table;
 use throttle::Throttle;
@@ -66,6 +66,8 @@ pub(crate) struct Driver {
     serving: bool,
     /// Listeners that wait for descriptors to become free.
     paused: Option<(Instant, Vec<Key>)>,
+    /// What is logged about that.
+    accepting: Throttle,
     /// Set when all nodes have been told to stop.
     stop: Arc<AtomicBool>,
     simulation: Arc<Simulation>,
@@ -113,6 +115,7 @@ impl Driver {
             unserved: VecDeque::new(),
             serving: false,
             paused: None,
+            accepting: Throttle::default(),
             stop,
             simulation,
             clock: None,
@@ -274,38 +277,19 @@ impl Driver {
 
     /// Closes a socket and forgets it.
     fn remove_socket(&mut self, key: Key) {
-        match self.sockets.remove(key) {
-            Some(Socket::Control(control)) => self.forget_conn(control.engine, control.conn),
-            Some(Socket::Input(input)) => {
-                input.topic.leave(&input.from);
-                self.part(input.meeting);
-                self.forget_conn(input.engine, input.conn);
-            }
-            Some(Socket::Output(output)) => {
-                output.publication.leave(output.conn);
-                self.part(output.meeting);
-                self.forget_conn(output.engine, output.conn);
-            }
-            Some(Socket::Opened(opened)) => self.forget_conn(opened.engine, opened.conn),
-            Some(Socket::DatagramInput(input)) => {
-                input.topic.leave(&input.from);
-                self.forget_conn(input.engine, input.conn);
-            }
-            Some(Socket::DatagramOutput(output)) => {
-                output.publication.leave(output.conn);
-                self.forget_conn(output.engine, output.conn);
-            }
-            Some(Socket::Served(Served { engine, conn, stream, meeting, .. })) => {
-                // Requests that wait hold the socket open, whose end would be told again and again.
-                let _ = self.reactor.remove(&*stream);
-                self.part(meeting);
-                self.forget_conn(engine, conn);
-            }
-            Some(Socket::Called(Called { engine, conn, meeting, .. })) => {
-                self.part(meeting);
-                self.forget_conn(engine, conn);
-            }
-            Some(_) | None => {}
+        let Some(socket) = self.sockets.remove(key) else { return };
+        match &socket {
+            Socket::Input(Input { topic, from, .. })
+            | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
+            Socket::Output(Output { publication, conn, .. })
+            | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
+            // Requests that wait hold the socket open, whose end would be told again and again.
+            Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
+            _ => {}
+        }
+        self.part(socket.meeting());
+        if let Some((engine, conn)) = socket.conn() {
+            self.forget_conn(engine, conn);
         }
     }
 
@@ -319,19 +303,28 @@ impl Driver {
     fn ended(&mut self, key: Key, why: Option<&str>) {
         // What came by another way before the connection ended counts.
         self.hear_the_rest(key);
-        let (engine, conn) = match self.sockets.get(key) {
-            Some(Socket::Control(control)) if control.closing => return self.remove_socket(key),
-            Some(Socket::Control(control)) => (control.engine, control.conn),
-            Some(Socket::Input(input)) => (input.engine, input.conn),
-            Some(Socket::Output(output)) => (output.engine, output.conn),
-            Some(Socket::DatagramInput(input)) => (input.engine, input.conn),
-            Some(Socket::DatagramOutput(output)) => (output.engine, output.conn),
-            Some(Socket::Served(served)) => (served.engine, served.conn),
-            Some(Socket::Called(called)) => (called.engine, called.conn),
-            _ => return,
-        };
+        let Some(socket) = self.sockets.get(key) else { return };
+        if matches!(socket, Socket::Control(Control { closing: true, .. })) {
+            return self.remove_socket(key);
+        }
+        let Some((engine, conn)) = socket.conn() else { return };
         self.remove_socket(key);
         self.with_engine(engine, |engine, now| engine.verbs().handle_closed(now, conn, why));
+    }
+
+    /// Reads once from a peer.
+    pub(super) fn receive(&mut self, key: Key, stream: &Stream, take: fn(&mut Self, Key, &[u8])) {
+        let mut scratch = self.take_scratch();
+        match stream.recv(&mut scratch) {
+            Ok(Some(0)) => self.ended(key, None),
+            Ok(Some(count)) => {
+                self.count_received(key, count);
+                take(self, key, &scratch[..count]);
+            }
+            Ok(None) => {}
+            Err(error) => self.ended(key, Some(&error.to_string())),
+        }
+        self.scratch = scratch;
     }
 
     /// The buffer for one read, made when it is first needed.
@@ -340,24 +333,4 @@ impl Driver {
         // Fresh zeroed memory takes no pages until it is used, which a resize would.
         if scratch.is_empty() { vec![0; SCRATCH] } else { scratch }
     }
-}
-
-fn engine_of(socket: &Socket) -> Option<Key> {
-    Some(match socket {
-        Socket::Listener { engine, .. } => *engine,
-        Socket::Control(control) => control.engine,
-        Socket::Input(input) => input.engine,
-        Socket::Output(output) => output.engine,
-        Socket::Opened(opened) => opened.engine,
-        Socket::DatagramInput(input) => input.engine,
-        Socket::DatagramOutput(output) => output.engine,
-        Socket::Served(served) => served.engine,
-        Socket::Called(called) => called.engine,
-        Socket::PacketListener(_)
-        | Socket::Greeting(_)
-        | Socket::Session(_)
-        | Socket::Bell(_)
-        | Socket::OwnBell
-        | Socket::Nothing => return None,
-    })
 }

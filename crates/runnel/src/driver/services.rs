@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread::Thread;
 
 use runnel_core::time::Instant;
-use runnel_io::{Stream, Token, clock};
+use runnel_io::{Token, clock};
 use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceLinked, WantedService};
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
 
@@ -90,22 +90,8 @@ impl Driver {
         }
     }
 
-    /// Reads once from a peer.
-    fn receive(&mut self, key: Key, stream: &Stream, take: fn(&mut Self, Key, &[u8])) {
-        let mut scratch = self.take_scratch();
-        match stream.recv(&mut scratch) {
-            Ok(Some(0)) => self.ended(key, None),
-            Ok(Some(count)) => {
-                self.count_received(key, count);
-                take(self, key, &scratch[..count]);
-            }
-            Ok(None) => {}
-            Err(error) => self.ended(key, Some(&error.to_string())),
-        }
-        self.scratch = scratch;
-    }
-
-    fn count_received(&mut self, key: Key, bytes: usize) {
+    /// Where a stream is counted: what comes by a session is not of the connection.
+    pub(super) fn count_received(&mut self, key: Key, bytes: usize) {
         match self.sockets.get_mut(key) {
             Some(Socket::Served(served)) => served.received += bytes as u64,
             Some(Socket::Called(called)) => called.received += bytes as u64,
@@ -121,23 +107,12 @@ impl Driver {
                 Ok(None) => {}
                 Ok(Some(request)) => {
                     if !served.service.push(request, &served.client) {
-                        return self.client_ended(key, "sends too many requests ahead of their answers");
+                        return self.misbehaved(key, "sends too many requests ahead of their answers");
                     }
                 }
-                Err(error) => return self.client_ended(key, &error.to_string()),
+                Err(error) => return self.misbehaved(key, &error.to_string()),
             }
         }
-    }
-
-    /// A client did what is not accepted.
-    fn client_ended(&mut self, key: Key, why: &str) {
-        if let Some(Socket::Served(Served { engine, service, name, .. })) = self.sockets.get(key)
-            && let Some(slot) = self.engines.get_mut(*engine)
-        {
-            let service = &service.service;
-            slot.warn_of_peer(format_args!("service {service}: client [{name}]: {why}"));
-        }
-        self.ended(key, Some(why));
     }
 
     /// Ends the connections of a service that is provided no longer.

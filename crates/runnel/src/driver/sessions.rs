@@ -281,13 +281,7 @@ impl Driver {
     }
 
     fn meeting_of(&self, key: Key) -> Option<Meeting> {
-        match self.sockets.get(key)? {
-            Socket::Input(input) => input.meeting,
-            Socket::Output(output) => output.meeting,
-            Socket::Served(served) => served.meeting,
-            Socket::Called(called) => called.meeting,
-            _ => None,
-        }
+        self.sockets.get(key).and_then(Socket::meeting)
     }
 
     /// Whoever has asked for a link asks to have it by a session as well.

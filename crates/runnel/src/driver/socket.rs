@@ -50,6 +50,48 @@ pub(super) enum Socket {
     Nothing,
 }
 
+impl Socket {
+    /// What its engine knows it by.
+    pub(super) fn conn(&self) -> Option<(Key, ConnId)> {
+        Some(match self {
+            Self::Control(Control { engine, conn, .. })
+            | Self::Input(Input { engine, conn, .. })
+            | Self::Output(Output { engine, conn, .. })
+            | Self::Opened(Opened { engine, conn, .. })
+            | Self::DatagramInput(DatagramInput { engine, conn, .. })
+            | Self::DatagramOutput(DatagramOutput { engine, conn, .. })
+            | Self::Served(Served { engine, conn, .. })
+            | Self::Called(Called { engine, conn, .. }) => (*engine, *conn),
+            Self::Listener { .. }
+            | Self::PacketListener(_)
+            | Self::Greeting(_)
+            | Self::Session(_)
+            | Self::Bell(_)
+            | Self::OwnBell
+            | Self::Nothing => return None,
+        })
+    }
+
+    /// The engine that it serves.
+    pub(super) fn engine(&self) -> Option<Key> {
+        match self {
+            Self::Listener { engine, .. } => Some(*engine),
+            other => other.conn().map(|(engine, _)| engine),
+        }
+    }
+
+    /// How a link finds its other end on this host.
+    pub(super) fn meeting(&self) -> Option<Meeting> {
+        match self {
+            Self::Input(Input { meeting, .. })
+            | Self::Output(Output { meeting, .. })
+            | Self::Served(Served { meeting, .. })
+            | Self::Called(Called { meeting, .. }) => *meeting,
+            _ => None,
+        }
+    }
+}
+
 /// A connection of an engine.
 pub(super) struct Control {
     pub(super) engine: Key,

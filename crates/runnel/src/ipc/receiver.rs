@@ -206,14 +206,15 @@ impl Receiver {
         self.inbox.has_come(End::GoneOn)
     }
 
-    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. An error is the end of the session: `None` in good order.
+    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. An error is the end of the
+    /// session: `None` in good order.
     pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
         let mut buffer = [0; Gift::LEN];
         match self.packets.recv(&mut buffer) {
             Ok(Received::Nothing) => Ok(false),
             Ok(Received::End) => Err(None),
             Ok(Received::Packet { truncated: true, .. }) => {
-                self.map_no_more("a descriptor did not arrive: there are too many open");
+                self.map_no_more("a packet was too long, or its descriptor did not arrive");
                 Ok(true)
             }
             Ok(Received::Packet { len, fds, .. }) if buffer[..len] == doorbell::RING && fds.is_empty() => {

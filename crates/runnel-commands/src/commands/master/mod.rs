@@ -62,10 +62,10 @@ fn start(args: &Args, bind: SocketAddr, session: &Session) -> Result<(Context, S
     let cannot = |why: &dyn std::fmt::Display| CliError::Failed(format!("cannot listen on {bind}: {why}"));
     let started = Context::with_master(session.options(true), options);
     started.map(|(context, uri)| (context, uri.to_string())).map_err(|error| match error {
-        runnel::Error::Io(error) if error.kind() == io::ErrorKind::AddrInUse => {
+        runnel::Error::Listen { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
             cannot(&"the port is in use (is another master running? choose another with --port)")
         }
-        runnel::Error::Listen(error) => cannot(&plain(&error.to_string())),
+        runnel::Error::Listen { error, .. } => cannot(&plain(&error.to_string())),
         error => error.into(),
     })
 }

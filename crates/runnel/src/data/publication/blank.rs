@@ -73,6 +73,10 @@ impl Publication {
             }
             let frame = state.frozen(filled);
             complaint = self.publish_frame(&mut state, frame, |_| true);
+        } else {
+            // Nobody listens: the next message is written into the same memory.
+            let unheard = state.frozen(filled);
+            state.give_back(unheard);
         }
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);

@@ -8,6 +8,9 @@ const KEPT: usize = 4;
 /// Most short ones: as many as messages may come before the first callback runs.
 const SHORT_KEPT: usize = 256;
 
+/// A buffer for more bytes than this is not kept once messages have become much shorter.
+const LONG: usize = 1 << 20;
+
 /// Bytes of a short one.
 const SHORT: usize = 512;
 
@@ -38,8 +41,11 @@ impl Spares {
         if at_hand.capacity() > 0 { at_hand } else { self.short.pop().unwrap_or_default() }
     }
 
-    /// Keeps a buffer for use again, unless it is none.
+    /// Keeps a buffer, which still holds the last message, for use again, unless it is none.
     pub(super) fn keep(&mut self, spare: Vec<u8>) {
+        if spare.capacity() > LONG && spare.len() < spare.capacity() / 4 {
+            return;
+        }
         let (spare, kept, most) = match spare.capacity() {
             ..=SHORT => (put_at_hand(spare), &mut self.short, SHORT_KEPT),
             _ => (spare, &mut self.long, KEPT),
@@ -103,6 +109,17 @@ mod tests {
         let mut spares = Spares::default();
         (0..2 * SHORT_KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT)));
         assert_eq!(spares.short.len(), SHORT_KEPT);
+    }
+
+    #[test]
+    fn a_buffer_that_messages_have_become_too_short_for_is_given_back() {
+        let mut spares = Spares::default();
+        spares.keep(vec![0; 4 * LONG]);
+        let mut buffer = spares.take_for(LONG);
+        assert!(buffer.capacity() >= 4 * LONG);
+        buffer.truncate(LONG - 1);
+        spares.keep(buffer);
+        assert_eq!(spares.take_for(LONG).capacity(), 0);
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl Driver {
                     return self.end_with_other_version(key, from);
                 }
                 Err(_) => Err("it does not greet as Runnel does".into()),
-                Ok(_) if truncated => Err("its descriptors did not arrive".into()),
+                Ok(_) if truncated => Err("it was too long, or its descriptors did not arrive".into()),
                 Ok(hello) => {
                     process = Some(hello.from);
                     self.understand(key, hello, fds)

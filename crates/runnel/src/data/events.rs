@@ -1,0 +1,244 @@
+//! A callback of the user's that hears of one event after the other.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread;
+
+use super::ready::{Runnable, When};
+use crate::sync::{lock, try_lock};
+
+/// Something that a callback hears of.
+pub(crate) trait Event: Send + 'static {
+    /// Bytes that it holds.
+    fn bytes(&self) -> usize;
+
+    /// True if nothing follows it. It is never dropped, and the callback goes when it has heard of it.
+    fn is_last(&self) -> bool {
+        false
+    }
+}
+
+/// How much waits for a callback at most: the oldest is dropped for newer. One event always has room, however long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+}
+
+type Callback<E> = Box<dyn FnMut(E) + Send>;
+
+/// What is to be heard, in order and once at a time.
+pub(crate) struct Events<E> {
+    waiting: Mutex<Waiting<E>>,
+    callback: Mutex<Option<Callback<E>>>,
+    most: Most,
+    dropped: AtomicU64,
+    when: When,
+    myself: Weak<Self>,
+}
+
+struct Waiting<E> {
+    events: VecDeque<E>,
+    bytes: usize,
+    /// It stands in the ready queue.
+    scheduled: bool,
+}
+
+impl<E: Event> Events<E> {
+    pub(crate) fn new(most: Most, when: When, callback: impl FnMut(E) + Send + 'static) -> Arc<Self> {
+        let waiting = Waiting { events: VecDeque::new(), bytes: 0, scheduled: false };
+        Arc::new_cyclic(|myself| Self {
+            waiting: Mutex::new(waiting),
+            callback: Mutex::new(Some(Box::new(callback))),
+            most,
+            dropped: AtomicU64::new(0),
+            when,
+            myself: myself.clone(),
+        })
+    }
+
+    /// Events that were dropped because the callback was slower than what it hears of.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// One more is to be heard.
+    pub(crate) fn push(&self, event: E) {
+        let mut waiting = lock(&self.waiting);
+        while waiting.is_full(&event, self.most) {
+            waiting.pop();
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        waiting.bytes += event.bytes();
+        waiting.events.push_back(event);
+        self.schedule(waiting);
+    }
+
+    /// Has the callback hear here and now of all that waits, unless another thread is about to.
+    pub(crate) fn run_due(&self) {
+        while let Some(due) = self.take_turn() {
+            due.run();
+        }
+    }
+
+    /// What waits is not heard any more.
+    pub(crate) fn forget(&self) {
+        let waiting = {
+            let mut waiting = lock(&self.waiting);
+            (waiting.bytes, waiting.scheduled) = (0, false);
+            std::mem::take(&mut waiting.events)
+        };
+        // Not under the lock: what they hold may be anything.
+        drop((waiting, self.take_turn()));
+    }
+
+    /// Takes this out of the ready queue.
+    fn take_turn(&self) -> Option<Arc<dyn Runnable>> {
+        match &self.when {
+            When::Spun(ready) => ready.take(self.myself.as_ptr().cast()),
+            When::AtOnce => None,
+        }
+    }
+
+    fn schedule(&self, mut waiting: MutexGuard<'_, Waiting<E>>) {
+        let due = !waiting.events.is_empty() && !std::mem::replace(&mut waiting.scheduled, true);
+        drop(waiting);
+        if let Some(myself) = self.myself.upgrade().filter(|_| due) {
+            self.when.push(myself);
+        }
+    }
+}
+
+impl<E: Event> Waiting<E> {
+    /// Something must go before this has room.
+    fn is_full(&self, event: &E, most: Most) -> bool {
+        let too_much = self.events.len() >= most.count || self.bytes + event.bytes() > most.bytes;
+        too_much && !self.events.is_empty() && !event.is_last()
+    }
+
+    fn pop(&mut self) -> Option<E> {
+        let event = self.events.pop_front()?;
+        self.bytes -= event.bytes();
+        Some(event)
+    }
+}
+
+impl<E: Event> Runnable for Events<E> {
+    fn run(&self) {
+        lock(&self.waiting).scheduled = false;
+        while !lock(&self.waiting).events.is_empty() {
+            // It runs on another thread, or further up on this thread's stack, and looks again when it is done.
+            let Some(callback) = try_lock(&self.callback) else { return };
+            Running { events: self, callback: Some(callback) }.hear_next();
+        }
+    }
+}
+
+/// The callback under way. When it panics, the next event gets its turn all the same.
+struct Running<'a, E: Event> {
+    events: &'a Events<E>,
+    callback: Option<MutexGuard<'a, Option<Callback<E>>>>,
+}
+
+impl<E: Event> Running<'_, E> {
+    fn hear_next(&mut self) {
+        let Some(callback) = &mut self.callback else { return };
+        let Some(event) = lock(&self.events.waiting).pop() else { return };
+        let is_last = event.is_last();
+        if let Some(hear) = callback.as_mut() {
+            hear(event);
+        }
+        // What it holds is the user's, and may be anything: it goes when the lock is free.
+        let over = if is_last { callback.take() } else { None };
+        self.callback = None;
+        drop(over);
+    }
+}
+
+impl<E: Event> Drop for Running<'_, E> {
+    fn drop(&mut self) {
+        self.callback = None;
+        if thread::panicking() {
+            self.events.schedule(lock(&self.events.waiting));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::ReadyQueue;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc::channel;
+
+    const MOST: Most = Most { count: 100, bytes: 1000 };
+
+    impl Event for usize {
+        fn bytes(&self) -> usize {
+            *self
+        }
+
+        fn is_last(&self) -> bool {
+            *self == 0
+        }
+    }
+
+    fn queue() -> Arc<ReadyQueue> {
+        let reactor = runnel_io::Reactor::new().unwrap();
+        Arc::new(ReadyQueue::new(reactor.waker().clone()))
+    }
+
+    /// What is heard of events of these lengths, and how many were dropped.
+    fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
+        let (heard, told) = channel();
+        let events = Events::new(MOST, When::Spun(queue()), move |event| heard.send(event).unwrap());
+        lengths.iter().for_each(|length| events.push(*length));
+        events.run_due();
+        (told.try_iter().collect(), events.dropped())
+    }
+
+    #[test]
+    fn the_oldest_goes_for_newer_when_there_are_many_or_they_are_long() {
+        assert_eq!(heard(&[1; 102]), (vec![1; 100], 2));
+        assert_eq!(heard(&[500, 500]), (vec![500, 500], 0));
+        assert_eq!(heard(&[3, 500, 500]), (vec![500, 500], 1));
+        assert_eq!(heard(&[500, 500, 1, 1000]), (vec![1000], 3));
+        assert_eq!(heard(&[1, 1001]), (vec![1001], 1), "one always has room");
+        assert_eq!(heard(&[1001, 1]), (vec![1], 1));
+    }
+
+    #[test]
+    fn the_last_one_has_room_and_ends_the_hearing() {
+        let all = [vec![1; 100], vec![0]].concat();
+        assert_eq!(heard(&all), (all.clone(), 0));
+        assert_eq!(heard(&[1, 0, 1]), (vec![1, 0], 0));
+    }
+
+    #[test]
+    fn a_callback_that_panics_hears_of_the_next_event_in_its_turn() {
+        let (ready, (heard, told)) = (queue(), channel());
+        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), move |event: usize| {
+            assert_ne!(event, 1, "as it is to");
+            heard.send(event).unwrap();
+        });
+        [1, 2].into_iter().for_each(|event| events.push(event));
+        let due = ready.pop().unwrap();
+        catch_unwind(AssertUnwindSafe(|| due.run())).unwrap_err();
+        ready.pop().unwrap().run();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_heard() {
+        let (ready, (heard, told)) = (queue(), channel());
+        let events =
+            Events::new(MOST, When::Spun(Arc::clone(&ready)), move |event| heard.send(event).unwrap());
+        events.push(5);
+        events.forget();
+        assert!(ready.pop().is_none());
+        events.push(6);
+        events.run_due();
+        assert_eq!(told.try_iter().collect::<Vec<usize>>(), [6]);
+    }
+}
