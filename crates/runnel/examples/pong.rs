@@ -1,4 +1,5 @@
 //! Answers every message on `ping` with the same one on `pong`.
+
 use runnel::msgs::std_msgs::UInt8MultiArray;
 
 fn main() -> Result<(), runnel::Error> {
@@ -6,7 +7,9 @@ fn main() -> Result<(), runnel::Error> {
     let node = context.create_node("pong")?;
     let pong = node.create_publisher::<UInt8MultiArray>("pong", 10)?;
     let _ping = node.create_subscription("ping", 10, move |message: &UInt8MultiArray| {
-        let _ = pong.publish(message);
+        if let Err(error) = pong.publish(message) {
+            eprintln!("{error}");
+        }
     })?;
     context.spin()
 }

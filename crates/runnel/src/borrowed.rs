@@ -12,9 +12,10 @@ use crate::data::Kept;
 /// What iceoryx calls a sample. Dropping it gives the memory back.
 ///
 /// A message in a publisher's memory stays as it was published while it is held. It counts against what that process
-/// lends to this one: 64 MiB and 4096 messages, all topics together. Beyond that messages are copied instead (see
-/// [`Publisher::copied`](crate::Publisher::copied)), and none is lost for it. A message of
-/// this process is held likewise, and does not count.
+/// lends to this one, all topics together: 4096 messages, and as many bytes as
+/// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) says. Beyond that messages are copied instead (see
+/// [`Publisher::copied`](crate::Publisher::copied)), and none is lost for it. A message of this process is held likewise, and
+/// does not count.
 ///
 /// ```no_run
 /// # use runnel::msgs::sensor_msgs::Image;

@@ -215,10 +215,12 @@ impl Context {
         &self.shared.arguments.rest
     }
 
-    /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace.
+    /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace. Parameters that they
+    /// give are set before this returns, for which it waits for the master, 10 s at most for each.
     ///
     /// # Errors
-    /// When the name is not valid, or sockets cannot be opened.
+    /// When the name is not valid, sockets cannot be opened, the master refuses a parameter, or an argument names a log level
+    /// that there is none of.
     pub fn create_node(&self, name: &str) -> Result<Node, Error> {
         let absolute = name.starts_with('/');
         let (argument_namespace, name) = self.shared.arguments.node(name)?;

@@ -11,8 +11,8 @@ use runnel_io::{clock, cpu};
 use crate::context::{Context, Shared};
 use crate::error::Error;
 
-/// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before the next one runs, so that
-/// a queue keeps the newest messages and not those that the kernel held longest.
+/// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before
+/// the next one runs: a queue then drops the oldest messages, and the newest are not left in the kernel.
 const LONG_CALLBACK: Duration = Duration::from_millis(1);
 
 /// Most turns for that, so that callbacks get their turn however fast peers send.
@@ -80,10 +80,11 @@ impl Executor {
         Ok(())
     }
 
-    /// Runs the callbacks that are due now, without waiting.
+    /// Runs the callbacks that are due now, without waiting, on the calling thread: threads and CPUs are for
+    /// [`Executor::spin`] alone.
     ///
     /// # Errors
-    /// As [`Executor::spin`].
+    /// When the operating system refuses to wait.
     pub fn spin_some(&self) -> Result<(), Error> {
         let shared = &*self.context.shared;
         catch_up(shared)?;
@@ -96,10 +97,10 @@ impl Executor {
         Ok(())
     }
 
-    /// Waits at most `timeout` for a callback and runs it; false if none became due.
+    /// Waits at most `timeout` for a callback and runs it on the calling thread; false if none became due.
     ///
     /// # Errors
-    /// As [`Executor::spin`].
+    /// When the operating system refuses to wait.
     pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
         let until = clock::monotonic() + timeout;
         let shared = &*self.context.shared;

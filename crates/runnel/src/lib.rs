@@ -23,8 +23,10 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod announced;
 mod borrowed;
 mod caller;
+mod calls;
 mod client;
 mod context;
 mod data;
@@ -32,10 +34,10 @@ mod driver;
 mod environment;
 mod error;
 mod executor;
-mod graph;
 mod ipc;
 mod loan;
 pub mod logging;
+mod master;
 mod node;
 mod params;
 mod persist;
@@ -46,7 +48,6 @@ mod ros_clock;
 mod service;
 mod subscription;
 mod sync;
-mod timer;
 mod timers;
 mod turning;
 
@@ -60,8 +61,8 @@ pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
 pub use error::Error;
 pub use executor::Executor;
-pub use graph::MasterOptions;
 pub use loan::Loan;
+pub use master::MasterOptions;
 pub use node::Node;
 pub use params::{FromParam, ParamValue, ParamWatch};
 pub use polling::PollingPolicy;
@@ -75,9 +76,12 @@ pub use runnel_core::time::Time;
 pub use runnel_io as io;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
-/// The ROS 1 engines, for Runnel's own programs: no part of the API.
+/// The ROS 1 engines, for Runnel's own programs: no part of the API but for what is named beside it.
 #[doc(hidden)]
 pub use runnel_ros1 as ros1;
+pub use runnel_ros1::node::{ServiceFailure, TopicError};
+pub use runnel_ros1::rpc::{CallError, Uri};
+pub use runnel_ros1::tcpros::LengthBeyondLimit;
 pub use service::{ServiceError, ServiceServer};
 pub use subscription::{RawMessage, Subscription};
-pub use timer::Timer;
+pub use timers::Timer;

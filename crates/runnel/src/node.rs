@@ -1,48 +1,39 @@
 //! Nodes.
 
+pub(crate) mod publishing;
+
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use runnel_core::Message;
 use runnel_core::names::{self, Remapping};
-use runnel_core::qos::{History, QoS, Ros1Transport};
+use runnel_core::qos::{QoS, Ros1Transport};
 use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
-use runnel_io::{Listener, clock, host};
+use runnel_io::{Listener, host};
 use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
-use runnel_ros1::tcpros::QueueBound;
 
+use crate::announced::Announced;
 use crate::borrowed::Borrowed;
-use crate::context::{Context, GLANCE};
-use crate::data::{
-    Delivery, Kept, LinkInfo, Publication, PublicationOptions, SubscriptionCore, SubscriptionOptions,
-    TopicInput, When,
-};
+use crate::context::Context;
+use crate::data::{Delivery, Kept, SubscriptionCore, TopicInput, When};
 use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
-use crate::logging::{Logger, NodeLog, ROSOUT};
+use crate::logging::{Logger, NodeLog};
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::subscription::{RawMessage, Subscription};
-use crate::sync::lock;
-use crate::timer::Timer;
-use crate::timers::Follows;
+use crate::timers::{Follows, Timer};
+use publishing::Publishers;
 
 /// How long the master may take to answer a registration before the program goes on without it.
 const REGISTRATION: Duration = Duration::from_secs(10);
 
-/// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
-const QUEUE_BYTES: usize = 1 << 30;
-
-/// Messages that a publisher which keeps all holds for one slow subscriber before it waits, and a subscription that
-/// keeps all before it drops the oldest.
-const KEEP_ALL: usize = 1000;
-
-/// A node of the ROS graph. It leaves the graph when its last handle, publisher, subscription and timer is dropped.
+/// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
+/// subscriptions, services, clients, timers, watches.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -58,27 +49,6 @@ pub(crate) struct NodeInner {
     remapping: Remapping,
     /// Locked before the driver wherever both are, and held from looking for an end until it is made or removed.
     publishers: Mutex<Publishers>,
-}
-
-/// By topic. An end on its way out stands here until it is gone.
-type Publishers = HashMap<String, Weak<PublisherEnd>>;
-
-/// One topic as a node publishes it, shared by all publishers of the user's to it.
-pub(crate) struct PublisherEnd {
-    pub(crate) node: Arc<NodeInner>,
-    pub(crate) publication: Arc<Publication>,
-    pub(crate) topic: String,
-    /// It goes on when the last publisher of the user's is gone: the node itself publishes the topic.
-    stays: bool,
-}
-
-/// A topic by name and type, as peers are told of it.
-pub(crate) struct Announced<'a> {
-    pub(crate) topic: String,
-    pub(crate) type_name: &'a str,
-    pub(crate) md5: &'a str,
-    pub(crate) definition: &'a str,
-    pub(crate) has_header: bool,
 }
 
 impl Node {
@@ -322,45 +292,6 @@ impl Node {
         Ok(Announced::of::<M>(self.resolve(topic)?))
     }
 
-    /// The end of a topic that the node publishes, made with the first publisher.
-    pub(crate) fn publisher_end(
-        &self,
-        announced: &Announced<'_>,
-        qos: QoS,
-    ) -> Result<Arc<PublisherEnd>, Error> {
-        let (inner, topic) = (&self.inner, &announced.topic);
-        let spec = announced.spec(qos.is_latching());
-        let (mut publishers, end) = inner.publishers_and(topic)?;
-        if let Some(end) = end {
-            let advertised = inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec));
-            // Were this the last handle of the end by now, its end would want the lock.
-            drop(publishers);
-            advertised??;
-            end.publication.widen(&publication_options(announced, qos));
-            return Ok(end);
-        }
-        let own = inner.log().rosout().filter(|_| topic == ROSOUT);
-        let publication = own.map_or_else(|| self.publication(announced, qos), Arc::clone);
-        let stays = own.is_some();
-        if stays {
-            inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec))??;
-            publication.widen(&publication_options(announced, qos));
-        } else {
-            inner.add_publication(&publication, spec)?;
-            inner.log().add_topic(topic);
-        }
-        let end =
-            Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: topic.clone(), stays });
-        publishers.insert(topic.clone(), Arc::downgrade(&end));
-        drop(publishers);
-        inner.wait_registered(Role::Publisher, topic)?;
-        Ok(end)
-    }
-
-    fn publication(&self, announced: &Announced<'_>, qos: QoS) -> Arc<Publication> {
-        announced.publication(&self.inner.context, &self.inner.full_name, qos)
-    }
-
     /// Subscribes to a topic. With `takes` messages of this process come by reference.
     pub(crate) fn subscribe(
         &self,
@@ -370,14 +301,7 @@ impl Node {
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let options = SubscriptionOptions {
-            topic: announced.topic.clone(),
-            type_name: announced.type_name.to_owned(),
-            md5: announced.md5.to_owned(),
-            bound: queue_bound(qos),
-            takes,
-        };
-        let core = SubscriptionCore::new(options, when, callback);
+        let core = SubscriptionCore::new(announced.subscription_options(qos, takes), when, callback);
         let udpros = qos.ros1_transport == Ros1Transport::UdprosFirst;
         let spec = TopicSpec { udpros, ..announced.spec(false) };
         let input = self.inner.add_subscription(&core, spec)?;
@@ -393,59 +317,9 @@ fn limits() -> Limits {
     Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
 }
 
-/// What may wait, at either end of a topic.
-fn queue_bound(qos: QoS) -> QueueBound {
-    let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
-    QueueBound { messages, bytes: QUEUE_BYTES }
-}
-
-fn publication_options(announced: &Announced<'_>, qos: QoS) -> PublicationOptions {
-    PublicationOptions {
-        bound: queue_bound(qos),
-        latching: qos.is_latching(),
-        has_header: announced.has_header,
-    }
-}
-
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node").field("name", &self.inner.full_name).finish_non_exhaustive()
-    }
-}
-
-impl Announced<'_> {
-    /// A topic of a type that is known.
-    pub(crate) fn of<M: Message>(topic: String) -> Announced<'static> {
-        Announced {
-            topic,
-            type_name: M::TYPE,
-            md5: M::MD5,
-            definition: M::DEFINITION,
-            has_header: M::HAS_HEADER,
-        }
-    }
-
-    pub(crate) fn publication(&self, context: &Context, node: &str, qos: QoS) -> Arc<Publication> {
-        let info = LinkInfo {
-            publisher: node.to_owned(),
-            type_name: self.type_name.to_owned(),
-            md5: self.md5.to_owned(),
-            definition: self.definition.to_owned(),
-            ..LinkInfo::default()
-        };
-        let (reactor, pool) = (Arc::clone(&context.shared.reactor), Arc::clone(&context.shared.pool));
-        Arc::new(Publication::new(publication_options(self, qos), info, reactor, pool))
-    }
-
-    pub(crate) fn spec(&self, latching: bool) -> TopicSpec {
-        TopicSpec {
-            topic: self.topic.clone(),
-            type_name: self.type_name.to_owned(),
-            md5: self.md5.to_owned(),
-            definition: self.definition.to_owned(),
-            latching,
-            udpros: false,
-        }
     }
 }
 
@@ -470,39 +344,6 @@ impl NodeInner {
     ) -> Result<T, Error> {
         let done = driver.with_engine(self.key, |engine, now| engine.as_node().map(|node| work(node, now)));
         done.flatten().ok_or(Error::ShuttingDown)
-    }
-
-    /// The publishers' ends and that of `topic`, if there is one. One that is on its way out holds the topic until its
-    /// messages are sent, and is waited for.
-    fn publishers_and(
-        &self,
-        topic: &str,
-    ) -> Result<(MutexGuard<'_, Publishers>, Option<Arc<PublisherEnd>>), Error> {
-        loop {
-            let publishers = lock(&self.publishers);
-            match publishers.get(topic).map(Weak::upgrade) {
-                None => return Ok((publishers, None)),
-                Some(Some(end)) => return Ok((publishers, Some(end))),
-                Some(None) => drop(publishers),
-            }
-            self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
-        }
-    }
-
-    pub(crate) fn add_publication(
-        &self,
-        publication: &Arc<Publication>,
-        spec: TopicSpec,
-    ) -> Result<(), Error> {
-        let topic = spec.topic.clone();
-        let mut driver = self.driver();
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        slot.begin(Role::Publisher, &topic);
-        self.engine(&mut driver, |node, now| node.advertise(now, spec))??;
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        slot.outputs.insert(topic.clone(), Arc::clone(publication));
-        driver.rejoin_locals(&topic);
-        Ok(())
     }
 
     fn add_subscription(
@@ -537,26 +378,6 @@ impl NodeInner {
     /// A subscription of the user's is gone: with the last one to a topic, its links go.
     pub(crate) fn remove_subscription(&self, topic: &str, core: &Arc<SubscriptionCore>) {
         self.driver().remove_subscription(self.key, topic, core);
-    }
-}
-
-impl Drop for PublisherEnd {
-    fn drop(&mut self) {
-        // What was published just before the end is still to arrive.
-        let shared = &self.node.context.shared;
-        let _ = shared.wait_out(Duration::from_secs(1), |_| self.publication.is_flushed());
-        let mut publishers = lock(&self.node.publishers);
-        if self.stays {
-            publishers.remove(&self.topic);
-            return;
-        }
-        self.node.log().remove_topic(&self.topic);
-        let mut driver = self.node.driver();
-        let _ = self.node.engine(&mut driver, |node, now| node.unadvertise(now, &self.topic));
-        if let Some(slot) = driver.node_slot(self.node.key) {
-            slot.outputs.remove(&self.topic);
-        }
-        publishers.remove(&self.topic);
     }
 }
 

@@ -13,10 +13,10 @@ use runnel_core::schema::Schema;
 use runnel_core::wire::SliceSink;
 use runnel_io::clock;
 
-use crate::data::{Blank, Outgoing, Publication, Refused, Shared};
+use crate::data::{Blank, Outgoing, Publication, Refused, SharedMessage};
 use crate::error::Error;
 use crate::loan::Loan;
-use crate::node::PublisherEnd;
+use crate::node::publishing::PublisherEnd;
 use crate::turning::Turning;
 
 /// How long publishing waits at most for a subscriber when all messages are to be kept.
@@ -181,7 +181,7 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
         self.message.message().write(&mut sink);
         sink.len() == room
     }
-    fn into_shared(self) -> Shared {
+    fn into_shared(self) -> SharedMessage {
         self.message.into_shared()
     }
 }
@@ -203,7 +203,7 @@ impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
     fn write_slice(&self, _: &mut [u8]) -> bool {
         false
     }
-    fn into_shared(self) -> Shared {
+    fn into_shared(self) -> SharedMessage {
         Arc::new(())
     }
 }
@@ -243,7 +243,7 @@ impl DynamicPublisher {
     }
 }
 
-macro_rules! getters {
+macro_rules! common_methods {
     () => {
         /// The topic's absolute name.
         pub fn topic(&self) -> &str {
@@ -299,8 +299,8 @@ macro_rules! getters {
             shared.wait(timeout, |_| self.subscription_count() >= count)
         }
 
-        /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at
-        /// first.
+        /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
+        /// holds for this handle and for clones made of it later.
         pub fn set_max_blocking_time(&mut self, time: Duration) {
             self.handle.max_blocking = time;
         }
@@ -308,11 +308,11 @@ macro_rules! getters {
 }
 
 impl<M: Message> Publisher<M> {
-    getters!();
+    common_methods!();
 }
 
 impl DynamicPublisher {
-    getters!();
+    common_methods!();
 }
 
 impl<M> fmt::Debug for Publisher<M> {

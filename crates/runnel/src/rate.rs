@@ -20,8 +20,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A rate of `hertz` rounds a second of ROS time, which `/clock` may tell; not a positive number counts as one a
-    /// second.
+    /// A rate of `hertz` rounds a second of ROS time, which `/clock` may tell; anything but a positive number counts as 1.
     pub fn new(context: &Context, hertz: f64) -> Self {
         let hertz = if hertz.is_finite() && hertz > 0.0 { hertz } else { 1.0 };
         let period = Duration::try_from_secs_f64(1.0 / hertz).unwrap_or(Duration::MAX);

@@ -4,15 +4,14 @@ use std::any::TypeId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
-use runnel_core::Message;
 use runnel_core::time::Time;
 use runnel_core::wire::decode;
 use runnel_io::clock;
 use runnel_msgs::rosgraph_msgs::Clock;
 use runnel_ros1::node::TopicSpec;
-use runnel_ros1::tcpros::QueueBound;
 
-use crate::data::{Delivery, ReadyQueue, SubscriptionCore, SubscriptionOptions, When};
+use crate::announced::Announced;
+use crate::data::{Delivery, ReadyQueue, SubscriptionCore, When};
 use crate::timers::Timers;
 
 /// The parameter that says whether time is simulated.
@@ -96,23 +95,10 @@ impl Simulation {
         self.wake_sleepers();
     }
 
-    /// A subscription that hears the time, and what it is to. It hears at once, also in a program that never spins.
+    /// The subscription to `/clock`, and its topic. It hears at once, also in a program that never spins.
     pub(crate) fn subscription(self: &Arc<Self>) -> (Arc<SubscriptionCore>, TopicSpec) {
-        let options = SubscriptionOptions {
-            topic: CLOCK.to_owned(),
-            type_name: Clock::TYPE.to_owned(),
-            md5: Clock::MD5.to_owned(),
-            bound: QueueBound { messages: 1, bytes: 1 << 10 },
-            takes: Some(TypeId::of::<Clock>()),
-        };
-        let spec = TopicSpec {
-            topic: CLOCK.to_owned(),
-            type_name: Clock::TYPE.to_owned(),
-            md5: Clock::MD5.to_owned(),
-            definition: Clock::DEFINITION.to_owned(),
-            latching: false,
-            udpros: false,
-        };
+        let clock = Announced::of::<Clock>(CLOCK.to_owned());
+        let options = clock.subscription_options(1.into(), Some(TypeId::of::<Clock>()));
         let simulation = Arc::clone(self);
         let core = SubscriptionCore::new(options, When::AtOnce, move |delivery| {
             match delivery {
@@ -123,6 +109,6 @@ impl Simulation {
             }
             Ok(())
         });
-        (core, spec)
+        (core, clock.spec(false))
     }
 }

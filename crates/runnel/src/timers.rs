@@ -1,6 +1,7 @@
 //! Timers of the user's, fired by whoever spins; those that follow a simulated clock, by whoever hears it.
 
 use litemap::LiteMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use runnel_core::time::{Instant, Time};
 use runnel_io::clock;
 
 use crate::data::{ReadyQueue, Runnable};
+use crate::node::Node;
 use crate::ros_clock::RosClock;
 use crate::sync::{lock, try_lock};
 
@@ -22,6 +24,33 @@ pub(crate) enum Follows {
     Wall,
     /// ROS time: the monotonic clock unless time is simulated.
     Ros,
+}
+
+/// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
+/// is dropped. However many calls were missed, one makes up for them.
+#[must_use = "a timer ends when it is dropped"]
+pub struct Timer {
+    node: Node,
+    id: u64,
+}
+
+impl Timer {
+    pub(crate) fn new(node: Node, id: u64) -> Self {
+        Self { node, id }
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timer").field("node", &self.node.full_name()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        let shared = &self.node.context().shared;
+        shared.timers.remove(self.id, &shared.ready);
+    }
 }
 
 /// All timers of a context, by when they fire next.

@@ -2,8 +2,8 @@
 //!
 //! Any thread may turn it. One that needs it for itself takes it over from a thread that only waits in it; a thread
 //! that merely passes time (a rate, the keeper) does not fight for it. The keeper is a thread that turns the driver
-//! when nobody else has for 50 ms, or for 250 ms if that did not happen for a second; it ends when others have turned it
-//! for a second, so that an idle node has one thread.
+//! when nobody else has for 50 ms, or for 250 ms if that did not happen for a second; it ends when another thread has
+//! waited in the driver for a second without leaving it, so that an idle node has one thread.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};

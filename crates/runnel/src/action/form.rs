@@ -5,8 +5,9 @@ use runnel_core::message::Action;
 use runnel_core::schema::{ActionSchema, Schema};
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 
+use crate::announced::Announced;
 use crate::error::Error;
-use crate::node::{Announced, Node};
+use crate::node::Node;
 
 /// A message type as peers are told of it.
 #[derive(Clone, Copy)]

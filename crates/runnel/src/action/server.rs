@@ -17,7 +17,7 @@ use crate::data::Delivery;
 use crate::error::Error;
 use crate::node::Node;
 use crate::subscription::Subscription;
-use crate::timer::Timer;
+use crate::timers::Timer;
 
 /// How often the list of goals is published, in hertz, unless a parameter says otherwise.
 const FREQUENCY: f64 = 5.0;

@@ -19,6 +19,6 @@ pub(crate) use publication::{Blank, Outgoing, Publication, PublicationOptions, R
 pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use received::Kept;
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
-pub(crate) use subscription::{Delivery, LinkInfo, Shared, SubscriptionCore, SubscriptionOptions};
+pub(crate) use subscription::{Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionOptions};
 pub(crate) use unsent::Unsent;
 pub(crate) use way::Way;

@@ -20,7 +20,7 @@ use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::{FramePool, SHORT};
-use super::subscription::{LinkInfo, Shared, SubscriptionCore};
+use super::subscription::{LinkInfo, SharedMessage, SubscriptionCore};
 use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
@@ -77,7 +77,7 @@ pub(crate) trait Outgoing {
     /// Writes its wire form where exactly so many bytes are; false if it has not that many.
     fn write_slice(&self, out: &mut [u8]) -> bool;
     /// The message for those who take it by reference.
-    fn into_shared(self) -> Shared;
+    fn into_shared(self) -> SharedMessage;
 }
 
 /// Why nobody got a message.

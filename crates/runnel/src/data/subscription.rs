@@ -34,7 +34,7 @@ pub(crate) struct LinkInfo {
 }
 
 /// A message that subscribers of this process take by reference.
-pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
+pub(crate) type SharedMessage = Arc<dyn Any + Send + Sync>;
 
 /// One message on its way to a callback.
 pub(crate) enum Delivery<'a> {
@@ -176,7 +176,7 @@ impl SubscriptionCore {
     }
 
     /// Takes a message of a publisher of this process by reference. What it pushes out goes to `unheard`.
-    pub(super) fn push_shared(&self, message: Shared, unheard: &mut Vec<Shared>) {
+    pub(super) fn push_shared(&self, message: SharedMessage, unheard: &mut Vec<SharedMessage>) {
         self.push(Item::Shared(message), None, unheard);
     }
 
@@ -209,7 +209,7 @@ impl SubscriptionCore {
         self.push_into(queue, item, Some(&from.stats), &mut unheard);
     }
 
-    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<Shared>) {
+    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<SharedMessage>) {
         self.push_into(lock(&self.queue), item, stats, unheard);
     }
 
@@ -218,7 +218,7 @@ impl SubscriptionCore {
         mut queue: MutexGuard<'_, Queue>,
         item: Item,
         stats: Option<&LinkStats>,
-        unheard: &mut Vec<Shared>,
+        unheard: &mut Vec<SharedMessage>,
     ) {
         if queue.has_ended() {
             return;

@@ -309,7 +309,7 @@ impl Driver {
         self.hear(session);
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
-        let waiting = open.sender.awaited();
+        let waiting = open.sender.ready_links();
         for token in unasked {
             if let Some(key) = self.sessions.links.get(&token).copied() {
                 self.ask(session, key, token);

@@ -1,11 +1,12 @@
 //! The sending side of a session: what this process has for one peer, from whichever thread.
 
+mod ending;
+mod lending;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use litemap::LiteMap;
 use runnel_io::memory::Foreign;
-use runnel_io::segment::{Segment, Slot};
 use runnel_io::unix::Packets;
 use runnel_io::{Bell, Token};
 use runnel_ros1::tcpros::LENGTH;
@@ -17,10 +18,11 @@ use super::given::Given;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
 use super::pool::Pool;
-use super::record::{self, Lending, kind};
+use super::record::{self, kind};
 use super::returns::ReturnReader;
-use super::ring::{RingReader, RingWriter};
+use super::ring::RingWriter;
 use crate::sync::lock;
+use lending::Offered;
 
 /// A message up to so many bytes goes into the ring in one piece.
 const ONE_PIECE: usize = 16 * 1024;
@@ -71,31 +73,6 @@ pub(crate) struct Tally {
     pub(crate) copied: u64,
     /// The segment of the session that the next one lies in, if that is still to be mapped.
     pub(crate) awaits: Option<u32>,
-}
-
-/// What a segment is to the peer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// It has mapped it under this number.
-    Mapped(u32),
-    /// It was given to it under this number, and is still to be mapped: then the peer rings.
-    Coming(u32),
-    /// It cannot be given to it, now or at all.
-    Not,
-}
-
-/// What became of an attempt to lend a slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Offered {
-    Lent,
-    /// The ring is full.
-    NoRoom,
-    /// The memory of a message that is too long for the ring is still to be mapped.
-    Unmapped(u32),
-    /// The peer has as much as it may.
-    TooMuch,
-    /// The message has no slot, or the peer cannot read it there.
-    NotShared,
 }
 
 /// Numbers of channels.
@@ -159,33 +136,6 @@ impl Sender {
         sent
     }
 
-    /// The same message in memory that can be lent, if it lies elsewhere and is too long for the ring, and the peer may have
-    /// it.
-    fn lift(&self, frame: &Frame) -> Option<Frame> {
-        let Frame::Own(bytes) = frame else { return None };
-        if bytes.len() <= MOST_IN_RING || !self.may_lend(bytes.len()) {
-            return None;
-        }
-        let mut slot = self.pool.take(bytes.len())?;
-        slot[..bytes.len()].copy_from_slice(bytes);
-        Some(Frame::Slot(slot.freeze(bytes.len())))
-    }
-
-    fn may_lend(&self, bytes: usize) -> bool {
-        let state = &mut *lock(&self.state);
-        self.take_back_returned(state);
-        let (_, full) = self.inbox.mapped();
-        // Without room for its record, it would be copied in vain.
-        let has_room = state.ring.room(|| self.inbox.position()).is_ok_and(|room| room >= ONE_PIECE);
-        !full && has_room && state.loans.has_room(bytes, self.pool.share())
-    }
-
-    /// Whether the peer has mapped a segment, or says that it maps no more.
-    fn has_mapped(&self, segment: u32) -> bool {
-        let (mapped, full) = self.inbox.mapped();
-        full || u64::from(segment) < mapped
-    }
-
     /// Sends a message in the ring; how many bytes of it.
     fn send_copy(&self, state: &mut State, channel: u32, bytes: &[u8]) -> usize {
         if bytes.len() > ONE_PIECE {
@@ -235,104 +185,6 @@ impl Sender {
                 false
             }
         }
-    }
-
-    /// Lends a slot to the peer, if that can be.
-    fn lend(&self, state: &mut State, channel: u32, slot: &Slot) -> Offered {
-        self.take_back(state);
-        let segment = match self.known(state, slot.segment()) {
-            Known::Mapped(number) => number,
-            Known::Coming(number) if slot.len() > MOST_IN_RING => return Offered::Unmapped(number),
-            Known::Coming(_) | Known::Not => return Offered::NotShared,
-        };
-        let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
-        let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
-        let [first, second] = lending.to_words().map(u64::to_le_bytes);
-        let pushed = self.push(state, (kind::SLOT, channel), &[&first, &second]);
-        if !pushed {
-            let _ = state.loans.give_back(loan.into());
-        }
-        if pushed { Offered::Lent } else { Offered::NoRoom }
-    }
-
-    /// Takes back what the peer has given back: the next message is best written where the last one was read, which is in
-    /// the cache.
-    pub(crate) fn take_back_slots(&self) {
-        self.take_back_returned(&mut lock(&self.state));
-    }
-
-    /// Takes back the slots that the peer has given back, and has it give back segments that are no more.
-    fn take_back(&self, state: &mut State) {
-        self.take_back_returned(state);
-        self.forget_segments(state);
-    }
-
-    fn take_back_returned(&self, state: &mut State) {
-        while state.over.is_none() {
-            match state.returns.next(&self.inbox.returns(), state.loans.count()) {
-                Ok(None) => return,
-                Ok(Some(loan)) if state.loans.give_back(loan).is_ok() => {}
-                Ok(Some(_)) => self.end(state, "it gave back what was not lent to it"),
-                Err(_) => self.end(state, "it told of more given back than was lent to it"),
-            }
-        }
-    }
-
-    /// Has the peer map memory of which it may be lent slots later; false until it has. It rings then.
-    pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
-        let state = &mut *lock(&self.state);
-        let is_mapped = |segment: &&Arc<Segment>| matches!(self.known(state, segment), Known::Mapped(_));
-        let mapped = segments.iter().filter(is_mapped).count();
-        let (_, full) = self.inbox.mapped();
-        mapped == segments.len() || full || state.given.is_full()
-    }
-
-    /// What a segment is to the peer. The first time that this is asked, it is given to it.
-    fn known(&self, state: &mut State, segment: &Arc<Segment>) -> Known {
-        let (mapped, full) = self.inbox.mapped();
-        if let Some(number) = state.given.number_of(segment) {
-            return match u64::from(number) < mapped {
-                true => Known::Mapped(number),
-                false if full => Known::Not,
-                false => Known::Coming(number),
-            };
-        }
-        self.forget_segments(state);
-        // When the socket is full, the next message tries again.
-        if !full
-            && let Some(gift) = state.given.gift(segment)
-            && self.packets.send(&gift.to_bytes(), &[segment.fd()]).unwrap_or(false)
-        {
-            return Known::Coming(state.given.add(segment));
-        }
-        Known::Not
-    }
-
-    /// Has the peer give back the memory of segments that are no more, if any may have ended since this was done last.
-    fn forget_segments(&self, state: &mut State) {
-        if state.given.some_ended() {
-            // The sessions that nothing is sent by look after theirs, too.
-            self.own_bell.ring();
-        }
-        for number in state.given.take_gone() {
-            let (mapped, full) = self.inbox.mapped();
-            let is_mapped = u64::from(number) < mapped;
-            // One that is still to be mapped would be mapped for good if it were forgotten before that.
-            if !is_mapped && !full || is_mapped && !self.tell_gone(state, number) {
-                state.given.keep(number);
-            }
-        }
-    }
-
-    /// Tells the peer that a segment is no more; false if there is no room now.
-    fn tell_gone(&self, state: &mut State, number: u32) -> bool {
-        self.push(state, (kind::FORGET, 0), &[&u64::from(number).to_le_bytes()])
-    }
-
-    /// Nothing more is sent; the driver hears of it by the end of the socket.
-    fn end(&self, state: &mut State, why: &'static str) {
-        state.over = Some(why);
-        let _ = self.packets.shutdown();
     }
 
     /// Asks the peer to send what the link of this token carries here; false if there is no room now.
@@ -392,7 +244,7 @@ impl Sender {
     }
 
     /// The links that waited and can go on.
-    pub(crate) fn awaited(&self) -> Vec<Token> {
+    pub(crate) fn ready_links(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
         self.close_closing(state);
         self.take_back(state);
@@ -436,50 +288,6 @@ impl Sender {
     /// True if the peer did what ends the session.
     pub(crate) fn is_over(&self) -> bool {
         lock(&self.state).over.is_some()
-    }
-
-    /// Ends the session on this side: nothing more is sent, and what is lent is given up. Gives what the peer did, if that
-    /// is why, and the bytes that each channel's stream had on the way when the peer stopped reading.
-    pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
-        let state = &mut *lock(&self.state);
-        self.take_back_returned(state);
-        let position = self.inbox.position();
-        if state.over.is_none() && state.ring.room(|| position).is_err() {
-            state.over = Some(BAD_POSITION);
-        }
-        let why = state.over.replace("the session is over");
-        let unread = if why.is_none() { self.unread(state, position) } else { LiteMap::new() };
-        state.loans.end();
-        (why, unread)
-    }
-
-    /// What the peer has not read of this process's ring: from a position on that can be.
-    fn unread(&self, state: &mut State, position: u64) -> LiteMap<u32, Vec<u8>> {
-        let mut streams = LiteMap::<u32, Vec<u8>>::new();
-        let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, position));
-        while reader.position() < state.ring.written()
-            && let Ok(Some(record)) = reader.peek(ring)
-        {
-            let stream = streams.entry(record.channel).or_default();
-            match record.kind {
-                kind::MESSAGE => {
-                    stream.extend_from_slice(&record.len.to_le_bytes());
-                    reader.copy(ring, &record, stream);
-                }
-                kind::BYTES => reader.copy(ring, &record, stream),
-                kind::SLOT => {
-                    let lending = reader.words(ring, &record).map(Lending::from_words);
-                    // Each once: a peer that tells a position within a record has anything taken for records.
-                    let slot = lending.and_then(|lending| state.loans.give_up(lending.loan.into()));
-                    slot.into_iter().for_each(|slot| stream.extend_from_slice(&slot));
-                }
-                // Bytes of a former link of that number.
-                kind::OPEN => stream.clear(),
-                _ => {}
-            }
-            reader.advance(&record);
-        }
-        streams
     }
 }
 

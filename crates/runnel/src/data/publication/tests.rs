@@ -47,7 +47,7 @@ impl Outgoing for Ending {
     fn write_slice(&self, out: &mut [u8]) -> bool {
         out.is_empty()
     }
-    fn into_shared(self) -> Shared {
+    fn into_shared(self) -> SharedMessage {
         Arc::new(self)
     }
 }
@@ -131,7 +131,7 @@ impl Outgoing for Byte {
     fn write_slice(&self, out: &mut [u8]) -> bool {
         out == [1]
     }
-    fn into_shared(self) -> Shared {
+    fn into_shared(self) -> SharedMessage {
         Arc::new(())
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use runnel_ros1::tcpros::QueueBound;
 
 use super::spares::Spares;
-use super::{LinkInfo, Shared};
+use super::{LinkInfo, SharedMessage};
 use crate::data::received::Received;
 
 /// One message that waits.
 pub(super) enum Item {
     Bytes { bytes: Received, from: Arc<LinkInfo> },
-    Shared(Shared),
+    Shared(SharedMessage),
 }
 
 /// What waits for a callback.
@@ -84,7 +84,7 @@ impl Queue {
     }
 
     /// Makes room; a shared message is given back.
-    pub(super) fn drop_oldest(&mut self) -> Option<Shared> {
+    pub(super) fn drop_oldest(&mut self) -> Option<SharedMessage> {
         match self.take().0? {
             Item::Shared(message) => Some(message),
             bytes @ Item::Bytes { .. } => {

@@ -1,0 +1,95 @@
+//! Calls to the master and to other nodes.
+
+use std::time::Duration;
+
+use runnel_ros1::rpc::{CallOptions, RpcConfig, RpcPeer, Uri};
+
+use crate::context::Context;
+use crate::driver::{Driver, Engine, Key};
+use crate::error::Error;
+use crate::params::ParamValue;
+use crate::sync::lock;
+
+impl Context {
+    /// The master's URI.
+    pub fn master_uri(&self) -> &Uri {
+        &self.shared.settings.master
+    }
+
+    /// Calls a method of the master's API with these parameters and waits for the answer.
+    ///
+    /// # Errors
+    /// When the master does not answer in time, or answers with a fault.
+    pub fn call_master(
+        &self,
+        method: &str,
+        params: &[ParamValue],
+        timeout: Duration,
+    ) -> Result<ParamValue, Error> {
+        self.call(&self.shared.settings.master, method, params, timeout)
+    }
+
+    /// Calls a method of the API at `uri` and waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Context::call_master`].
+    pub fn call(
+        &self,
+        uri: &Uri,
+        method: &str,
+        params: &[ParamValue],
+        timeout: Duration,
+    ) -> Result<ParamValue, Error> {
+        let mut answers = self.call_all(&[(uri, method, params)], timeout)?;
+        answers.pop().unwrap_or(Err(Error::ShuttingDown))
+    }
+
+    /// Makes calls side by side, each a URI, a method and its parameters, and waits until every one has an answer or has
+    /// failed. The answers come in the order of the calls. Each call to a server other than the master takes a
+    /// connection of its own.
+    ///
+    /// # Errors
+    /// When the context ends before. What a call failed with is its answer.
+    pub fn call_all(
+        &self,
+        calls: &[(&Uri, &str, &[ParamValue])],
+        timeout: Duration,
+    ) -> Result<Vec<Result<ParamValue, Error>>, Error> {
+        let key = self.client()?;
+        let begin = |(uri, method, params): &(&Uri, &str, &[ParamValue])| {
+            let options = CallOptions { timeout, keep_open: *uri == self.master_uri() };
+            let call = self.shared.turning.driver().with_engine(key, |engine, now| {
+                engine.as_client().map(|client| client.call(now, uri, method, params, options))
+            });
+            call.flatten().ok_or(Error::ShuttingDown)
+        };
+        let ids = calls.iter().map(begin).collect::<Result<Vec<_>, Error>>()?;
+        let mut answers: Vec<_> = ids.iter().map(|_| None).collect();
+        let take = |driver: &mut Driver| {
+            for (id, answer) in ids.iter().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
+                *answer = driver.node_slot(key).and_then(|slot| slot.answers.remove(id));
+            }
+            answers.iter().all(Option::is_some)
+        };
+        // The engine itself ends a call that takes too long.
+        let longest = timeout.saturating_add(Duration::from_secs(1));
+        // One that is made after the end of the context is part of somebody's tidying up.
+        let _ =
+            if self.ok() { self.shared.wait(longest, take)? } else { self.shared.wait_out(longest, take)? };
+        let answers =
+            answers.into_iter().map(|answer| Ok(answer.ok_or(Error::ShuttingDown)?.map_err(Error::from)));
+        answers.collect()
+    }
+
+    /// The engine for calls that belong to no node.
+    fn client(&self) -> Result<Key, Error> {
+        let mut client = lock(&self.shared.client);
+        if let Some(key) = *client {
+            return Ok(key);
+        }
+        let engine = Engine::Other(Box::new(RpcPeer::new(RpcConfig::default())));
+        let key = self.shared.turning.driver().add_engine(engine, Vec::new())?;
+        *client = Some(key);
+        Ok(key)
+    }
+}

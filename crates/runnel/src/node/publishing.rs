@@ -1,0 +1,125 @@
+//! The topics that a node publishes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, Weak};
+use std::time::Duration;
+
+use runnel_core::qos::QoS;
+use runnel_io::clock;
+use runnel_ros1::node::{Role, TopicSpec};
+
+use super::{Node, NodeInner};
+use crate::announced::Announced;
+use crate::context::GLANCE;
+use crate::data::Publication;
+use crate::error::Error;
+use crate::logging::ROSOUT;
+use crate::sync::lock;
+
+/// By topic. An end on its way out stands here until it is gone.
+pub(super) type Publishers = HashMap<String, Weak<PublisherEnd>>;
+
+/// One topic as a node publishes it, shared by all publishers of the user's to it.
+pub(crate) struct PublisherEnd {
+    pub(crate) node: Arc<NodeInner>,
+    pub(crate) publication: Arc<Publication>,
+    pub(crate) topic: String,
+    /// It goes on when the last publisher of the user's is gone: the node itself publishes the topic.
+    stays: bool,
+}
+
+impl Node {
+    /// The end of a topic that the node publishes, made with the first publisher.
+    pub(crate) fn publisher_end(
+        &self,
+        announced: &Announced<'_>,
+        qos: QoS,
+    ) -> Result<Arc<PublisherEnd>, Error> {
+        let (inner, topic) = (&self.inner, &announced.topic);
+        let spec = announced.spec(qos.is_latching());
+        let (mut publishers, end) = inner.publishers_and(topic)?;
+        if let Some(end) = end {
+            let advertised = inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec));
+            // Were this the last handle of the end by now, its end would want the lock.
+            drop(publishers);
+            advertised??;
+            end.publication.widen(&announced.publication_options(qos));
+            return Ok(end);
+        }
+        let own = inner.log().rosout().filter(|_| topic == ROSOUT);
+        let publication = own.map_or_else(|| self.publication(announced, qos), Arc::clone);
+        let stays = own.is_some();
+        if stays {
+            inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec))??;
+            publication.widen(&announced.publication_options(qos));
+        } else {
+            inner.add_publication(&publication, spec)?;
+            inner.log().add_topic(topic);
+        }
+        let end =
+            Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: topic.clone(), stays });
+        publishers.insert(topic.clone(), Arc::downgrade(&end));
+        drop(publishers);
+        inner.wait_registered(Role::Publisher, topic)?;
+        Ok(end)
+    }
+
+    fn publication(&self, announced: &Announced<'_>, qos: QoS) -> Arc<Publication> {
+        announced.publication(&self.inner.context, &self.inner.full_name, qos)
+    }
+}
+
+impl NodeInner {
+    /// The publishers' ends and that of `topic`, if there is one. One that is on its way out holds the topic until its
+    /// messages are sent, and is waited for.
+    fn publishers_and(
+        &self,
+        topic: &str,
+    ) -> Result<(MutexGuard<'_, Publishers>, Option<Arc<PublisherEnd>>), Error> {
+        loop {
+            let publishers = lock(&self.publishers);
+            match publishers.get(topic).map(Weak::upgrade) {
+                None => return Ok((publishers, None)),
+                Some(Some(end)) => return Ok((publishers, Some(end))),
+                Some(None) => drop(publishers),
+            }
+            self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
+        }
+    }
+
+    pub(crate) fn add_publication(
+        &self,
+        publication: &Arc<Publication>,
+        spec: TopicSpec,
+    ) -> Result<(), Error> {
+        let topic = spec.topic.clone();
+        let mut driver = self.driver();
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.begin(Role::Publisher, &topic);
+        self.engine(&mut driver, |node, now| node.advertise(now, spec))??;
+        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        slot.outputs.insert(topic.clone(), Arc::clone(publication));
+        driver.rejoin_locals(&topic);
+        Ok(())
+    }
+}
+
+impl Drop for PublisherEnd {
+    fn drop(&mut self) {
+        // What was published just before the end is still to arrive.
+        let shared = &self.node.context.shared;
+        let _ = shared.wait_out(Duration::from_secs(1), |_| self.publication.is_flushed());
+        let mut publishers = lock(&self.node.publishers);
+        if self.stays {
+            publishers.remove(&self.topic);
+            return;
+        }
+        self.node.log().remove_topic(&self.topic);
+        let mut driver = self.node.driver();
+        let _ = self.node.engine(&mut driver, |node, now| node.unadvertise(now, &self.topic));
+        if let Some(slot) = driver.node_slot(self.node.key) {
+            slot.outputs.remove(&self.topic);
+        }
+        publishers.remove(&self.topic);
+    }
+}
