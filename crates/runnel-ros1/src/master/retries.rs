@@ -69,6 +69,12 @@ impl Retries {
         }
     }
 
+    /// How many updates have failed and are neither told nor given up.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.failures.len()
+    }
+
     /// When the next update is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
