@@ -70,11 +70,6 @@ impl Client {
         self.conns.len()
     }
 
-    /// How many bytes a connection holds.
-    pub fn buffered(&self, conn: ConnId) -> usize {
-        self.conns.get(&conn).map_or(0, |link| link.parser.buffered())
-    }
-
     /// What each connection holds, in bytes.
     pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
         self.conns.iter().map(|(conn, link)| (link.parser.buffered(), *conn))

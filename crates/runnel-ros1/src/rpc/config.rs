@@ -10,7 +10,7 @@ pub struct RpcConfig {
     /// The longest body of a request or an answer, in bytes. [`http::DEFAULT_MAX_BODY`] unless set.
     pub max_body: usize,
     /// How many bytes all connections together may hold of messages that are not whole: past it, those that hold
-    /// most are closed. 64 MiB unless set. A connection that holds at most 64 KiB never starts this.
+    /// most are closed. It is looked at whenever 64 KiB have come in. 64 MiB unless set.
     pub max_buffered: usize,
     /// How many bytes a client may send ahead while its call is in service; past it, it is closed. 64 KiB unless
     /// set.

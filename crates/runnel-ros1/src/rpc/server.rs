@@ -56,7 +56,7 @@ impl Server {
     }
 
     /// How many bytes a connection holds.
-    pub fn buffered(&self, conn: ConnId) -> usize {
+    fn buffered(&self, conn: ConnId) -> usize {
         self.conns.get(&conn).map_or(0, |served| served.parser.buffered())
     }
 

@@ -276,9 +276,9 @@ fn the_connections_that_hold_most_are_closed_when_all_hold_too_much() {
     let late = begin(40_000);
     assert!(
         [small, large, middle, late].iter().all(|conn| peer.owns(*conn)),
-        "311 000 bytes, checked by the large"
+        "311 000 bytes, but less than 64 KiB since it was looked at"
     );
-    peer.handle_data(seconds(0), middle, &[b' '; 1000]);
+    peer.handle_data(seconds(0), late, &[b' '; 30_000]);
     assert_eq!([small, large, middle, late].map(|conn| peer.owns(conn)), [true, false, true, true]);
 }
 
@@ -299,4 +299,19 @@ fn unknown_connections_are_passed_over() {
     peer.handle_data(seconds(0), conn, b"abc");
     peer.handle_closed(seconds(0), conn, None);
     assert_eq!((transmits(&mut peer), events(&mut peer)), (vec![], vec![]));
+}
+
+#[test]
+fn many_connections_that_hold_little_each_are_bounded_as_well() {
+    let mut peer = RpcPeer::new(RpcConfig { max_buffered: 300_000, ..RpcConfig::default() });
+    let conns: Vec<ConnId> = (0..100)
+        .map(|_| {
+            let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+            peer.handle_data(seconds(0), conn, b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
+            peer.handle_data(seconds(0), conn, &[b' '; 10_000]);
+            conn
+        })
+        .collect();
+    let open = conns.iter().filter(|conn| peer.owns(**conn)).count();
+    assert!((25..=37).contains(&open), "{open}");
 }
