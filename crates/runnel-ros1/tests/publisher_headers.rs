@@ -1,6 +1,6 @@
 //! What our subscriber does with the headers of publishers.
 
-use runnel_ros1::header::MAX_HEADER;
+use runnel_ros1::header::{MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{NodeEvent, TopicSpec};
 use runnel_ros1::tcpros::frame;
 use runnel_testkit::net::{App, FakePublisher, Net, Weather, publisher_header, secs, text_topic};
@@ -192,4 +192,14 @@ fn a_message_that_announces_too_much_ends_the_link_which_is_made_again() {
     net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
     net.settle();
     assert_eq!(net.publishers(listener, TOPIC), ["/good", "/odd"]);
+}
+
+#[test]
+fn a_publisher_whose_name_is_longer_than_any_is_refused() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let name = "/n".repeat(MAX_VALUE);
+    let socket = net.answer_subscriber(&odd, &publisher_header(&name, &text_topic(TOPIC)));
+    net.settle();
+    assert!(net.is_over(socket) && told(&net, listener).contains("callerid"), "{}", told(&net, listener));
+    assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
 }

@@ -1,6 +1,6 @@
 //! What our publisher does with the headers of those that connect to it.
 
-use runnel_ros1::header::{ConnectionHeader, MAX_HEADER};
+use runnel_ros1::header::{ConnectionHeader, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{Limits, NodeEvent, TopicSpec};
 use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
 
@@ -256,4 +256,11 @@ fn a_subscriber_that_sends_only_its_own_end_leaves_nothing_behind() {
     net.run_for(secs(1));
     assert!(net.is_over(half));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (0, Vec::new()));
+}
+
+#[test]
+fn a_subscriber_whose_name_is_longer_than_any_is_refused() {
+    let (mut net, talker, peer) = scene();
+    let socket = dial_with(&mut net, peer, talker, "callerid", Some(&"/n".repeat(MAX_VALUE)));
+    assert!(refusal(&net, talker, socket).contains("callerid"));
 }

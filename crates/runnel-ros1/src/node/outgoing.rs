@@ -429,6 +429,7 @@ impl Node {
         }
         let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
         let type_name = header.require("type").map_err(|error| error.to_string())?;
+        header.bounded("callerid").map_err(|error| error.to_string())?;
         let spec = self.subscriptions.get(topic).map(|subscription| &subscription.spec);
         match spec {
             Some(spec) if !spec.agrees_with(md5) => Err(format!(

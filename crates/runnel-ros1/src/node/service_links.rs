@@ -281,6 +281,9 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
         return Err(why.to_owned());
     }
     let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
+    for kept in ["callerid", "type"] {
+        header.bounded(kept).map_err(|error| error.to_string())?;
+    }
     if md5 != wanted.md5 && ![md5, &wanted.md5].contains(&"*") {
         let has = header.get("type").unwrap_or("a type");
         let WantedService { type_name, md5: wants, .. } = wanted;
