@@ -1,7 +1,8 @@
 //! What our publisher does with the headers of those that connect to it.
 
+use runnel_core::time::Instant;
 use runnel_ros1::header::{ConnectionHeader, MAX_HEADER, MAX_VALUE};
-use runnel_ros1::node::{Limits, NodeEvent, TopicSpec};
+use runnel_ros1::node::{Limits, Node, NodeEvent, Port, TopicSpec};
 use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
 
 const TOPIC: &str = "/chatter";
@@ -263,4 +264,17 @@ fn a_subscriber_whose_name_is_longer_than_any_is_refused() {
     let (mut net, talker, peer) = scene();
     let socket = dial_with(&mut net, peer, talker, "callerid", Some(&"/n".repeat(MAX_VALUE)));
     assert!(refusal(&net, talker, socket).contains("callerid"));
+}
+
+#[test]
+fn who_connects_again_and_again_without_a_word_leaves_nothing_behind() {
+    let config = Net::new(1).node_config("/n", "a");
+    let (mut node, now) = (Node::new(config), Instant(0));
+    let mut told = 0;
+    for _ in 0..10_000 {
+        node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).expect("room is made");
+        told += std::iter::from_fn(|| node.poll_event()).count();
+        while node.poll_transmit().is_some() {}
+    }
+    assert_eq!((node.connection_count(), told), (512, 10_000 - 512), "each that gave way is told at once");
 }

@@ -273,7 +273,11 @@ impl Node {
     /// A connection came in. `None`: too many, it is to be closed.
     pub fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId> {
         match port {
-            Port::Rpc => self.rpc.handle_accepted(now, peer),
+            Port::Rpc => {
+                let conn = self.rpc.handle_accepted(now, peer);
+                self.serve_rpc(now);
+                conn
+            }
             Port::Tcpros => self.accept_tcpros(now, peer),
         }
     }
