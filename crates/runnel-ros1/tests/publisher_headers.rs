@@ -203,3 +203,13 @@ fn a_publisher_whose_name_is_longer_than_any_is_refused() {
     assert!(net.is_over(socket) && told(&net, listener).contains("callerid"), "{}", told(&net, listener));
     assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
 }
+
+#[test]
+fn words_of_a_publisher_stay_on_one_short_line() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let words = format!("no\n[ERROR] [/other]: forged\u{1b}[2J{}", "x".repeat(100_000));
+    net.answer_subscriber(&odd, &[("error", &words)]);
+    net.settle();
+    let told = told(&net, listener);
+    assert!(told.contains(r"no\n[ERROR] [/other]: forged\u{1b}[2Jxxx") && told.len() < 500, "{told:.600}");
+}

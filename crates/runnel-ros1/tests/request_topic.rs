@@ -166,3 +166,25 @@ fn our_node_refuses_a_topic_it_does_not_publish_and_offers_without_tcpros() {
     assert_eq!(ask(TOPIC, Vec::new()), Some(0));
     assert_eq!(ask(TOPIC, vec!["TCPROS".into()]), Some(0), "a protocol is an array");
 }
+
+#[test]
+fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
+    let (mut net, listener, publisher) = scene(vec![Ok(address(port_of_scene()))]);
+    net.answer_with(publisher.app, |_, _| None);
+    net.run_until("it is asked", secs(1), |net| net.calls(publisher.app).len() == 1);
+    let open = |net: &Net| net.node_of(listener).connection_count();
+    let before = open(&net);
+    let master = net.fake("another hand of the master", "hub");
+    net.update(master, listener, TOPIC, &[]);
+    net.run_for(millis(100));
+    assert_eq!(open(&net), before - 1);
+    // What becomes of the first call says nothing of the second.
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    net.run_for(secs(5));
+    net.update(master, listener, TOPIC, &[]);
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    net.run_for(secs(9));
+    let told =
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains("tried again"));
+    assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
+}

@@ -638,18 +638,21 @@ fn who_asks_again_and_again_has_one_link() {
 
 #[test]
 fn a_topic_that_ends_while_a_socket_is_opened_leaves_nobody_waiting() {
-    let (mut net, talker, caller) = talker_and_caller(3);
-    let (_, port) = net.open_datagrams(caller);
-    let uri = Uri::parse(&net.node_of(talker).uri()).unwrap();
-    let offers: Value = vec![offer_of("/c", port)].into();
-    let call = encode_call("requestTopic", &["/c".into(), TOPIC.into(), offers]).unwrap();
-    let socket = net.dial(caller, "t", uri.endpoint.port);
-    net.write(socket, &http::request("t", "/", &call, false));
-    net.run_until("a socket is asked for", secs(1), |net| net.datagram_sockets(talker) == 1);
-    net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
-    net.run_until("the call is answered", secs(1), |net| net.is_over(socket));
-    let answer = String::from_utf8_lossy(net.received(socket)).into_owned();
-    assert!(answer.contains("published no longer"), "{answer}");
-    assert_eq!(net.datagram_sockets(talker), 0);
-    assert_eq!(net.leaks(), Vec::<String>::new());
+    for also_tcpros in [false, true] {
+        let (mut net, talker, caller) = talker_and_caller(3);
+        let (_, port) = net.open_datagrams(caller);
+        let uri = Uri::parse(&net.node_of(talker).uri()).unwrap();
+        let offers = [Some(offer_of("/c", port)), also_tcpros.then(|| texts(&["TCPROS"]))];
+        let offers: Value = offers.into_iter().flatten().collect::<Vec<_>>().into();
+        let call = encode_call("requestTopic", &["/c".into(), TOPIC.into(), offers]).unwrap();
+        let socket = net.dial(caller, "t", uri.endpoint.port);
+        net.write(socket, &http::request("t", "/", &call, false));
+        net.run_until("a socket is asked for", secs(1), |net| net.datagram_sockets(talker) == 1);
+        net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
+        net.run_until("the call is answered", secs(1), |net| net.is_over(socket));
+        let answer = String::from_utf8_lossy(net.received(socket)).into_owned();
+        assert!(answer.contains("published no longer"), "{answer}");
+        assert_eq!(net.datagram_sockets(talker), 0);
+        assert_eq!(net.leaks(), Vec::<String>::new());
+    }
 }

@@ -16,6 +16,7 @@ use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, HeaderError, MAX_HEADER};
 use crate::net::ConnId;
 use crate::tcpros::FrameReader;
+use crate::told::told;
 
 /// How long a peer may take to send its header.
 const HEADER_DEADLINE: Duration = Duration::from_secs(10);
@@ -72,7 +73,7 @@ impl Node {
         self.no_longer_half_open(conn);
         if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
             self.close(conn);
-            self.refuse_peer(format!("{}: {why}", waiting.peer));
+            self.refuse_peer(format!("{}: {}", waiting.peer, told(why)));
         }
     }
 

@@ -7,8 +7,9 @@ use runnel_core::time::Instant;
 use super::event::{NodeEvent, Role};
 use super::registrar::{Ask, Owner};
 use super::timers::Timer;
-use super::{Node, Purpose, brief, strings};
+use super::{Node, Purpose, strings};
 use crate::rpc::{CallError, CallOptions};
+use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
 /// How long the master may take over a call.
@@ -86,9 +87,13 @@ impl Node {
                 }
                 self.events.push_back(NodeEvent::Registered { role, topic: topic.to_owned() });
                 match role {
-                    Role::Subscriber => {
-                        self.publishers_answered(now, topic, &strings(&value).unwrap_or_default());
-                    }
+                    Role::Subscriber => match strings(&value) {
+                        Some(uris) => self.publishers_answered(now, topic, &uris),
+                        None => self.refuse_peer(format!(
+                            "master: it answered a subscription to {topic} with no list of publishers: {}",
+                            brief(&value)
+                        )),
+                    },
                     Role::ParameterWatch => self.parameter_told(topic, &value),
                     _ => {}
                 }
@@ -181,8 +186,8 @@ enum Failure {
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(error.to_string()),
-            _ => Self::Silent(error.to_string()),
+            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(told(&error.to_string())),
+            _ => Self::Silent(told(&error.to_string())),
         }
     }
 }
@@ -191,9 +196,7 @@ impl From<CallError> for Failure {
 fn status_ok(answer: &Value) -> Result<Value, Failure> {
     match answer.as_array() {
         Some([status, _, value]) if status.as_int() == Some(1) => Ok(value.clone()),
-        Some([_, message, _]) => {
-            Err(Failure::Refused(message.as_str().unwrap_or("no reason given").to_owned()))
-        }
+        Some([_, message, _]) => Err(Failure::Refused(told(message.as_str().unwrap_or("no reason given")))),
         _ => Err(Failure::Refused(format!("not an answer: {}", brief(answer)))),
     }
 }

@@ -39,6 +39,7 @@ pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
+use crate::told::told;
 use crate::xmlrpc::Value;
 use incoming::datagrams::Asking;
 use incoming::{ExpectHeader, HalfOpen};
@@ -129,12 +130,7 @@ enum Purpose {
     Register(Role, String),
     Unregister(Role, String),
     AskOwner,
-    /// With the socket to which datagrams are asked for.
-    RequestTopic {
-        topic: String,
-        uri: String,
-        datagrams: Option<ConnId>,
-    },
+    RequestTopic { topic: String, uri: String },
     LookupService(ServiceLinkId),
     Close,
 }
@@ -389,7 +385,7 @@ impl Node {
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
                 RpcEvent::KeptLost { .. } if self.registrar.connection_lost() => self.ask_owner(now),
                 RpcEvent::KeptLost { .. } => {}
-                RpcEvent::Refused { peer, why } => self.refuse_peer(format!("{peer}: {why}")),
+                RpcEvent::Refused { peer, why } => self.refuse_peer(format!("{peer}: {}", told(&why))),
             }
         }
     }
@@ -398,8 +394,8 @@ impl Node {
         match self.calls.remove(&call) {
             Some(Purpose::Register(role, topic)) => self.registration_answered(now, role, &topic, result),
             Some(Purpose::AskOwner) => self.owner_answered(now, result),
-            Some(Purpose::RequestTopic { topic, uri, datagrams }) => {
-                self.address_answered(now, &topic, &uri, datagrams, result);
+            Some(Purpose::RequestTopic { topic, uri }) => {
+                self.address_answered(now, &topic, &uri, call, result);
             }
             Some(Purpose::LookupService(link)) => self.service_found(link, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
@@ -440,12 +436,6 @@ fn strings(value: &Value) -> Option<Vec<String>> {
 fn canonical(uri: &str) -> Result<String, UriError> {
     let path = "/".to_owned();
     Uri::parse(uri).map(|uri| Uri { path, ..uri }.to_string())
-}
-
-/// A value as an error message shows it.
-fn brief(value: &Value) -> String {
-    let text = format!("{value:?}");
-    text.chars().take(200).collect()
 }
 
 fn same_type(has: &TopicSpec, asked: &TopicSpec) -> Result<(), TopicError> {

@@ -17,8 +17,9 @@ use super::timers::Timer;
 use super::{Conn, Linked, Node, Purpose};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
-use crate::rpc::{CallError, CallOptions, Uri};
+use crate::rpc::{CallError, CallId, CallOptions, Uri};
 use crate::tcpros::FrameReader;
+use crate::told::told;
 use crate::xmlrpc::Value;
 use datagrams::Address;
 
@@ -37,7 +38,7 @@ pub(super) struct Subscription {
     pub(super) spec: TopicSpec,
     links: LiteMap<String, Link>,
     local: BTreeSet<String>,
-    /// The publishers that the master told of last.
+    /// Those of them that the master told of last.
     listed: BTreeSet<String>,
     /// The master has told of publishers since the registration was asked for.
     updated: bool,
@@ -89,7 +90,7 @@ enum LinkState {
     /// A socket to receive datagrams is being opened.
     ExpectPort { conn: ConnId },
     /// The publisher's node has been asked where its messages are, or to send them to such a socket.
-    ExpectAddress { datagrams: Option<ConnId> },
+    ExpectAddress { call: CallId, datagrams: Option<ConnId> },
     /// The connection is being made.
     ExpectConnection { conn: ConnId, until: Instant },
     /// Our header is sent.
@@ -109,7 +110,7 @@ impl LinkState {
             | Self::ExpectConnection { conn, .. }
             | Self::ExpectHeader { conn, .. }
             | Self::Linked { conn } => Some(*conn),
-            Self::ExpectAddress { datagrams } => *datagrams,
+            Self::ExpectAddress { datagrams, .. } => *datagrams,
             Self::Waiting { .. } | Self::Refused => None,
         }
     }
@@ -148,13 +149,20 @@ impl Node {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
         let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
-        subscription.listed.clone_from(&listed);
         if !self.registrar.lists_only_add(now) {
             gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
         }
         self.ask_again_where_refused(now, topic, &listed);
         self.listen_for_silence(now, topic, &listed);
-        new.into_iter().for_each(|uri| self.publisher_new(now, topic, uri));
+        let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
+        if let [first, others @ ..] = excess.as_slice() {
+            let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
+            self.refuse_peer(format!(
+                "{first} and {others} others are not linked: topic {topic} has {limit} publishers already"
+            ));
+        }
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        subscription.listed = listed.into_iter().filter(|uri| subscription.knows(uri)).collect();
     }
 
     /// Publishers of this process, and of datagrams, that the master that came back did not list are gone. A connection
@@ -175,14 +183,15 @@ impl Node {
 
     /// The URIs of a list in one way of writing, without those that are none.
     fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
-        let mut sound = BTreeSet::new();
+        let (mut sound, mut odd) = (BTreeSet::new(), Vec::new());
         for uri in uris {
             match super::canonical(uri) {
-                Ok(uri) => {
-                    sound.insert(uri);
-                }
-                Err(error) => self.refuse_peer(format!("publisher of {topic}: {error}")),
+                Ok(uri) => drop(sound.insert(uri)),
+                Err(error) => odd.push(error.to_string()),
             }
+        }
+        if !odd.is_empty() {
+            self.refuse_peer(format!("publishers of {topic}: {}", told(&odd.join("; "))));
         }
         sound
     }
@@ -203,26 +212,31 @@ impl Node {
         if subscription.local.remove(uri) {
             let (topic, uri) = (topic.to_owned(), uri.to_owned());
             self.events.push_back(NodeEvent::LocalPublisherLeft { topic, uri });
-        } else if let Some(conn) = subscription.links.remove(uri).and_then(|link| link.state.conn()) {
-            self.conns.remove(&conn);
-            self.close(conn);
-            self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+        } else if let Some(Link { state, .. }) = subscription.links.remove(uri) {
+            self.cancel_call_of(&state);
+            if let Some(conn) = state.conn() {
+                self.conns.remove(&conn);
+                self.close(conn);
+                self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+            }
         }
     }
 
-    fn publisher_new(&mut self, now: Instant, topic: &str, uri: String) {
-        let local = self.locals.contains(&uri);
-        let limit = self.config.limits.publishers_per_topic;
-        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        if local {
-            subscription.local.insert(uri.clone());
-            self.events.push_back(NodeEvent::LocalPublisherJoined { topic: topic.to_owned(), uri });
-        } else if subscription.links.len() < limit {
-            subscription.links.insert(uri.clone(), Link::new());
-            self.ask_address(now, topic, &uri);
-        } else {
-            self.refuse_peer(format!("{uri}: topic {topic} has {limit} publishers already"));
+    /// A publisher is to be linked. False if there are too many.
+    fn publisher_new(&mut self, now: Instant, topic: &str, uri: &str) -> bool {
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return false };
+        if self.locals.contains(uri) {
+            subscription.local.insert(uri.to_owned());
+            let (topic, uri) = (topic.to_owned(), uri.to_owned());
+            self.events.push_back(NodeEvent::LocalPublisherJoined { topic, uri });
+            return true;
         }
+        let has_room = subscription.links.len() < self.config.limits.publishers_per_topic;
+        if has_room {
+            subscription.links.insert(uri.to_owned(), Link::new());
+            self.ask_address(now, topic, uri);
+        }
+        has_room
     }
 
     /// Ends all links of a topic that is no longer subscribed to.
@@ -266,8 +280,8 @@ impl Node {
         let options = CallOptions { timeout: STEP_DEADLINE, keep_open: false };
         let call = self.rpc.call(now, &to, "requestTopic", &params, options);
         let (of, at) = (topic.to_owned(), uri.to_owned());
-        self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at, datagrams });
-        self.set_link(topic, uri, LinkState::ExpectAddress { datagrams });
+        self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at });
+        self.set_link(topic, uri, LinkState::ExpectAddress { call, datagrams });
     }
 
     /// The publisher's node has answered `requestTopic`.
@@ -276,13 +290,13 @@ impl Node {
         now: Instant,
         topic: &str,
         uri: &str,
-        asked: Option<ConnId>,
+        call: CallId,
         answer: Result<Value, CallError>,
     ) {
-        let is_expected = |link: &mut Link| matches!(link.state, LinkState::ExpectAddress { datagrams } if datagrams == asked);
-        if !self.link_mut(topic, uri).is_some_and(is_expected) {
-            return;
-        }
+        let asked = match self.link_mut(topic, uri).map(|link| &link.state) {
+            Some(LinkState::ExpectAddress { call: expected, datagrams }) if *expected == call => *datagrams,
+            _ => return,
+        };
         // Who could not be asked, or did not answer, has declined nothing.
         let answered = matches!(answer, Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. }));
         let address = answer.map_err(|error| error.to_string()).and_then(|value| Address::of(&value));
@@ -318,7 +332,16 @@ impl Node {
             self.timers.set(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
         }
         if let Some(link) = self.link_mut(topic, uri) {
-            link.state = state;
+            let former = std::mem::replace(&mut link.state, state);
+            self.cancel_call_of(&former);
+        }
+    }
+
+    /// What was asked in a state that is over is asked no longer.
+    fn cancel_call_of(&mut self, state: &LinkState) {
+        if let LinkState::ExpectAddress { call, .. } = state {
+            self.rpc.cancel(*call);
+            self.calls.remove(call);
         }
     }
 
@@ -352,13 +375,15 @@ impl Node {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let Some(link) = subscription.links.get_mut(uri) else { return };
         if link.pause == LONGEST_PAUSE && !subscription.listed.contains(uri) {
-            subscription.links.remove(uri);
-            return self.refuse_peer(format!("publisher of {topic} at {uri}: {why}; it is given up"));
+            if let Some(link) = subscription.links.remove(uri) {
+                self.cancel_call_of(&link.state);
+            }
+            return self.refuse_peer(format!("publisher of {topic} at {uri}: {}; it is given up", told(why)));
         }
         let news = !std::mem::replace(&mut link.told, true);
         self.pause_link(now, topic, uri);
         if news {
-            self.refuse_peer(format!("publisher of {topic} at {uri}: {why}; it is tried again"));
+            self.refuse_peer(format!("publisher of {topic} at {uri}: {}; it is tried again", told(why)));
         }
     }
 
@@ -417,7 +442,7 @@ impl Node {
                 self.conns.remove(&conn);
                 self.close(conn);
                 self.set_link(topic, uri, LinkState::Refused);
-                self.refuse_peer(format!("publisher of {topic} at {uri}: {why}"));
+                self.refuse_peer(format!("publisher of {topic} at {uri}: {}", told(&why)));
             }
         }
     }

@@ -8,11 +8,12 @@ use runnel_core::time::Instant;
 use super::event::{NodeEvent, ServiceLinked};
 use super::same_host;
 use super::timers::Timer;
-use super::{Conn, Node, Purpose, brief};
+use super::{Conn, Node, Purpose};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, Uri};
 use crate::tcpros::FrameReader;
+use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
 /// Names a link to a service; never used twice by one node.
@@ -187,7 +188,9 @@ impl Node {
             return;
         }
         match answer {
-            Err(error) => self.fail_service(id, ServiceFailure::MasterSilent { why: error.to_string() }),
+            Err(error) => {
+                self.fail_service(id, ServiceFailure::MasterSilent { why: told(&error.to_string()) })
+            }
             Ok(answer) => match service_address(&answer) {
                 Ok(to) => self.connect_service(id, to),
                 Err(why) => self.fail_service(id, why),
@@ -253,7 +256,9 @@ impl Node {
                     rest: bytes.to_vec(),
                 }));
             }
-            Err(why) => self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why }),
+            Err(why) => {
+                self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why: told(&why) })
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use super::config::TopicSpec;
 use super::event::NodeEvent;
 use super::incoming::datagrams::Asking;
 use super::{Caller, Conn, Linked, Node};
+use crate::told::told;
 use crate::xmlrpc::{Fault, Value};
 
 /// Status codes of the ROS 1 APIs.
@@ -107,14 +108,16 @@ impl Node {
         reply(SUCCESS, &format!("ready on {host}:{port}"), address)
     }
 
-    /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead.
+    /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead, unless the
+    /// topic has ended meanwhile.
     pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
         self.refuse_peer(format!(
             "{}: no datagrams for subscriber [{}]: {why}",
             asking.to(),
-            asking.subscriber()
+            told(asking.subscriber())
         ));
-        let answer = if asking.takes_tcpros() {
+        let is_published = self.publications.contains_key(asking.topic());
+        let answer = if asking.takes_tcpros() && is_published {
             self.tcpros_address()
         } else {
             reply(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
@@ -130,7 +133,7 @@ impl Node {
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
-        self.events.push_back(NodeEvent::Stopped { reason: reason.to_owned() });
+        self.events.push_back(NodeEvent::Stopped { reason: told(reason) });
         reply(SUCCESS, "shutdown", 0)
     }
 

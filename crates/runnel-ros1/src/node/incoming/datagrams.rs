@@ -15,6 +15,7 @@ use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Transmit};
 use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
 use crate::node::{Caller, Conn, Limits, Linked, Node};
+use crate::told::told;
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6, Fragmenter, LONGEST, SHORTEST};
 use crate::xmlrpc::Value;
 
@@ -74,7 +75,7 @@ impl Node {
     ) -> Result<(), String> {
         let asking = self.check_offer(caller, topic, offer, offers);
         let asking = asking.inspect_err(|why| {
-            self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {why}", caller.peer));
+            self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {}", caller.peer, told(why)));
         })?;
         match asking.former {
             Some(former) => self.end_datagrams(former, topic),
@@ -163,7 +164,8 @@ impl Node {
         let (conn, topic, node, address) = oldest.ok_or("too many subscribers ask for datagrams at once")?;
         self.end_datagrams(conn, &topic);
         self.refuse_peer(format!(
-            "{address}: UDPROS link of subscriber [{node}] of {topic} ended for a newer one: there are {limit}"
+            "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: there are {limit}",
+            told(&node)
         ));
         Ok(())
     }

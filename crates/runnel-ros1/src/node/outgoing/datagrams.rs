@@ -13,6 +13,7 @@ use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
 use crate::node::timers::Timer;
 use crate::node::{Conn, Node};
+use crate::told::{brief, told};
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6};
 use crate::xmlrpc::Value;
 
@@ -40,7 +41,7 @@ pub(in crate::node) struct Offered {
 impl Address {
     /// Reads the answer to `requestTopic`.
     pub(in crate::node) fn of(answer: &Value) -> Result<Self, String> {
-        let bad = || format!("its answer to requestTopic is not an address: {}", crate::node::brief(answer));
+        let bad = || format!("its answer to requestTopic is not an address: {}", brief(answer));
         let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
         if status.as_int() != Some(1) {
             return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
@@ -149,7 +150,8 @@ impl Node {
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);
         self.refuse_peer(format!(
-            "publisher of {topic} at {uri}: no datagrams: {why}; it is asked for TCPROS"
+            "publisher of {topic} at {uri}: no datagrams: {}; it is asked for TCPROS",
+            told(why)
         ));
     }
 
