@@ -6,6 +6,7 @@
 //! drives them owns the sockets and the clock.
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod header;
 pub mod http;
 pub mod master;

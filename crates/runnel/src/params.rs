@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
 use runnel_core::names;
+use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
@@ -184,12 +185,9 @@ impl Node {
     fn call_granted(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
         let params = [&[Value::from(self.full_name())], params].concat();
         let answer = self.context().call_master(method, &params, PATIENCE)?;
-        match answer.as_array() {
-            Some([Value::Int(status), why, value]) => {
-                Ok((*status == 1, why.as_str().unwrap_or_default().to_owned(), value.clone()))
-            }
-            _ => Err(Error::Refused(format!("its answer to {method} is none: {answer:?}"))),
-        }
+        let odd = |error| Error::Refused(format!("{method}: {error}"));
+        let Answer { status, message, value } = Answer::parse(&answer).map_err(odd)?;
+        Ok((status == SUCCESS, message.to_owned(), value.clone()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use runnel_core::time::Instant;
 
+use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
 use crate::net::ConnId;
 use crate::xmlrpc::{Fault, Value};
 
@@ -14,11 +15,6 @@ use super::{registrations as reg, settings};
 /// The code of every fault, as the original's.
 const FAULT: i32 = 1;
 const LIST_METHODS: &str = "system.listMethods";
-/// The status of a call that failed on the caller's side.
-const ERROR: i32 = -1;
-/// The status of a call that failed on the master's side.
-const FAILURE: i32 = 0;
-const SUCCESS: i32 = 1;
 
 /// The text and value of a reply, or why there is none.
 pub(super) type Outcome = Result<(String, Value), Refusal>;
@@ -145,7 +141,7 @@ pub(super) fn single(
         Ok((text, value)) => (SUCCESS, text, value),
         Err(no) => (no.status, no.text, no.value.unwrap_or_else(known.refused)),
     };
-    Ok(Value::Array(vec![status.into(), text.into(), value]))
+    Ok(answer(status, &text, value))
 }
 
 /// A fault with the code that all have.

@@ -8,6 +8,7 @@ use super::event::{NodeEvent, Role};
 use super::registrar::{Ask, Owner};
 use super::timers::Timer;
 use super::{Node, Purpose, strings};
+use crate::answer::Answer;
 use crate::rpc::{CallError, CallOptions};
 use crate::told::{brief, told};
 use crate::xmlrpc::Value;
@@ -80,7 +81,7 @@ impl Node {
         topic: &str,
         answer: Result<Value, CallError>,
     ) {
-        match answer.map_err(Failure::from).and_then(|value| status_ok(&value)) {
+        match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
             Ok(value) => {
                 if !self.registrar.registered(role, topic, true) {
                     return;
@@ -126,7 +127,7 @@ impl Node {
     }
 
     pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
-        let owner = match answer.map_err(Failure::from).and_then(|value| status_ok(&value)) {
+        let owner = match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
             Ok(uri) if uri.as_str() == Some(&self.uri()) => Owner::Us,
             Ok(_) => Owner::Another,
             Err(Failure::Refused(_)) => Owner::Nobody,
@@ -192,13 +193,10 @@ impl From<CallError> for Failure {
     }
 }
 
-/// The value of an answer whose status is 1.
-fn status_ok(answer: &Value) -> Result<Value, Failure> {
-    match answer.as_array() {
-        Some([status, _, value]) if status.as_int() == Some(1) => Ok(value.clone()),
-        Some([_, message, _]) => Err(Failure::Refused(told(message.as_str().unwrap_or("no reason given")))),
-        _ => Err(Failure::Refused(format!("not an answer: {}", brief(answer)))),
-    }
+/// The value of an answer that grants what was asked.
+fn granted(answer: &Value) -> Result<Value, Failure> {
+    let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.to_string()))?;
+    answer.granted().cloned().map_err(|why| Failure::Refused(told(why)))
 }
 
 fn unregister_method(role: Role) -> &'static str {

@@ -9,6 +9,7 @@ use super::event::{NodeEvent, ServiceLinked};
 use super::same_host;
 use super::timers::Timer;
 use super::{Conn, Node, Purpose};
+use crate::answer::Answer;
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, Uri};
@@ -300,11 +301,9 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
 /// Host and port in the answer to `lookupService`.
 fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
     let bad = |why: String| ServiceFailure::MasterSilent { why };
-    let no_answer = || bad(format!("not an answer to lookupService: {}", brief(answer)));
-    let [status, _, uri] = answer.as_array().ok_or_else(no_answer)? else { return Err(no_answer()) };
-    if status.as_int() != Some(1) {
-        return Err(ServiceFailure::NotProvided);
-    }
-    let uri = Uri::parse_scheme("rosrpc", uri.as_str().ok_or_else(no_answer)?);
-    uri.map(|uri| uri.endpoint).map_err(|error| bad(error.to_string()))
+    let parsed = Answer::parse(answer).map_err(|error| bad(error.to_string()))?;
+    let uri = parsed.granted().map_err(|_| ServiceFailure::NotProvided)?;
+    let uri = uri.as_str().ok_or_else(|| bad(format!("not the address of a service: {}", brief(uri))))?;
+    let uri = Uri::parse_scheme("rosrpc", uri).map_err(|error| bad(error.to_string()))?;
+    Ok(uri.endpoint)
 }

@@ -8,17 +8,9 @@ use super::config::TopicSpec;
 use super::event::NodeEvent;
 use super::incoming::datagrams::Asking;
 use super::{Caller, Conn, Linked, Node};
+use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
 use crate::told::told;
 use crate::xmlrpc::{Fault, Value};
-
-/// Status codes of the ROS 1 APIs.
-const SUCCESS: i32 = 1;
-const FAILURE: i32 = 0;
-const ERROR: i32 = -1;
-
-fn reply(status: i32, message: &str, value: impl Into<Value>) -> Value {
-    Value::Array(vec![status.into(), message.into(), value.into()])
-}
 
 /// Rows of `[topic, type]`.
 fn topics<'a>(specs: impl Iterator<Item = &'a TopicSpec>) -> Vec<Value> {
@@ -27,7 +19,7 @@ fn topics<'a>(specs: impl Iterator<Item = &'a TopicSpec>) -> Vec<Value> {
 }
 
 fn bad_arguments(method: &str) -> Value {
-    reply(ERROR, &format!("{method}: wrong arguments"), 0)
+    answer(ERROR, &format!("{method}: wrong arguments"), 0)
 }
 
 impl Node {
@@ -43,18 +35,18 @@ impl Node {
             return self.request_topic(caller, topic, protocols).map(Ok);
         }
         Some(match (method, params) {
-            ("getPid", [_]) => Ok(reply(SUCCESS, "", self.config.pid)),
-            ("getName", [_]) => Ok(reply(SUCCESS, "node name", self.config.name.as_str())),
-            ("getUri", [_]) => Ok(reply(SUCCESS, "node URI", self.config.uri())),
-            ("getMasterUri", [_]) => Ok(reply(SUCCESS, "master URI", self.config.master.to_string())),
+            ("getPid", [_]) => Ok(answer(SUCCESS, "", self.config.pid)),
+            ("getName", [_]) => Ok(answer(SUCCESS, "node name", self.config.name.as_str())),
+            ("getUri", [_]) => Ok(answer(SUCCESS, "node URI", self.config.uri())),
+            ("getMasterUri", [_]) => Ok(answer(SUCCESS, "master URI", self.config.master.to_string())),
             ("getPublications", [_]) => {
-                Ok(reply(SUCCESS, "publications", topics(self.publications.values())))
+                Ok(answer(SUCCESS, "publications", topics(self.publications.values())))
             }
             ("getSubscriptions", [_]) => {
-                Ok(reply(SUCCESS, "subscriptions", topics(self.subscriptions.values().map(|s| &s.spec))))
+                Ok(answer(SUCCESS, "subscriptions", topics(self.subscriptions.values().map(|s| &s.spec))))
             }
-            ("getBusInfo", [_]) => Ok(reply(SUCCESS, "bus info", self.bus_info())),
-            ("getBusStats", [_]) => Ok(reply(SUCCESS, "bus stats", self.bus_stats())),
+            ("getBusInfo", [_]) => Ok(answer(SUCCESS, "bus info", self.bus_info())),
+            ("getBusStats", [_]) => Ok(answer(SUCCESS, "bus stats", self.bus_stats())),
             ("publisherUpdate", [_, topic, uris]) => Ok(self.publisher_update(now, topic, uris)),
             ("paramUpdate", [_, key, value]) => Ok(self.param_update(key, value)),
             ("shutdown", [_]) => Ok(self.shut_down("")),
@@ -69,13 +61,13 @@ impl Node {
             return bad_arguments("publisherUpdate");
         };
         self.publishers_updated(now, topic, &uris);
-        reply(SUCCESS, "", 0)
+        answer(SUCCESS, "", 0)
     }
 
     fn param_update(&mut self, key: &Value, value: &Value) -> Value {
         let Some(key) = key.as_str() else { return bad_arguments("paramUpdate") };
         self.parameter_told(key, value);
-        reply(SUCCESS, "", 0)
+        answer(SUCCESS, "", 0)
     }
 
     /// Takes the first of the offers that can be served. The answer to one for datagrams comes later.
@@ -84,7 +76,7 @@ impl Node {
             return Some(bad_arguments("requestTopic"));
         };
         if !self.publications.contains_key(topic) {
-            return Some(reply(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new()));
+            return Some(answer(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new()));
         }
         let mut refusal = None;
         for offer in protocols.iter().filter_map(Value::as_array) {
@@ -98,14 +90,14 @@ impl Node {
             }
         }
         let why = refusal.unwrap_or_else(|| "no supported protocol implementations".to_owned());
-        Some(reply(FAILURE, &why, Vec::new()))
+        Some(answer(FAILURE, &why, Vec::new()))
     }
 
     /// The answer to `requestTopic` that names where connections for messages are accepted.
     fn tcpros_address(&self) -> Value {
         let (host, port) = (&self.config.host, i32::from(self.config.tcpros_port));
         let address = vec!["TCPROS".into(), host.as_str().into(), port.into()];
-        reply(SUCCESS, &format!("ready on {host}:{port}"), address)
+        answer(SUCCESS, &format!("ready on {host}:{port}"), address)
     }
 
     /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead, unless the
@@ -120,21 +112,21 @@ impl Node {
         let answer = if asking.takes_tcpros() && is_published {
             self.tcpros_address()
         } else {
-            reply(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
+            answer(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
         };
         self.rpc.reply(now, asking.caller(), Ok(answer));
     }
 
     /// Answers a subscriber that gets datagrams from now on.
     pub(super) fn answer_with_datagrams(&mut self, now: Instant, asking: &Asking, port: u16) {
-        let Some(answer) = self.datagram_answer(asking, port) else { return };
+        let Some(link) = self.datagram_answer(asking, port) else { return };
         let text = format!("datagrams come from port {port}");
-        self.rpc.reply(now, asking.caller(), Ok(reply(SUCCESS, &text, answer)));
+        self.rpc.reply(now, asking.caller(), Ok(answer(SUCCESS, &text, link)));
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
         self.events.push_back(NodeEvent::Stopped { reason: told(reason) });
-        reply(SUCCESS, "shutdown", 0)
+        answer(SUCCESS, "shutdown", 0)
     }
 
     /// Rows of `[id, peer, direction, transport, topic, connected, text]`, which `rosnode info` reads. The engine

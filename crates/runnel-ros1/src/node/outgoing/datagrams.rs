@@ -9,6 +9,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::{Joining, Link};
+use crate::answer::Answer;
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
 use crate::node::timers::Timer;
@@ -42,10 +43,8 @@ impl Address {
     /// Reads the answer to `requestTopic`.
     pub(in crate::node) fn of(answer: &Value) -> Result<Self, String> {
         let bad = || format!("its answer to requestTopic is not an address: {}", brief(answer));
-        let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
-        if status.as_int() != Some(1) {
-            return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
-        }
+        let granted = Answer::parse(answer).map_err(|_| bad())?.granted();
+        let protocol = granted.map_err(|why| format!("requestTopic: {why}"))?;
         let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
         let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
         let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };
