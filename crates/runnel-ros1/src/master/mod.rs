@@ -237,7 +237,7 @@ impl Master {
             }
             RpcEvent::Answered { call, result } => self.answered(now, call, result),
             RpcEvent::Refused { peer, why } => self.state.events.push(MasterEvent::Refused { peer, why }),
-            RpcEvent::KeptLost { .. } => {}
+            RpcEvent::KeptLost => {}
         }
     }
 

@@ -383,8 +383,8 @@ impl Node {
                     }
                 }
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
-                RpcEvent::KeptLost { .. } if self.registrar.connection_lost() => self.ask_owner(now),
-                RpcEvent::KeptLost { .. } => {}
+                RpcEvent::KeptLost if self.registrar.connection_lost() => self.ask_owner(now),
+                RpcEvent::KeptLost => {}
                 RpcEvent::Refused { peer, why } => self.refuse_peer(format!("{peer}: {}", told(&why))),
             }
         }
@@ -408,7 +408,7 @@ impl Node {
     fn subscribers_of(&self, topic: &str) -> Vec<ConnId> {
         let of_topic = |(conn, role): (&ConnId, &Conn)| match role {
             Conn::Subscriber(link) if link.topic == topic => Some(*conn),
-            Conn::SubscriberDatagrams(asking) if asking.topic() == topic => Some(*conn),
+            Conn::SubscriberDatagrams(asking) if asking.topic == topic => Some(*conn),
             _ => None,
         };
         self.conns.iter().filter_map(of_topic).collect()

@@ -3,12 +3,12 @@
 
 use runnel_core::time::Instant;
 
-use super::config::ServiceSpec;
+use super::config::{NodeConfig, ServiceSpec};
 use super::event::{NodeEvent, ServiceClientLink};
 use super::same_host::{Meeting, asked_to_meet};
 use super::{Conn, Node, Role, TopicError};
 use crate::header::{ConnectionHeader, HeaderError};
-use crate::net::ConnId;
+use crate::net::{ConnId, Endpoint};
 use crate::xmlrpc::Value;
 
 impl Node {
@@ -36,13 +36,8 @@ impl Node {
 
     /// The address by which clients reach our services.
     pub(super) fn service_uri(&self) -> String {
-        let host = &self.config.host;
-        let port = self.config.tcpros_port;
-        if host.contains(':') {
-            format!("rosrpc://[{host}]:{port}")
-        } else {
-            format!("rosrpc://{host}:{port}")
-        }
+        let NodeConfig { host, tcpros_port: port, .. } = &self.config;
+        format!("rosrpc://{}", Endpoint { host: host.clone(), port: *port })
     }
 
     /// What `registerService` is called with.

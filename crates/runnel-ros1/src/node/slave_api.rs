@@ -105,23 +105,23 @@ impl Node {
     pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
         self.refuse_peer(format!(
             "{}: no datagrams for subscriber [{}]: {why}",
-            asking.to(),
-            told(asking.subscriber())
+            asking.to,
+            told(&asking.subscriber)
         ));
-        let is_published = self.publications.contains_key(asking.topic());
-        let answer = if asking.takes_tcpros() && is_published {
+        let is_published = self.publications.contains_key(&asking.topic);
+        let answer = if asking.takes_tcpros && is_published {
             self.tcpros_address()
         } else {
             answer(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
         };
-        self.rpc.reply(now, asking.caller(), Ok(answer));
+        self.rpc.reply(now, asking.caller, Ok(answer));
     }
 
     /// Answers a subscriber that gets datagrams from now on.
     pub(super) fn answer_with_datagrams(&mut self, now: Instant, asking: &Asking, port: u16) {
         let Some(link) = self.datagram_answer(asking, port) else { return };
         let text = format!("datagrams come from port {port}");
-        self.rpc.reply(now, asking.caller(), Ok(answer(SUCCESS, &text, link)));
+        self.rpc.reply(now, asking.caller, Ok(answer(SUCCESS, &text, link)));
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {

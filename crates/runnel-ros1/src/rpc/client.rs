@@ -338,7 +338,7 @@ impl Link {
     /// Tells that the other side has ended a kept connection.
     fn tell_lost(&self, shared: &mut Shared) {
         if self.proven {
-            shared.tell(RpcEvent::KeptLost { to: self.to.clone() });
+            shared.tell(RpcEvent::KeptLost);
         }
     }
 }

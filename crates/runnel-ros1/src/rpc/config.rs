@@ -25,8 +25,6 @@ pub struct RpcConfig {
     /// How long a request may take to come in whole: the first since the connection is open, others since their
     /// first byte. 10 s unless set.
     pub request_deadline: Duration,
-    /// How long a client may stay connected between two requests; `None`, unless set, for ever.
-    pub idle_timeout: Option<Duration>,
     /// Whether requests to any path are served, as roscpp does, or only `/` and `/RPC2`, as the Python master
     /// does. True unless set.
     pub any_path: bool,
@@ -42,7 +40,6 @@ impl Default for RpcConfig {
             max_kept_connections: 512,
             max_queued_calls: 4096,
             request_deadline: Duration::from_secs(10),
-            idle_timeout: None,
             any_path: true,
         }
     }

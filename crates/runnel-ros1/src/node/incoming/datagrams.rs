@@ -27,41 +27,19 @@ const ETHERNET: usize = 1500;
 #[derive(Debug)]
 pub(in crate::node) struct Asking {
     /// The call to answer.
-    caller: ConnId,
+    pub(in crate::node) caller: ConnId,
     /// Where its datagrams go.
-    to: SocketAddr,
-    topic: String,
-    subscriber: String,
+    pub(in crate::node) to: SocketAddr,
+    pub(in crate::node) topic: String,
+    pub(in crate::node) subscriber: String,
     /// Of a datagram, in bytes.
     longest: usize,
     /// It has offered a connection, too.
-    takes_tcpros: bool,
+    pub(in crate::node) takes_tcpros: bool,
     /// The number of the link.
     link: u32,
     /// The link that it takes the place of.
     former: Option<ConnId>,
-}
-
-impl Asking {
-    pub(in crate::node) fn caller(&self) -> ConnId {
-        self.caller
-    }
-
-    pub(in crate::node) fn to(&self) -> SocketAddr {
-        self.to
-    }
-
-    pub(in crate::node) fn topic(&self) -> &str {
-        &self.topic
-    }
-
-    pub(in crate::node) fn subscriber(&self) -> &str {
-        &self.subscriber
-    }
-
-    pub(in crate::node) fn takes_tcpros(&self) -> bool {
-        self.takes_tcpros
-    }
 }
 
 impl Node {

@@ -183,19 +183,6 @@ fn the_deadline_of_a_later_request_runs_from_its_first_byte() {
 }
 
 #[test]
-fn an_idle_client_is_closed_only_where_that_is_wanted() {
-    let (mut peer, conn) =
-        connected(RpcConfig { idle_timeout: Some(Duration::from_secs(5)), ..RpcConfig::default() });
-    peer.handle_data(seconds(1), conn, &post("a"));
-    peer.reply(seconds(1), conn, Ok(1.into()));
-    assert_eq!(peer.poll_timeout(), Some(seconds(6)));
-    events(&mut peer);
-    peer.handle_timeout(seconds(6));
-    assert!(!peer.owns(conn));
-    assert_eq!(events(&mut peer), []);
-}
-
-#[test]
 fn the_oldest_connection_without_a_request_makes_room() {
     let mut peer = RpcPeer::new(small());
     let accept = |peer: &mut RpcPeer, at| peer.handle_accepted(seconds(at), somebody());
