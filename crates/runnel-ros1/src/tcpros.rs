@@ -274,7 +274,7 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
         self.frames.is_empty()
     }
 
-    /// Messages that wait.
+    /// Frames that wait, the preamble counted.
     pub fn len(&self) -> usize {
         self.frames.len()
     }
@@ -285,8 +285,8 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
         waiting > 0 && (waiting >= self.bound.messages || self.bytes + bytes > self.bound.bytes)
     }
 
-    /// Adds a frame of which `sent` bytes went out already (only into an empty queue can that be any). Returns how
-    /// many older messages were dropped for it; one sent in part stays, since the stream would break.
+    /// Adds a frame. `sent` bytes of it went out already; it counts only when the queue is empty. Returns how many older
+    /// messages were dropped for it; one sent in part stays, since the stream would break.
     pub fn push(&mut self, frame: F, sent: usize) -> u64 {
         if self.frames.is_empty() {
             self.sent = sent;

@@ -288,9 +288,9 @@ fn a_refusal_of_the_master_is_told_and_not_asked_again_and_again() {
     net.advertise(node, TOPIC);
     net.subscribe(node, "/other");
     net.run_for(secs(60));
-    let refused = |event: &NodeEvent| matches!(event, NodeEvent::RegistrationRefused { topic, why, .. } if topic == TOPIC && why.contains("not a valid"));
+    let refused = |event: &NodeEvent| matches!(event, NodeEvent::RegistrationRefused { name, why, .. } if name == TOPIC && why.contains("not a valid"));
     let registered =
-        |event: &NodeEvent| matches!(event, NodeEvent::Registered { topic, .. } if topic == "/other");
+        |event: &NodeEvent| matches!(event, NodeEvent::Registered { name, .. } if name == "/other");
     assert_eq!((count(&net, node, refused), count(&net, node, registered)), (1, 1));
     assert_eq!(net.calls(master).iter().filter(|call| call.method == "registerPublisher").count(), 1);
 }
@@ -308,7 +308,7 @@ fn answers_of_a_master_that_make_no_sense_are_refusals_and_harm_nothing() {
         assert_eq!(net.publishers(node, TOPIC), Vec::<String>::new());
         assert!(net.calls(master).len() < 5, "{odd:?}: {} calls", net.calls(master).len());
         let told = |event: &NodeEvent| {
-            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerRefused { .. })
+            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerTrouble { .. })
         };
         assert_eq!(count(&net, node, told), 1, "{odd:?}: {:#?}", net.events(node));
     }

@@ -24,7 +24,7 @@ fn scene(spec: TopicSpec) -> (Net, App, [FakePublisher; 2], App) {
 
 fn told(net: &Net, listener: App) -> String {
     let reasons = net.events(listener).iter().filter_map(|event| match event {
-        NodeEvent::PeerRefused { why } => Some(why.as_str()),
+        NodeEvent::PeerTrouble { why } => Some(why.as_str()),
         _ => None,
     });
     reasons.collect::<Vec<_>>().join("\n")

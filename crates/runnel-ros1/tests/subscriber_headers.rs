@@ -147,7 +147,7 @@ fn malformed_headers_are_refused_and_the_peer_is_named() {
         net.settle();
         refusal(&net, talker, socket);
         let told =
-            |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.starts_with("10.0.0."));
+            |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.starts_with("10.0.0."));
         assert!(net.events(talker).iter().any(told), "{bytes:?}");
     }
 }

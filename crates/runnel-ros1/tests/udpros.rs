@@ -24,7 +24,7 @@ fn wished() -> TopicSpec {
 
 fn told(net: &Net, app: App, words: &[&str]) -> bool {
     let says = |event: &NodeEvent| match event {
-        NodeEvent::PeerRefused { why } => words.iter().all(|word| why.contains(word)),
+        NodeEvent::PeerTrouble { why } => words.iter().all(|word| why.contains(word)),
         _ => false,
     };
     net.events(app).iter().any(says)

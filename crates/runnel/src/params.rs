@@ -161,7 +161,7 @@ impl Node {
         let core = WatchCore::new(key, when, Box::new(callback));
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
-            self.inner.wait_registered(Role::ParameterWatch, &watch.core.key)?;
+            self.inner.wait_registered(Role::ParamSubscriber, &watch.core.key)?;
         } else {
             // The master tells each key once.
             let value = self.get_param::<ParamValue>(&watch.core.key)?;
@@ -218,7 +218,7 @@ impl NodeInner {
         // The driver acts on it: the watch has the master tell, and tell again to a watch of the user's.
         let nothing = Box::new(|_: &str, _: Option<&ParamValue>| {});
         self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
-        self.wait_registered(Role::ParameterWatch, USE_SIM_TIME)
+        self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
 
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
@@ -228,7 +228,7 @@ impl NodeInner {
         let first = !slot.watches.iter().any(|other| other.key == core.key);
         slot.watches.push(Arc::clone(core));
         if first {
-            slot.begin(Role::ParameterWatch, &core.key);
+            slot.begin(Role::ParamSubscriber, &core.key);
             self.engine(&mut driver, |node, now| node.watch_parameter(now, &core.key))?;
         }
         Ok(first)

@@ -17,15 +17,15 @@ mod event;
 mod limits;
 mod liveness;
 mod measure;
+mod methods;
 mod multicall;
 mod names;
 mod notify;
 mod ordered;
+mod param_methods;
 mod params;
-mod registrations;
 mod registry;
 mod retries;
-mod settings;
 mod state;
 mod watch;
 

@@ -35,7 +35,7 @@ pub(super) type HalfOpen = LiteMap<ConnId, Instant>;
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         if self.linked_count >= self.config.limits.subscribers {
-            self.refuse_peer(format!("{peer}: {}", self.too_many_linked()));
+            self.tell_trouble(format!("{peer}: {}", self.too_many_linked()));
             return None;
         }
         if self.half_open.len() >= self.config.limits.half_open {
@@ -65,7 +65,8 @@ impl Node {
     /// The header's time is over.
     pub(super) fn incoming_header_due(&mut self, conn: ConnId) {
         if matches!(self.conns.get(&conn), Some(Conn::Incoming(_))) {
-            self.refuse_incoming(conn, "no whole connection header within 10 s");
+            let seconds = HEADER_DEADLINE.as_secs();
+            self.refuse_incoming(conn, &format!("no whole connection header within {seconds} s"));
         }
     }
 
@@ -73,7 +74,7 @@ impl Node {
         self.no_longer_half_open(conn);
         if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
             self.close(conn);
-            self.refuse_peer(format!("{}: {}", waiting.peer, told(why)));
+            self.tell_trouble(format!("{}: {}", waiting.peer, told(why)));
         }
     }
 

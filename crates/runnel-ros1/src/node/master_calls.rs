@@ -41,7 +41,7 @@ impl Node {
                 let params = self.service_registration(&topic);
                 return self.call_master(now, "registerService", &params, Purpose::Register(role, topic));
             }
-            Role::Parameter | Role::ParameterWatch => {
+            Role::Parameter | Role::ParamSubscriber => {
                 if let Some((method, params)) = self.parameter_registration(role, &topic) {
                     self.call_master(now, method, &params, Purpose::Register(role, topic));
                 }
@@ -86,16 +86,16 @@ impl Node {
                 if !self.registrar.registered(role, topic, true) {
                     return;
                 }
-                self.events.push_back(NodeEvent::Registered { role, topic: topic.to_owned() });
+                self.events.push_back(NodeEvent::Registered { role, name: topic.to_owned() });
                 match role {
                     Role::Subscriber => match strings(&value) {
                         Some(uris) => self.publishers_answered(now, topic, &uris),
-                        None => self.refuse_peer(format!(
+                        None => self.tell_trouble(format!(
                             "master: it answered a subscription to {topic} with no list of publishers: {}",
                             brief(&value)
                         )),
                     },
-                    Role::ParameterWatch => self.parameter_told(topic, &value),
+                    Role::ParamSubscriber => self.parameter_told(topic, &value),
                     _ => {}
                 }
             }
@@ -103,7 +103,7 @@ impl Node {
                 if self.registrar.registered(role, topic, false) {
                     self.events.push_back(NodeEvent::RegistrationRefused {
                         role,
-                        topic: topic.to_owned(),
+                        name: topic.to_owned(),
                         why,
                     });
                 }
@@ -161,7 +161,7 @@ impl Node {
         let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
         match role {
             Role::Service => [name, topic.into(), self.service_uri().into()],
-            Role::ParameterWatch => [name, uri, topic.into()],
+            Role::ParamSubscriber => [name, uri, topic.into()],
             _ => [name, topic.into(), uri],
         }
     }
@@ -205,6 +205,6 @@ fn unregister_method(role: Role) -> &'static str {
         Role::Subscriber => "unregisterSubscriber",
         Role::Service => "unregisterService",
         // One that is set stays, and is never unregistered.
-        Role::ParameterWatch | Role::Parameter => "unsubscribeParam",
+        Role::ParamSubscriber | Role::Parameter => "unsubscribeParam",
     }
 }

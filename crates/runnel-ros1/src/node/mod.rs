@@ -32,7 +32,7 @@ use runnel_core::time::Instant;
 
 pub use config::{Limits, NodeConfig, ServiceSpec, TopicError, TopicSpec};
 pub use event::{
-    LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceLinked, SubscriberLink,
+    LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceServerLink, SubscriberLink,
 };
 pub use same_host::{Meeting, SameHost};
 pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
@@ -195,7 +195,7 @@ impl Node {
         self.locals = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
 
-    /// Publishes a topic. Once for each topic: the second time only checks the type.
+    /// Publishes a topic. Again for the same topic: checks the type, and latches if either asked for it.
     ///
     /// # Errors
     /// When the node publishes the topic with another type.
@@ -211,7 +211,7 @@ impl Node {
         Ok(())
     }
 
-    /// Subscribes to a topic. Once for each topic: the second time only checks the type.
+    /// Subscribes to a topic. Again for the same topic: checks the type, and gives up UDPROS unless both asked for it.
     ///
     /// # Errors
     /// When the node subscribes to the topic with another type.
@@ -383,9 +383,12 @@ impl Node {
                     }
                 }
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
-                RpcEvent::KeptLost if self.registrar.connection_lost() => self.ask_owner(now),
-                RpcEvent::KeptLost => {}
-                RpcEvent::Refused { peer, why } => self.refuse_peer(format!("{peer}: {}", told(&why))),
+                RpcEvent::KeptLost => {
+                    if self.registrar.connection_lost() {
+                        self.ask_owner(now);
+                    }
+                }
+                RpcEvent::Refused { peer, why } => self.tell_trouble(format!("{peer}: {}", told(&why))),
             }
         }
     }
@@ -422,8 +425,8 @@ impl Node {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    fn refuse_peer(&mut self, why: String) {
-        self.events.push_back(NodeEvent::PeerRefused { why });
+    fn tell_trouble(&mut self, why: String) {
+        self.events.push_back(NodeEvent::PeerTrouble { why });
     }
 }
 

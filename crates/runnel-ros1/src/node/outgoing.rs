@@ -157,7 +157,7 @@ impl Node {
         let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
         if let [first, others @ ..] = excess.as_slice() {
             let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
-            self.refuse_peer(format!(
+            self.tell_trouble(format!(
                 "{first} and {others} others are not linked: topic {topic} has {limit} publishers already"
             ));
         }
@@ -191,7 +191,7 @@ impl Node {
             }
         }
         if !odd.is_empty() {
-            self.refuse_peer(format!("publishers of {topic}: {}", told(&odd.join("; "))));
+            self.tell_trouble(format!("publishers of {topic}: {}", told(&odd.join("; "))));
         }
         sound
     }
@@ -273,7 +273,7 @@ impl Node {
     ) {
         let to = match Uri::parse(uri) {
             Ok(to) => to,
-            Err(error) => return self.refuse_peer(format!("publisher of {topic}: {error}")),
+            Err(error) => return self.tell_trouble(format!("publisher of {topic}: {error}")),
         };
         offers.push(Value::Array(vec!["TCPROS".into()]));
         let params = [self.config.name.as_str().into(), topic.into(), offers.into()];
@@ -345,7 +345,7 @@ impl Node {
         }
     }
 
-    /// The state that a link is in has not to end in time any more.
+    /// The link's present state has no deadline any more.
     fn clear_link_timer(&mut self, topic: &str, uri: &str) {
         if let Some(until) = self.link_mut(topic, uri).and_then(|link| link.state.until()) {
             self.timers.clear(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
@@ -362,7 +362,8 @@ impl Node {
             {
                 self.conns.remove(&conn);
                 self.close(conn);
-                self.try_later(now, topic, uri, "no answer within 10 s");
+                let why = format!("no answer within {} s", STEP_DEADLINE.as_secs());
+                self.try_later(now, topic, uri, &why);
             }
             LinkState::Linked { .. } => self.silence_due(now, topic, uri),
             _ => {}
@@ -378,12 +379,13 @@ impl Node {
             if let Some(link) = subscription.links.remove(uri) {
                 self.cancel_call_of(&link.state);
             }
-            return self.refuse_peer(format!("publisher of {topic} at {uri}: {}; it is given up", told(why)));
+            return self
+                .tell_trouble(format!("publisher of {topic} at {uri}: {}; it is given up", told(why)));
         }
         let news = !std::mem::replace(&mut link.told, true);
         self.pause_link(now, topic, uri);
         if news {
-            self.refuse_peer(format!("publisher of {topic} at {uri}: {}; it is tried again", told(why)));
+            self.tell_trouble(format!("publisher of {topic} at {uri}: {}; it is tried again", told(why)));
         }
     }
 
@@ -442,7 +444,7 @@ impl Node {
                 self.conns.remove(&conn);
                 self.close(conn);
                 self.set_link(topic, uri, LinkState::Refused);
-                self.refuse_peer(format!("publisher of {topic} at {uri}: {}", told(&why)));
+                self.tell_trouble(format!("publisher of {topic} at {uri}: {}", told(&why)));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use runnel_core::time::Instant;
 
-use super::event::{NodeEvent, ServiceLinked};
+use super::event::{NodeEvent, ServiceServerLink};
 use super::same_host;
 use super::timers::Timer;
 use super::{Conn, Node, Purpose};
@@ -133,8 +133,8 @@ impl State {
 }
 
 impl Node {
-    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] follows, or [`NodeEvent::ServiceFailed`], then or at any
-    /// later time, as it does if the link is still there at `until`.
+    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] or [`NodeEvent::ServiceFailed`] follows; the latter may
+    /// also come later, and comes at `until` if the link is still there.
     pub fn open_service(
         &mut self,
         now: Instant,
@@ -150,7 +150,7 @@ impl Node {
         id
     }
 
-    /// Has the link fail at that time, or not.
+    /// Sets when the link fails, or with `None` that it does not.
     pub fn set_service_deadline(&mut self, id: ServiceLinkId, until: Option<Instant>) {
         let Some(link) = self.service_links.get_mut(&id) else { return };
         if let Some(before) = std::mem::replace(&mut link.until, until) {
@@ -247,7 +247,7 @@ impl Node {
             Ok(header) => {
                 link.state = State::Linked { conn, to };
                 let text = |key| header.get(key).unwrap_or_default().to_owned();
-                self.events.push_back(NodeEvent::ServiceLinked(ServiceLinked {
+                self.events.push_back(NodeEvent::ServiceLinked(ServiceServerLink {
                     link: id,
                     conn,
                     provider: text("callerid"),

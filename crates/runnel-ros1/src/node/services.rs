@@ -46,7 +46,7 @@ impl Node {
         [name, service.into(), self.service_uri().into(), self.uri().into()]
     }
 
-    /// The answer to the header of a client, or why there is none but that.
+    /// What a client's header asks for, or why it is refused.
     pub(super) fn check_service_client(&self, header: &ConnectionHeader) -> Result<Client, String> {
         let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
         let (service, md5, client) = (require("service")?, require("md5sum")?, require("callerid")?);

@@ -31,28 +31,52 @@ impl Node {
         method: &str,
         params: &[Value],
     ) -> Option<Result<Value, Fault>> {
-        if let ("requestTopic", [_, topic, protocols]) = (method, params) {
-            return self.request_topic(caller, topic, protocols).map(Ok);
-        }
-        Some(match (method, params) {
-            ("getPid", [_]) => Ok(answer(SUCCESS, "", self.config.pid)),
-            ("getName", [_]) => Ok(answer(SUCCESS, "node name", self.config.name.as_str())),
-            ("getUri", [_]) => Ok(answer(SUCCESS, "node URI", self.config.uri())),
-            ("getMasterUri", [_]) => Ok(answer(SUCCESS, "master URI", self.config.master.to_string())),
-            ("getPublications", [_]) => {
-                Ok(answer(SUCCESS, "publications", topics(self.publications.values())))
+        let answer = match method {
+            "requestTopic" => match params {
+                [_, topic, protocols] => return self.request_topic(caller, topic, protocols).map(Ok),
+                _ => bad_arguments(method),
+            },
+            "publisherUpdate" => match params {
+                [_, topic, uris] => self.publisher_update(now, topic, uris),
+                _ => bad_arguments(method),
+            },
+            "paramUpdate" => match params {
+                [_, key, value] => self.param_update(key, value),
+                _ => bad_arguments(method),
+            },
+            "shutdown" => match params {
+                [_] => self.shut_down(""),
+                [_, reason] => self.shut_down(reason.as_str().unwrap_or_default()),
+                _ => bad_arguments(method),
+            },
+            _ => match (self.inquired(method), params) {
+                (Some(answer), [_]) => answer,
+                (Some(_), _) => bad_arguments(method),
+                (None, _) => {
+                    let message = format!("{method}: unknown method name");
+                    return Some(Err(Fault { code: -1, message }));
+                }
+            },
+        };
+        Some(Ok(answer))
+    }
+
+    /// The answer to a method that changes nothing and is called with the caller's name alone; `None` if there is none of
+    /// that name.
+    fn inquired(&self, method: &str) -> Option<Value> {
+        let Self { config, publications, subscriptions, .. } = self;
+        Some(match method {
+            "getPid" => answer(SUCCESS, "", config.pid),
+            "getName" => answer(SUCCESS, "node name", config.name.as_str()),
+            "getUri" => answer(SUCCESS, "node URI", config.uri()),
+            "getMasterUri" => answer(SUCCESS, "master URI", config.master.to_string()),
+            "getPublications" => answer(SUCCESS, "publications", topics(publications.values())),
+            "getSubscriptions" => {
+                answer(SUCCESS, "subscriptions", topics(subscriptions.values().map(|of| &of.spec)))
             }
-            ("getSubscriptions", [_]) => {
-                Ok(answer(SUCCESS, "subscriptions", topics(self.subscriptions.values().map(|s| &s.spec))))
-            }
-            ("getBusInfo", [_]) => Ok(answer(SUCCESS, "bus info", self.bus_info())),
-            ("getBusStats", [_]) => Ok(answer(SUCCESS, "bus stats", self.bus_stats())),
-            ("publisherUpdate", [_, topic, uris]) => Ok(self.publisher_update(now, topic, uris)),
-            ("paramUpdate", [_, key, value]) => Ok(self.param_update(key, value)),
-            ("shutdown", [_]) => Ok(self.shut_down("")),
-            ("shutdown", [_, reason]) => Ok(self.shut_down(reason.as_str().unwrap_or_default())),
-            (known, _) if METHODS.contains(&known) => Ok(bad_arguments(known)),
-            (unknown, _) => Err(Fault { code: -1, message: format!("{unknown}: unknown method name") }),
+            "getBusInfo" => answer(SUCCESS, "bus info", self.bus_info()),
+            "getBusStats" => answer(SUCCESS, "bus stats", self.bus_stats()),
+            _ => return None,
         })
     }
 
@@ -103,7 +127,7 @@ impl Node {
     /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead, unless the
     /// topic has ended meanwhile.
     pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
-        self.refuse_peer(format!(
+        self.tell_trouble(format!(
             "{}: no datagrams for subscriber [{}]: {why}",
             asking.to,
             told(&asking.subscriber)
@@ -210,19 +234,3 @@ fn subscription_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     };
     Value::Array(vec![topic.into(), links.iter().map(row).collect::<Vec<_>>().into()])
 }
-
-/// What the slave API offers, to tell wrong arguments from unknown methods.
-const METHODS: [&str; 12] = [
-    "getPid",
-    "getName",
-    "getUri",
-    "getMasterUri",
-    "getPublications",
-    "getSubscriptions",
-    "getBusInfo",
-    "getBusStats",
-    "publisherUpdate",
-    "paramUpdate",
-    "requestTopic",
-    "shutdown",
-];

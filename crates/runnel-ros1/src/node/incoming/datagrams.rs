@@ -53,7 +53,7 @@ impl Node {
     ) -> Result<(), String> {
         let asking = self.check_offer(caller, topic, offer, offers);
         let asking = asking.inspect_err(|why| {
-            self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {}", caller.peer, told(why)));
+            self.tell_trouble(format!("{}: UDPROS subscriber of {topic}: {}", caller.peer, told(why)));
         })?;
         match asking.former {
             Some(former) => self.end_datagrams(former, topic),
@@ -141,7 +141,7 @@ impl Node {
         let oldest = links.into_iter().find_map(standing);
         let (conn, topic, node, address) = oldest.ok_or("too many subscribers ask for datagrams at once")?;
         self.end_datagrams(conn, &topic);
-        self.refuse_peer(format!(
+        self.tell_trouble(format!(
             "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: there are {limit}",
             told(&node)
         ));

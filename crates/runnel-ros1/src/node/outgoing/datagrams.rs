@@ -148,7 +148,7 @@ impl Node {
         let Some(link) = self.link_mut(topic, uri) else { return };
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);
-        self.refuse_peer(format!(
+        self.tell_trouble(format!(
             "publisher of {topic} at {uri}: no datagrams: {}; it is asked for TCPROS",
             told(why)
         ));
