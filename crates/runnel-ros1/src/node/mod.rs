@@ -11,6 +11,7 @@
 //! ```
 
 mod config;
+mod conn;
 mod event;
 mod incoming;
 mod master_calls;
@@ -25,7 +26,6 @@ mod timers;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
@@ -37,12 +37,12 @@ pub use event::{
 pub use same_host::{Meeting, SameHost};
 pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
-use crate::net::{ConnId, Endpoint, Transmit};
+use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
 use crate::told::told;
 use crate::xmlrpc::Value;
-use incoming::datagrams::Asking;
-use incoming::{ExpectHeader, HalfOpen};
+use conn::{Caller, Conn, Linked, Purpose};
+use incoming::HalfOpen;
 use outgoing::Subscription;
 use registrar::Registrar;
 use service_links::ServiceLink;
@@ -84,63 +84,6 @@ pub struct Node {
     timers: Timers,
     transmits: VecDeque<Transmit>,
     events: VecDeque<NodeEvent>,
-}
-
-/// What a connection of TCPROS, or a datagram socket, is.
-#[derive(Debug)]
-enum Conn {
-    Incoming(ExpectHeader),
-    Publisher {
-        topic: String,
-        uri: String,
-        to: Endpoint,
-    },
-    /// A publisher is being asked to send its datagrams there.
-    PublisherDatagrams {
-        topic: String,
-        uri: String,
-        port: u16,
-    },
-    /// A subscriber asks for datagrams, and is answered when there is a socket to send them from.
-    SubscriberDatagrams(Box<Asking>),
-    LinkedPublisher(Linked),
-    Subscriber(Linked),
-    ServiceClient,
-    ServiceLink(ServiceLinkId),
-}
-
-/// A link that stands, as the slave API tells of it.
-#[derive(Debug)]
-struct Linked {
-    topic: String,
-    /// The other node's name.
-    node: String,
-    /// A publisher's URI; empty for a subscriber.
-    uri: String,
-    /// The address of the connection's other end.
-    address: String,
-    /// Our port of the datagram socket, if it is a link of UDPROS.
-    datagram_port: Option<u16>,
-    stats: Arc<LinkStats>,
-}
-
-/// What a call under way is for.
-#[derive(Debug)]
-enum Purpose {
-    Register(Role, String),
-    Unregister(Role, String),
-    AskOwner,
-    RequestTopic { topic: String, uri: String },
-    LookupService(ServiceLinkId),
-    Close,
-}
-
-/// Who calls the slave API.
-#[derive(Clone, Copy, Debug)]
-struct Caller {
-    /// The connection to answer on.
-    conn: ConnId,
-    peer: SocketAddr,
 }
 
 impl Node {
