@@ -199,7 +199,7 @@ impl State {
             }
         });
         for news in dropped {
-            retries.forget(&(api.clone(), news));
+            retries.dropped(&(api.clone(), news));
         }
         for node in told_whole {
             for key in registry.names_of(&node, Role::ParamSubscriber) {

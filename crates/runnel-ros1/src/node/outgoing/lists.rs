@@ -90,7 +90,7 @@ impl Node {
         }
     }
 
-    pub(super) fn publisher_gone(&mut self, topic: &str, uri: &str) {
+    fn publisher_gone(&mut self, topic: &str, uri: &str) {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         if subscription.local.remove(uri) {
             let (topic, uri) = (topic.to_owned(), uri.to_owned());
