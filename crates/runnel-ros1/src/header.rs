@@ -16,6 +16,9 @@ pub const MAX_HEADER: usize = 1 << 20;
 /// Most fields that a header may have.
 pub const MAX_FIELDS: usize = 128;
 
+/// Longest value of a field that is kept while a link stands, in bytes: the name of a node or type is far shorter.
+pub const MAX_VALUE: usize = 1024;
+
 /// The fields of a connection header, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionHeader {
@@ -25,6 +28,11 @@ pub struct ConnectionHeader {
 /// Why bytes are not a connection header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderError {
+    /// The fields are longer than [`MAX_HEADER`].
+    TooLong {
+        /// Bytes of the fields.
+        bytes: usize,
+    },
     /// A field's length goes beyond the header.
     FieldBeyondHeader {
         /// Bytes that the field claims.
@@ -38,17 +46,25 @@ pub enum HeaderError {
     TooManyFields,
     /// A field that must be there is not.
     Missing(&'static str),
+    /// The value of a field is longer than [`MAX_VALUE`].
+    FieldTooLong(&'static str),
 }
 
 impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooLong { bytes } => {
+                write!(f, "connection header: {bytes} bytes are more than the {MAX_HEADER} accepted")
+            }
             Self::FieldBeyondHeader { claimed, left } => {
                 write!(f, "connection header: a field claims {claimed} bytes where {left} are left")
             }
             Self::FieldWithoutEquals(text) => write!(f, "connection header: field {text:?} has no '='"),
             Self::TooManyFields => write!(f, "connection header: more than {MAX_FIELDS} fields"),
             Self::Missing(field) => write!(f, "connection header: the field '{field}' is missing"),
+            Self::FieldTooLong(field) => {
+                write!(f, "connection header: the field '{field}' is longer than {MAX_VALUE} bytes")
+            }
         }
     }
 }
@@ -76,20 +92,33 @@ impl ConnectionHeader {
         self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
+    /// The value of a field that is kept for as long as a link stands; empty if the field is not there.
+    ///
+    /// # Errors
+    /// [`HeaderError::FieldTooLong`] names the field.
+    pub fn bounded(&self, key: &'static str) -> Result<&str, HeaderError> {
+        let value = self.get(key).unwrap_or_default();
+        if value.len() > MAX_VALUE { Err(HeaderError::FieldTooLong(key)) } else { Ok(value) }
+    }
+
     /// The value of a field that must be there and not be empty.
     ///
     /// # Errors
-    /// [`HeaderError::Missing`] names the field.
+    /// [`HeaderError::Missing`] or [`HeaderError::FieldTooLong`] names the field.
     pub fn require(&self, key: &'static str) -> Result<&str, HeaderError> {
-        self.get(key).filter(|value| !value.is_empty()).ok_or(HeaderError::Missing(key))
+        let value = self.bounded(key)?;
+        if value.is_empty() { Err(HeaderError::Missing(key)) } else { Ok(value) }
     }
 
     /// Reads the fields that follow the total length. Text that is not UTF-8 is kept with replacement characters:
     /// definitions carry comments in other encodings.
     ///
     /// # Errors
-    /// When a field is malformed or there are too many.
+    /// When they are too long, a field is malformed, or there are too many.
     pub fn parse(mut bytes: &[u8]) -> Result<Self, HeaderError> {
+        if bytes.len() > MAX_HEADER {
+            return Err(HeaderError::TooLong { bytes: bytes.len() });
+        }
         let mut fields = Vec::new();
         while !bytes.is_empty() {
             if fields.len() == MAX_FIELDS {
@@ -164,6 +193,20 @@ mod tests {
         assert_eq!(parse(b"\x05\0"), Err(HeaderError::FieldBeyondHeader { claimed: 4, left: 2 }));
         assert_eq!(parse(b"\x03\0\0\0abc"), Err(HeaderError::FieldWithoutEquals("abc".into())));
         assert_eq!(parse(&b"\x02\0\0\0k=".repeat(MAX_FIELDS + 1)), Err(HeaderError::TooManyFields));
+    }
+
+    #[test]
+    fn a_header_and_what_is_kept_of_it_are_bounded_wherever_it_came_from() {
+        let parse = |length: usize| {
+            let fields = ConnectionHeader::new([("definition", "x".repeat(length - 15).as_str())]);
+            ConnectionHeader::parse(&fields.emit_fields())
+        };
+        assert!(parse(MAX_HEADER).is_ok());
+        assert_eq!(parse(MAX_HEADER + 1), Err(HeaderError::TooLong { bytes: MAX_HEADER + 1 }));
+        let [most, more] = [MAX_VALUE, MAX_VALUE + 1].map(|length| "x".repeat(length));
+        let header = ConnectionHeader::new([("most", most.as_str()), ("more", &more)]);
+        assert_eq!((header.require("most"), header.bounded("none")), (Ok(most.as_str()), Ok("")));
+        assert_eq!(header.require("more"), Err(HeaderError::FieldTooLong("more")));
     }
 
     #[test]

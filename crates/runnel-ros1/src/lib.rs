@@ -6,6 +6,7 @@
 //! drives them owns the sockets and the clock.
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod header;
 pub mod http;
 pub mod master;
@@ -13,5 +14,6 @@ pub mod net;
 pub mod node;
 pub mod rpc;
 pub mod tcpros;
+mod told;
 pub mod udpros;
 pub mod xmlrpc;

@@ -252,7 +252,7 @@ fn registrations_are_told_and_a_second_type_in_one_node_is_refused() {
     net.subscribe(node, "/other");
     net.run_for(secs(1));
     let told = |role, topic: &str| {
-        let is_it = |event: &&NodeEvent| matches!(event, NodeEvent::Registered { role: r, topic: t } if *r == role && t == topic);
+        let is_it = |event: &&NodeEvent| matches!(event, NodeEvent::Registered { role: r, name: t } if *r == role && t == topic);
         net.events(node).iter().filter(is_it).count()
     };
     assert_eq!((told(Role::Publisher, "/chatter"), told(Role::Subscriber, "/other")), (1, 1));

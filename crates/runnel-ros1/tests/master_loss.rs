@@ -1,5 +1,8 @@
 //! A master that dies, hangs, returns or was never there.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use runnel_ros1::node::{NodeEvent, Port};
 use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::net::{App, Net, Weather, answer, millis, publisher_header, secs, text_topic, texts};
@@ -285,9 +288,9 @@ fn a_refusal_of_the_master_is_told_and_not_asked_again_and_again() {
     net.advertise(node, TOPIC);
     net.subscribe(node, "/other");
     net.run_for(secs(60));
-    let refused = |event: &NodeEvent| matches!(event, NodeEvent::RegistrationRefused { topic, why, .. } if topic == TOPIC && why.contains("not a valid"));
+    let refused = |event: &NodeEvent| matches!(event, NodeEvent::RegistrationRefused { name, why, .. } if name == TOPIC && why.contains("not a valid"));
     let registered =
-        |event: &NodeEvent| matches!(event, NodeEvent::Registered { topic, .. } if topic == "/other");
+        |event: &NodeEvent| matches!(event, NodeEvent::Registered { name, .. } if name == "/other");
     assert_eq!((count(&net, node, refused), count(&net, node, registered)), (1, 1));
     assert_eq!(net.calls(master).iter().filter(|call| call.method == "registerPublisher").count(), 1);
 }
@@ -304,5 +307,33 @@ fn answers_of_a_master_that_make_no_sense_are_refusals_and_harm_nothing() {
         net.run_for(secs(60));
         assert_eq!(net.publishers(node, TOPIC), Vec::<String>::new());
         assert!(net.calls(master).len() < 5, "{odd:?}: {} calls", net.calls(master).len());
+        let told = |event: &NodeEvent| {
+            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerTrouble { .. })
+        };
+        assert_eq!(count(&net, node, told), 1, "{odd:?}: {:#?}", net.events(node));
     }
+}
+
+#[test]
+fn a_list_that_makes_no_sense_ends_no_link() {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "a"));
+    let uris = [talker, listener].map(|app| net.node_of(app).uri());
+    net.with_node(listener, |node, _| node.set_locals(uris.clone()));
+    let list = Rc::new(RefCell::new(texts(&[&uris[0]])));
+    let (answers, own) = (Rc::clone(&list), uris[1].clone());
+    net.answer_with(master, move |method, _| {
+        Some(Ok(match method {
+            "lookupNode" => answer(1, "", own.as_str()),
+            _ => answer(1, "", answers.borrow().clone()),
+        }))
+    });
+    net.subscribe(listener, TOPIC);
+    net.run_until("it is joined", secs(1), |net| net.publishers(listener, TOPIC).len() == 1);
+    *list.borrow_mut() = 7.into();
+    assert_eq!(net.break_links(listener, master, Port::Rpc), 1);
+    net.run_for(secs(60));
+    assert_eq!(count(&net, listener, |event| matches!(event, NodeEvent::MasterBack)), 1);
+    assert_eq!(net.publishers(listener, TOPIC).len(), 1, "{:#?}", net.events(listener));
 }

@@ -1,6 +1,6 @@
 //! What our subscriber does with the headers of publishers.
 
-use runnel_ros1::header::MAX_HEADER;
+use runnel_ros1::header::{MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{NodeEvent, TopicSpec};
 use runnel_ros1::tcpros::frame;
 use runnel_testkit::net::{App, FakePublisher, Net, Weather, publisher_header, secs, text_topic};
@@ -24,7 +24,7 @@ fn scene(spec: TopicSpec) -> (Net, App, [FakePublisher; 2], App) {
 
 fn told(net: &Net, listener: App) -> String {
     let reasons = net.events(listener).iter().filter_map(|event| match event {
-        NodeEvent::PeerRefused { why } => Some(why.as_str()),
+        NodeEvent::PeerTrouble { why } => Some(why.as_str()),
         _ => None,
     });
     reasons.collect::<Vec<_>>().join("\n")
@@ -192,4 +192,24 @@ fn a_message_that_announces_too_much_ends_the_link_which_is_made_again() {
     net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
     net.settle();
     assert_eq!(net.publishers(listener, TOPIC), ["/good", "/odd"]);
+}
+
+#[test]
+fn a_publisher_whose_name_is_longer_than_any_is_refused() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let name = "/n".repeat(MAX_VALUE);
+    let socket = net.answer_subscriber(&odd, &publisher_header(&name, &text_topic(TOPIC)));
+    net.settle();
+    assert!(net.is_over(socket) && told(&net, listener).contains("callerid"), "{}", told(&net, listener));
+    assert_eq!(net.publishers(listener, TOPIC), ["/good"]);
+}
+
+#[test]
+fn words_of_a_publisher_stay_on_one_short_line() {
+    let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
+    let words = format!("no\n[ERROR] [/other]: forged\u{1b}[2J{}", "x".repeat(100_000));
+    net.answer_subscriber(&odd, &[("error", &words)]);
+    net.settle();
+    let told = told(&net, listener);
+    assert!(told.contains(r"no\n[ERROR] [/other]: forged\u{1b}[2Jxxx") && told.len() < 500, "{told:.600}");
 }

@@ -110,7 +110,7 @@ fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
     welcome(&mut net, &ps[0]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
     let told =
-        |event: &&NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains("rosrpc://p:1"));
+        |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("rosrpc://p:1"));
     assert_eq!(net.events(listener).iter().filter(told).count(), 1, "{:#?}", net.events(listener));
 }
 
@@ -184,9 +184,30 @@ fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
     net.run_for(secs(5));
     assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1"]);
     let told =
-        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains(&ps[2].uri));
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains(&ps[2].uri));
     assert!(net.events(listener).iter().any(told), "and it is told");
     net.update(master, listener, TOPIC, &[&ps[1].uri, &ps[2].uri]);
     welcome(&mut net, &ps[2]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p1", "/p2"]);
+}
+
+#[test]
+fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let mut config = net.node_config("/listener", "l");
+    config.limits = Limits { publishers_per_topic: 2, ..Limits::default() };
+    let listener = net.start_node(config);
+    net.subscribe(listener, TOPIC);
+    net.run_for(secs(1));
+    let before = net.events(listener).len();
+    let uris: Vec<String> = (1..5000).map(|port| format!("http://p:{port}/")).collect();
+    let odd: Vec<String> = (1..5000).map(|number| format!("rosrpc://p:{number}")).collect();
+    let all: Vec<&str> = uris.iter().chain(&odd).map(String::as_str).collect();
+    net.update(master, listener, TOPIC, &all);
+    net.settle();
+    let told =
+        |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if !why.contains("tried again"));
+    let told: Vec<&NodeEvent> = net.events(listener)[before..].iter().filter(told).collect();
+    assert!(told.len() == 2, "{told:#?}");
 }

@@ -63,7 +63,7 @@ fn a_refusal_is_tried_again_until_the_publisher_is_ready() {
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.calls(publisher.app).len(), 4);
     let told =
-        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains("Unknown Error"));
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("Unknown Error"));
     assert!(net.events(listener).iter().any(told), "the reason is told");
 }
 
@@ -86,7 +86,7 @@ fn answers_that_are_none_are_told_and_tried_again() {
         let (mut net, listener, publisher) = scene(vec![Ok(value.clone()), Ok(address(port_of_scene()))]);
         net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
         net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-        let told = |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.contains(&publisher.uri));
+        let told = |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains(&publisher.uri));
         assert!(net.events(listener).iter().any(told), "{value:?}");
         assert_eq!(net.leaks(), Vec::<String>::new());
     }
@@ -165,4 +165,26 @@ fn our_node_refuses_a_topic_it_does_not_publish_and_offers_without_tcpros() {
     assert_eq!(ask(TOPIC, vec![texts(&["UDPROS"])]), Some(0));
     assert_eq!(ask(TOPIC, Vec::new()), Some(0));
     assert_eq!(ask(TOPIC, vec!["TCPROS".into()]), Some(0), "a protocol is an array");
+}
+
+#[test]
+fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
+    let (mut net, listener, publisher) = scene(vec![Ok(address(port_of_scene()))]);
+    net.answer_with(publisher.app, |_, _| None);
+    net.run_until("it is asked", secs(1), |net| net.calls(publisher.app).len() == 1);
+    let open = |net: &Net| net.node_of(listener).connection_count();
+    let before = open(&net);
+    let master = net.fake("another hand of the master", "hub");
+    net.update(master, listener, TOPIC, &[]);
+    net.run_for(millis(100));
+    assert_eq!(open(&net), before - 1);
+    // What becomes of the first call says nothing of the second.
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    net.run_for(secs(5));
+    net.update(master, listener, TOPIC, &[]);
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    net.run_for(secs(9));
+    let told =
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("tried again"));
+    assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
 }

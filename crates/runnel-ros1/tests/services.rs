@@ -99,7 +99,7 @@ fn another_type_is_refused_with_both_names_and_sums() {
         assert!(why.contains(part), "{part} is not in: {why}");
     }
     let told =
-        |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why: told } if told.contains(&why));
+        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why: told } if told.contains(&why));
     assert!(net.events(server).iter().any(told), "the server tells, too");
     unharmed(&mut net, client);
 }

@@ -1,7 +1,8 @@
 //! What our publisher does with the headers of those that connect to it.
 
-use runnel_ros1::header::{ConnectionHeader, MAX_HEADER};
-use runnel_ros1::node::{Limits, NodeEvent, TopicSpec};
+use runnel_core::time::Instant;
+use runnel_ros1::header::{ConnectionHeader, MAX_HEADER, MAX_VALUE};
+use runnel_ros1::node::{Limits, Node, NodeEvent, Port, TopicSpec};
 use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
 
 const TOPIC: &str = "/chatter";
@@ -146,7 +147,7 @@ fn malformed_headers_are_refused_and_the_peer_is_named() {
         net.settle();
         refusal(&net, talker, socket);
         let told =
-            |event: &NodeEvent| matches!(event, NodeEvent::PeerRefused { why } if why.starts_with("10.0.0."));
+            |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.starts_with("10.0.0."));
         assert!(net.events(talker).iter().any(told), "{bytes:?}");
     }
 }
@@ -256,4 +257,24 @@ fn a_subscriber_that_sends_only_its_own_end_leaves_nothing_behind() {
     net.run_for(secs(1));
     assert!(net.is_over(half));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (0, Vec::new()));
+}
+
+#[test]
+fn a_subscriber_whose_name_is_longer_than_any_is_refused() {
+    let (mut net, talker, peer) = scene();
+    let socket = dial_with(&mut net, peer, talker, "callerid", Some(&"/n".repeat(MAX_VALUE)));
+    assert!(refusal(&net, talker, socket).contains("callerid"));
+}
+
+#[test]
+fn who_connects_again_and_again_without_a_word_leaves_nothing_behind() {
+    let config = Net::new(1).node_config("/n", "a");
+    let (mut node, now) = (Node::new(config), Instant(0));
+    let mut told = 0;
+    for _ in 0..10_000 {
+        node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).expect("room is made");
+        told += std::iter::from_fn(|| node.poll_event()).count();
+        while node.poll_transmit().is_some() {}
+    }
+    assert_eq!((node.connection_count(), told), (512, 10_000 - 512), "each that gave way is told at once");
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
+use runnel_ros1::answer::Answer;
 use runnel_ros1::node::{ServiceFailure, ServiceLinkId, WantedService};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, frame};
-use runnel_ros1::xmlrpc::Value;
 
 use crate::data::{Asked, Runnable, Runner, ServiceCore};
 use crate::driver::{CallAnswer, ServiceInfo, Tell};
@@ -165,9 +165,8 @@ impl Caller {
         let context = &self.node.context;
         let patience = || until.since(clock::monotonic()).clamp(SHORTEST, PATIENCE);
         let params = [self.node.full_name().into(), self.service().into()];
-        let status = |answer: &Value| answer.as_array()?.first()?.as_int();
         match context.call(&context.shared.settings.master, "lookupService", &params, patience()) {
-            Ok(answer) if status(&answer) == Some(1) => {}
+            Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.granted().is_ok()) => {}
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::names;
+use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
@@ -155,7 +156,7 @@ impl Node {
         let core = WatchCore::new(key, when, callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
-            self.inner.wait_registered(Role::ParameterWatch, &watch.core.key)?;
+            self.inner.wait_registered(Role::ParamSubscriber, &watch.core.key)?;
         } else {
             // The master tells each key once.
             let value = self.value_at(&watch.core.key)?;
@@ -185,12 +186,9 @@ impl Node {
     fn call_granted(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
         let params = [&[Value::from(self.full_name())], params].concat();
         let answer = self.context().call_master(method, &params, PATIENCE)?;
-        match answer.as_array() {
-            Some([Value::Int(status), why, value]) => {
-                Ok((*status == 1, why.as_str().unwrap_or_default().to_owned(), value.clone()))
-            }
-            _ => Err(Error::Refused(format!("its answer to {method} is none: {answer:?}"))),
-        }
+        let odd = |error| Error::Refused(format!("{method}: {error}"));
+        let Answer { status, message, value } = Answer::parse(&answer).map_err(odd)?;
+        Ok((status == SUCCESS, message.to_owned(), value.clone()))
     }
 }
 
@@ -221,7 +219,7 @@ impl NodeInner {
         // The driver acts on it: the watch has the master tell, and tell again to a watch of the user's.
         let nothing = Box::new(|_: &str, _: Option<&ParamValue>| {});
         self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
-        self.wait_registered(Role::ParameterWatch, USE_SIM_TIME)
+        self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
 
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
@@ -231,7 +229,7 @@ impl NodeInner {
         let first = !slot.watches.iter().any(|other| other.key == core.key);
         slot.watches.push(Arc::clone(core));
         if first {
-            slot.begin(Role::ParameterWatch, &core.key);
+            slot.begin(Role::ParamSubscriber, &core.key);
             self.engine(&mut driver, |node, now| node.watch_parameter(now, &core.key))?;
         }
         Ok(first)

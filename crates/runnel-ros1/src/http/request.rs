@@ -145,7 +145,8 @@ impl RequestParser {
 
     /// Reads on. To be called again, until it says [`RequestStep::Incomplete`].
     ///
-    /// Fails on a request that must be refused.
+    /// # Errors
+    /// On a request that must be refused.
     pub fn step(&mut self) -> Result<RequestStep, RequestError> {
         if let State::ExpectHead(_) = self.state {
             self.read_head()?;

@@ -117,7 +117,8 @@ impl ResponseParser {
 
     /// The answer, once it is whole. Bytes after it are kept.
     ///
-    /// Fails on an answer that is of no use: malformed, beyond a bound, or of another status than 200.
+    /// # Errors
+    /// On an answer that is of no use: malformed, beyond a bound, or of another status than 200.
     pub fn step(&mut self) -> Result<Option<Response>, ResponseError> {
         while let State::ExpectHead(_) = self.state {
             if !self.read_head()? {
@@ -129,7 +130,8 @@ impl ResponseParser {
 
     /// The connection has ended: gives the answer whose body that ends, or `None` when no byte of one had come.
     ///
-    /// Fails when it ended within an answer.
+    /// # Errors
+    /// When it ended within an answer.
     pub fn finish(&mut self) -> Result<Option<Response>, ResponseError> {
         match &self.state {
             State::ExpectBody { framing: Framing::UntilEnd, .. } => Ok(self.take_response()),

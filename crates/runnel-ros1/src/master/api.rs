@@ -2,6 +2,7 @@
 
 use runnel_core::time::Instant;
 
+use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
 use crate::net::ConnId;
 use crate::xmlrpc::{Fault, Value};
 
@@ -9,16 +10,11 @@ use super::check::{Arg, caller_name};
 use super::limits::Limit;
 use super::multicall::{MULTICALL, multicall};
 use super::state::{Caller, State};
-use super::{registrations as reg, settings};
+use super::{methods, param_methods};
 
 /// The code of every fault, as the original's.
 const FAULT: i32 = 1;
 const LIST_METHODS: &str = "system.listMethods";
-/// The status of a call that failed on the caller's side.
-const ERROR: i32 = -1;
-/// The status of a call that failed on the master's side.
-const FAILURE: i32 = 0;
-const SUCCESS: i32 = 1;
 
 /// The text and value of a reply, or why there is none.
 pub(super) type Outcome = Result<(String, Value), Refusal>;
@@ -71,38 +67,43 @@ enum Run {
 const METHODS: &[Method] = {
     use Arg::*;
     &[
-        method("shutdown", &[Message], Run::One(reg::shutdown), zero),
-        method("getUri", &[], Run::None(reg::uri), no_text),
-        method("getPid", &[], Run::None(reg::pid), minus_one),
-        method("deleteParam", &[Key], Run::One(settings::delete), zero),
-        method("setParam", &[Key, ParamValue], Run::Set(settings::set), zero),
-        method("getParam", &[Key], Run::One(settings::get), zero),
-        method("searchParam", &[RawKey], Run::One(settings::search), zero),
-        method("subscribeParam", &[CallerApi, Key], Run::Two(settings::subscribe), zero),
-        method("unsubscribeParam", &[CallerApi, Key], Run::Two(settings::unsubscribe), zero),
-        method("hasParam", &[Key], Run::One(settings::has), falsehood),
-        method("getParamNames", &[], Run::None(settings::names), empty),
-        method("registerService", &[Service, ServiceApi, CallerApi], Run::Three(reg::register_service), zero),
-        method("lookupService", &[Service], Run::One(reg::lookup_service), no_text),
-        method("unregisterService", &[Service, ServiceApi], Run::Two(reg::unregister_service), zero),
+        method("shutdown", &[Message], Run::One(methods::shutdown), zero),
+        method("getUri", &[], Run::None(methods::uri), no_text),
+        method("getPid", &[], Run::None(methods::pid), minus_one),
+        method("deleteParam", &[Key], Run::One(param_methods::delete), zero),
+        method("setParam", &[Key, ParamValue], Run::Set(param_methods::set), zero),
+        method("getParam", &[Key], Run::One(param_methods::get), zero),
+        method("searchParam", &[RawKey], Run::One(param_methods::search), zero),
+        method("subscribeParam", &[CallerApi, Key], Run::Two(param_methods::subscribe), zero),
+        method("unsubscribeParam", &[CallerApi, Key], Run::Two(param_methods::unsubscribe), zero),
+        method("hasParam", &[Key], Run::One(param_methods::has), falsehood),
+        method("getParamNames", &[], Run::None(param_methods::names), empty),
+        method(
+            "registerService",
+            &[Service, ServiceApi, CallerApi],
+            Run::Three(methods::register_service),
+            zero,
+        ),
+        method("lookupService", &[Service], Run::One(methods::lookup_service), no_text),
+        method("unregisterService", &[Service, ServiceApi], Run::Two(methods::unregister_service), zero),
         method(
             "registerSubscriber",
             &[Topic, TopicType, CallerApi],
-            Run::Three(reg::register_subscriber),
+            Run::Three(methods::register_subscriber),
             empty,
         ),
-        method("unregisterSubscriber", &[Topic, CallerApi], Run::Two(reg::unregister_subscriber), zero),
+        method("unregisterSubscriber", &[Topic, CallerApi], Run::Two(methods::unregister_subscriber), zero),
         method(
             "registerPublisher",
             &[Topic, TopicType, CallerApi],
-            Run::Three(reg::register_publisher),
+            Run::Three(methods::register_publisher),
             empty,
         ),
-        method("unregisterPublisher", &[Topic, CallerApi], Run::Two(reg::unregister_publisher), zero),
-        method("lookupNode", &[Node], Run::One(reg::lookup_node), no_text),
-        method("getPublishedTopics", &[Subgraph], Run::One(reg::published_topics), zero),
-        method("getTopicTypes", &[], Run::None(reg::topic_types), empty),
-        method("getSystemState", &[], Run::None(reg::system_state), three_empty),
+        method("unregisterPublisher", &[Topic, CallerApi], Run::Two(methods::unregister_publisher), zero),
+        method("lookupNode", &[Node], Run::One(methods::lookup_node), no_text),
+        method("getPublishedTopics", &[Subgraph], Run::One(methods::published_topics), zero),
+        method("getTopicTypes", &[], Run::None(methods::topic_types), empty),
+        method("getSystemState", &[], Run::None(methods::system_state), three_empty),
     ]
 };
 
@@ -145,7 +146,7 @@ pub(super) fn single(
         Ok((text, value)) => (SUCCESS, text, value),
         Err(no) => (no.status, no.text, no.value.unwrap_or_else(known.refused)),
     };
-    Ok(Value::Array(vec![status.into(), text.into(), value]))
+    Ok(answer(status, &text, value))
 }
 
 /// A fault with the code that all have.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::registry::Role;
+use crate::told::told;
 
 /// How many events wait to be taken; past it the oldest are dropped.
 const WAITING: usize = 4096;
@@ -71,29 +72,28 @@ pub enum MasterEvent {
 }
 
 impl fmt::Display for MasterEvent {
-    /// A sentence for a log. Names and addresses are as nodes gave them, so they are escaped.
+    /// A sentence for a log. Names and addresses are as nodes gave them, so they are escaped and cut.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registered { role, node, name } => {
-                write!(f, "{} registered as {role} {}", node.escape_debug(), name.escape_debug())
+                write!(f, "{} registered as {role} {}", told(node), told(name))
             }
             Self::Unregistered { role, node, name } => {
-                write!(f, "{} is no longer registered as {role} {}", node.escape_debug(), name.escape_debug())
+                write!(f, "{} is no longer registered as {role} {}", told(node), told(name))
             }
             Self::TakenOver { name, old_uri, new_uri } => {
-                let [name, old, new] = [name, old_uri, new_uri].map(|text| text.escape_debug());
+                let [name, old, new] = [name, old_uri, new_uri].map(|text| told(text));
                 write!(f, "{name} at {old} is replaced by one at {new} and told to shut down")
             }
             Self::NodeLost { name, uri } => {
-                let [name, uri] = [name, uri].map(|text| text.escape_debug());
-                write!(f, "{name} at {uri} is gone: its registrations are dropped")
+                write!(f, "{} at {} is gone: its registrations are dropped", told(name), told(uri))
             }
             Self::UpdateFailed { uri, why } => {
-                write!(f, "the node at {} could not be told of a change: {why}", uri.escape_debug())
+                write!(f, "the node at {} could not be told of a change: {}", told(uri), told(why))
             }
-            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {why}"),
+            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(why)),
             Self::ShutdownRequested { caller, reason } => {
-                write!(f, "{} asks for a shutdown: {}", caller.escape_debug(), reason.escape_debug())
+                write!(f, "{} asks for a shutdown: {}", told(caller), told(reason))
             }
         }
     }

@@ -61,19 +61,19 @@ enum Phase {
 
 impl Watched {
     /// Whether an answer shows that the node is not there any more.
-    fn is_contradicted(&self, answer: Answer) -> bool {
+    fn is_contradicted(&self, answer: Sign) -> bool {
         match answer {
-            Answer::Pid(pid) => self.pid.is_some_and(|known| known != pid),
-            Answer::Nobody => true,
-            Answer::Odd => self.pid.is_some(),
-            Answer::Unclear => false,
+            Sign::Pid(pid) => self.pid.is_some_and(|known| known != pid),
+            Sign::Nobody => true,
+            Sign::Odd => self.pid.is_some(),
+            Sign::Unclear => false,
         }
     }
 }
 
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum Sign {
     /// A process with this number answered.
     Pid(i32),
     /// Nobody listens there.
@@ -174,13 +174,13 @@ impl Liveness {
     }
 
     /// A question was answered, or will not be; the node if it is lost by that.
-    pub(super) fn answered(&mut self, now: Instant, call: CallId, answer: Answer) -> Option<Arc<str>> {
+    pub(super) fn answered(&mut self, now: Instant, call: CallId, answer: Sign) -> Option<Arc<str>> {
         let node = self.asked.remove(&call)?;
         self.answer(now, &node, answer)
     }
 
     /// The outcome of a question to a node; the node if it is lost by that.
-    pub(super) fn answer(&mut self, now: Instant, node: &Arc<str>, answer: Answer) -> Option<Arc<str>> {
+    pub(super) fn answer(&mut self, now: Instant, node: &Arc<str>, answer: Sign) -> Option<Arc<str>> {
         let watched = self.nodes.get_mut(node)?;
         let failed = match watched.phase {
             Phase::Asking { failed, .. } | Phase::Waiting { failed, .. } => failed + 1,
@@ -194,11 +194,11 @@ impl Liveness {
             self.enter(node, Phase::Waiting { at: now + AGAIN, failed });
             return None;
         }
-        if !connected && answer == Answer::Unclear {
+        if !connected && answer == Sign::Unclear {
             self.enter(node, Phase::Waiting { at: now + SILENT, failed: failed - 1 });
             return None;
         }
-        if let Answer::Pid(pid) = answer {
+        if let Sign::Pid(pid) = answer {
             watched.pid = Some(pid);
             watched.suspect &= connected;
         }
@@ -244,7 +244,7 @@ mod tests {
     fn known() -> Liveness {
         let mut liveness = Liveness::default();
         liveness.registered(seconds(0), KEPT, "/n", &"http://n:1/".into());
-        assert_eq!(ask(&mut liveness, 1, Answer::Pid(7)), Some(None));
+        assert_eq!(ask(&mut liveness, 1, Sign::Pid(7)), Some(None));
         liveness
     }
 
@@ -253,7 +253,7 @@ mod tests {
     }
 
     /// Asks what is due and answers it; `None` if nothing is due, or the node if it is lost.
-    fn ask(liveness: &mut Liveness, at: u64, answer: Answer) -> Option<Option<Arc<str>>> {
+    fn ask(liveness: &mut Liveness, at: u64, answer: Sign) -> Option<Option<Arc<str>>> {
         let question = liveness.question(seconds(at), MANY)?;
         liveness.asked(&question.node, CallId(at));
         Some(liveness.answered(seconds(at), CallId(at), answer))
@@ -285,7 +285,7 @@ mod tests {
     fn a_node_that_answered_is_no_longer_suspect() {
         let mut liveness = known();
         liveness.closed(seconds(2), KEPT, true);
-        assert_eq!(ask(&mut liveness, 3, Answer::Pid(7)), Some(None));
+        assert_eq!(ask(&mut liveness, 3, Sign::Pid(7)), Some(None));
         liveness.called(OTHER, "/n");
         liveness.closed(seconds(4), OTHER, true);
         assert_eq!(liveness.next_due(MANY), None);
@@ -295,13 +295,13 @@ mod tests {
     fn what_answers_without_a_number_is_not_the_node_that_had_one() {
         let mut liveness = known();
         liveness.closed(seconds(2), KEPT, true);
-        assert_eq!(ask(&mut liveness, 3, Answer::Odd), Some(None));
-        assert_eq!(ask(&mut liveness, 5, Answer::Odd), Some(None));
-        assert_eq!(ask(&mut liveness, 7, Answer::Nobody), Some(Some("/n".into())));
+        assert_eq!(ask(&mut liveness, 3, Sign::Odd), Some(None));
+        assert_eq!(ask(&mut liveness, 5, Sign::Odd), Some(None));
+        assert_eq!(ask(&mut liveness, 7, Sign::Nobody), Some(Some("/n".into())));
         let mut liveness = Liveness::default();
         liveness.registered(seconds(0), KEPT, "/n", &"http://n:1/".into());
         liveness.closed(seconds(0), KEPT, true);
-        assert_eq!(ask(&mut liveness, 1, Answer::Odd), Some(None));
+        assert_eq!(ask(&mut liveness, 1, Sign::Odd), Some(None));
         assert_eq!(liveness.next_due(MANY), None);
     }
 

@@ -17,15 +17,15 @@ mod event;
 mod limits;
 mod liveness;
 mod measure;
+mod methods;
 mod multicall;
 mod names;
 mod notify;
 mod ordered;
+mod param_methods;
 mod params;
-mod registrations;
 mod registry;
 mod retries;
-mod settings;
 mod state;
 mod watch;
 
@@ -43,11 +43,12 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
+use crate::answer::Answer;
 use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, CallOptions, RpcConfig, RpcEvent, RpcPeer, Uri};
 use crate::xmlrpc::Value;
 
-use liveness::{Answer, Question};
+use liveness::{Question, Sign};
 use state::{MASTER_NAME, SHUTDOWN, State, Update};
 
 /// How long a node may take to answer an update.
@@ -236,7 +237,7 @@ impl Master {
             }
             RpcEvent::Answered { call, result } => self.answered(now, call, result),
             RpcEvent::Refused { peer, why } => self.state.events.push(MasterEvent::Refused { peer, why }),
-            RpcEvent::KeptLost { .. } => {}
+            RpcEvent::KeptLost => {}
         }
     }
 
@@ -250,16 +251,16 @@ impl Master {
             {
                 self.update_failed(&api, error.to_string());
             }
-        } else if let Some(lost) = self.state.liveness.answered(now, call, answer(&result)) {
+        } else if let Some(lost) = self.state.liveness.answered(now, call, sign_of(&result)) {
             self.state.lose(&lost);
         }
     }
 
     /// An update to a node that was out of reach is tried again later.
     fn note_outcome(&mut self, now: Instant, call: CallId, result: &Result<Value, CallError>) {
-        match answer(result) {
-            Answer::Unclear => self.state.retries.failed(now, call),
-            Answer::Pid(_) | Answer::Nobody | Answer::Odd => self.state.retries.settled(call),
+        match sign_of(result) {
+            Sign::Unclear => self.state.retries.failed(now, call),
+            Sign::Pid(_) | Sign::Nobody | Sign::Odd => self.state.retries.settled(call),
         }
     }
 
@@ -281,7 +282,7 @@ impl Master {
 
     fn ask(&mut self, now: Instant, question: &Question) {
         let Ok(to) = Uri::parse(&question.api) else {
-            self.state.liveness.answer(now, &question.node, Answer::Unclear);
+            self.state.liveness.answer(now, &question.node, Sign::Unclear);
             return;
         };
         let options = CallOptions { timeout: QUESTION_TIMEOUT, keep_open: false };
@@ -303,20 +304,18 @@ fn forgive_end(error: CallError) -> Result<Value, CallError> {
 }
 
 /// What the outcome of a `getPid` says of the node that was asked.
-fn answer(result: &Result<Value, CallError>) -> Answer {
+fn sign_of(result: &Result<Value, CallError>) -> Sign {
     match result {
-        Ok(Value::Array(reply)) => match reply.as_slice() {
-            [Value::Int(1), _, Value::Int(pid)] => Answer::Pid(*pid),
-            _ => Answer::Odd,
+        Ok(reply) => match Answer::parse(reply).map(Answer::granted) {
+            Ok(Ok(Value::Int(pid))) => Sign::Pid(*pid),
+            Ok(_) | Err(_) => Sign::Odd,
         },
         Err(CallError::Unreachable { why: Some(why), .. })
             if why.to_ascii_lowercase().contains("refused") =>
         {
-            Answer::Nobody
+            Sign::Nobody
         }
-        Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. } | CallError::Closed { .. }) => {
-            Answer::Odd
-        }
-        Err(_) => Answer::Unclear,
+        Err(CallError::Fault { .. } | CallError::BadResponse { .. } | CallError::Closed { .. }) => Sign::Odd,
+        Err(_) => Sign::Unclear,
     }
 }

@@ -4,7 +4,7 @@
 //! when the call is made. So a node that is slow to answer hears the newest state once, however often it changed
 //! meanwhile, and its queue costs little.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::rpc::CallId;
@@ -47,7 +47,8 @@ pub(super) struct Notifier {
     queues: BTreeMap<Arc<str>, Ordered<News, ()>>,
     ready: VecDeque<Arc<str>>,
     ready_sluggish: VecDeque<Arc<str>>,
-    sluggish: BTreeSet<Arc<str>>,
+    /// Those that let a call time out and have not answered since, the last one last.
+    sluggish: Ordered<Arc<str>, ()>,
     calls: BTreeMap<CallId, UnderWay>,
     sluggish_calls: usize,
     bytes: usize,
@@ -69,7 +70,7 @@ impl Notifier {
             queues: BTreeMap::new(),
             ready: VecDeque::new(),
             ready_sluggish: VecDeque::new(),
-            sluggish: BTreeSet::new(),
+            sluggish: Ordered::default(),
             calls: BTreeMap::new(),
             sluggish_calls: 0,
             bytes: 0,
@@ -88,28 +89,39 @@ impl Notifier {
         queue.is_some_and(|queue| queue.len() >= self.limits.queued_updates && !queue.contains(news))
     }
 
-    /// Puts news in the queue of a URI. What already waits there keeps its place.
-    pub(super) fn push(&mut self, api: &Arc<str>, news: News) {
+    /// Puts news in the queue of a URI. What already waits there keeps its place. False if there are too many queues.
+    pub(super) fn push(&mut self, api: &Arc<str>, news: News) -> bool {
         if let Some(queue) = self.queues.get_mut(api) {
             queue.entry(&news, || ());
-            return;
+            return true;
         }
         if self.queues.len() >= self.limits.nodes.saturating_mul(2) {
             self.lost += 1;
-            return;
+            return false;
         }
         self.queues.entry(api.clone()).or_default().entry(&news, || ());
         self.make_ready(api.clone());
+        true
     }
 
-    /// Keeps only the news that pass, and of those the newest, down to half of what may wait.
-    pub(super) fn trim(&mut self, api: &str, keep: impl FnMut(&News) -> bool) {
-        let Some(queue) = self.queues.get_mut(api) else { return };
-        queue.retain(keep);
-        while queue.len() > self.limits.queued_updates / 2 {
-            queue.pop_first();
+    /// Keeps only the news that pass, and of those the newest, down to half of what may wait. Gives the others.
+    pub(super) fn trim(&mut self, api: &str, mut keep: impl FnMut(&News) -> bool) -> Vec<News> {
+        let mut dropped = Vec::new();
+        let Some(queue) = self.queues.get_mut(api) else { return dropped };
+        queue.retain(|news| {
+            let kept = keep(news);
+            if !kept {
+                dropped.push(news.clone());
+            }
+            kept
+        });
+        while queue.len() > self.limits.queued_updates / 2
+            && let Some((oldest, ())) = queue.pop_first()
+        {
             self.lost += 1;
+            dropped.push(oldest);
         }
+        dropped
     }
 
     /// The next news to be told and the URI to tell it to; [`Self::sent`] or [`Self::skip`] must follow.
@@ -142,10 +154,12 @@ impl Notifier {
         let UnderWay { api, sluggish, bytes } = self.calls.remove(&call)?;
         self.sluggish_calls -= usize::from(sluggish);
         self.bytes -= bytes;
-        if !timed_out {
-            self.sluggish.remove(&api);
-        } else if self.sluggish.len() < self.limits.nodes {
-            self.sluggish.insert(api.clone());
+        self.sluggish.remove(&api);
+        if timed_out {
+            self.sluggish.insert(&api, ());
+            if self.sluggish.len() > self.limits.nodes {
+                self.sluggish.pop_first();
+            }
         }
         self.settle(&api);
         Some(api)
@@ -266,6 +280,19 @@ mod tests {
         assert_eq!(send_next(&mut notifier, 1), Some((api.to_string(), publishers("/b"))));
         notifier.ended(CallId(1), false);
         assert_eq!(send_next(&mut notifier, 2), Some((api.to_string(), publishers("/c"))));
+    }
+
+    #[test]
+    fn nodes_that_stopped_to_answer_last_are_known_as_such_however_many_did_before() {
+        let mut notifier = notifier(MasterLimits { nodes: 2, ..Default::default() });
+        let hung = ["http://a:1/", "http://b:1/", "http://a:1/", "http://c:1/"];
+        for (call, api) in (0..).zip(hung) {
+            notifier.push(&api.into(), publishers("/t"));
+            assert!(send_next(&mut notifier, call).is_some());
+            notifier.ended(CallId(call), true);
+        }
+        let known = ["http://a:1/", "http://b:1/", "http://c:1/"].map(|api| notifier.sluggish.contains(api));
+        assert_eq!(known, [true, false, true]);
     }
 
     #[test]

@@ -69,6 +69,12 @@ impl Retries {
         }
     }
 
+    /// How many updates have failed and are neither told nor given up.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.failures.len()
+    }
+
     /// When the next update is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
@@ -78,6 +84,14 @@ impl Retries {
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Key> {
         self.next_due().filter(|at| *at <= now)?;
         self.due.pop_first().map(|(_, key)| key)
+    }
+
+    /// An update was dropped before it went out. One that is due later is tried then all the same.
+    pub(super) fn dropped(&mut self, key: &Key) {
+        let is_due_later = |failures: &Failures| self.due.contains(&(failures.due, key.clone()));
+        if !self.failures.get(key).is_some_and(is_due_later) {
+            self.failures.remove(key);
+        }
     }
 
     /// An update is of no use any more. Returns how often it has failed.
@@ -137,6 +151,16 @@ mod tests {
         assert_eq!((retries.due.len(), retries.next_due()), (1, Some(seconds(4 + 5 * 16))));
         retries.forget(&key());
         assert_eq!((retries.due.len(), retries.failures.len()), (0, 0));
+    }
+
+    #[test]
+    fn an_update_that_is_dropped_is_tried_again_if_it_is_due_later_and_else_forgotten() {
+        let mut retries = Retries::default();
+        let due = fail(&mut retries, seconds(0)).unwrap();
+        retries.dropped(&key());
+        assert_eq!((retries.len(), retries.take_due(due)), (1, Some(key())));
+        retries.dropped(&key());
+        assert_eq!(retries.len(), 0);
     }
 
     #[test]

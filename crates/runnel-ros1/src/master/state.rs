@@ -150,6 +150,7 @@ impl State {
                 return Some(self.compose(api, news));
             }
             self.notifier.skip(&api);
+            self.retries.forget(&(api, news));
         }
         None
     }
@@ -157,9 +158,7 @@ impl State {
     /// Queues the updates again that nodes out of reach could not be told, where they still concern them.
     pub(super) fn tell_again(&mut self, now: Instant) {
         while let Some((api, news)) = self.retries.take_due(now) {
-            if self.concerns(&api, &news) {
-                self.notifier.push(&api, news);
-            } else {
+            if !self.concerns(&api, &news) || !self.notifier.push(&api, news.clone()) {
                 self.retries.forget(&(api, news));
             }
         }
@@ -190,15 +189,18 @@ impl State {
     /// Makes room in a full queue: what concerns nobody any more goes, and in the place of single parameters
     /// come the namespaces that their nodes subscribed to.
     fn condense(&mut self, api: &Arc<str>) {
-        let Self { registry, watchers, notifier, .. } = self;
+        let Self { registry, watchers, notifier, retries, .. } = self;
         let mut told_whole: BTreeSet<Arc<str>> = BTreeSet::new();
-        notifier.trim(api, |news| match news {
+        let dropped = notifier.trim(api, |news| match news {
             News::Publishers { .. } | News::Shutdown { .. } => concerns(registry, watchers, api, news),
             News::Param { node, .. } => {
                 told_whole.insert(node.clone());
                 false
             }
         });
+        for news in dropped {
+            retries.dropped(&(api.clone(), news));
+        }
         for node in told_whole {
             for key in registry.names_of(&node, Role::ParamSubscriber) {
                 notifier.push(api, News::Param { node: node.clone(), key });
@@ -243,5 +245,59 @@ fn concerns(registry: &Registry, watchers: &Watchers, api: &Arc<str>, news: &New
         News::Publishers { node, topic } => lives_there(node) && registry.has(node, Role::Subscriber, topic),
         News::Param { node, key } => lives_there(node) && watchers.covers(node, key),
         News::Shutdown { .. } => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: &str = "/n";
+
+    fn from() -> Caller<'static> {
+        Caller { now: Instant(0), conn: ConnId(1), name: NODE }
+    }
+
+    fn topic(number: usize) -> String {
+        format!("/t{number}")
+    }
+
+    /// A master that could not tell a node of the publishers of so many topics, and is to tell it again.
+    fn with_updates_due(count: usize, limits: MasterLimits) -> State {
+        let mut state = State::new("http://m:1/".to_owned(), 1, limits);
+        for (number, call) in (0..count).map(|number| (number, CallId(number as u64))) {
+            state.enter(from(), "http://n:1/", Role::Subscriber, &topic(number)).expect("room");
+            state.registry.subscribe(NODE, &topic(number), "*");
+            let news = News::Publishers { node: NODE.into(), topic: topic(number).as_str().into() };
+            state.retries.sent(call, "http://n:1/".into(), news);
+            state.retries.failed(Instant(0), call);
+        }
+        state.tell_again(Instant(100_000_000_000));
+        state
+    }
+
+    fn unsubscribe(state: &mut State, number: usize) {
+        let left =
+            state.registry.leave((NODE, "http://n:1/"), Role::Subscriber, &topic(number).as_str().into());
+        left.expect("it was subscribed");
+    }
+
+    #[test]
+    fn an_update_that_concerns_nobody_any_more_when_its_turn_comes_is_forgotten() {
+        let mut state = with_updates_due(2, MasterLimits::default());
+        assert_eq!(state.retries.len(), 2);
+        (0..2).for_each(|number| unsubscribe(&mut state, number));
+        assert_eq!(state.next_update(), None);
+        assert_eq!(state.retries.len(), 0);
+    }
+
+    #[test]
+    fn updates_that_are_dropped_from_a_full_queue_are_forgotten() {
+        let limits = MasterLimits { queued_updates: 8, ..MasterLimits::default() };
+        let mut state = with_updates_due(8, limits);
+        unsubscribe(&mut state, 0);
+        state.condense(&"http://n:1/".into());
+        while state.next_update().is_some() {}
+        assert_eq!(state.retries.len(), 4, "those that still wait to be told");
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::same_host::SameHost;
+use crate::net::Endpoint;
 use crate::rpc::Uri;
 
 /// Who a node is and where it can be reached.
@@ -29,12 +30,7 @@ pub struct NodeConfig {
 impl NodeConfig {
     /// The URI of the slave API, by which the master knows the node.
     pub fn uri(&self) -> String {
-        let host = &self.host;
-        if host.contains(':') {
-            format!("http://[{host}]:{}/", self.rpc_port)
-        } else {
-            format!("http://{host}:{}/", self.rpc_port)
-        }
+        format!("http://{}/", Endpoint { host: self.host.clone(), port: self.rpc_port })
     }
 }
 

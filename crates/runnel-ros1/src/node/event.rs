@@ -69,7 +69,7 @@ pub enum Role {
     /// It has the parameter set.
     Parameter,
     /// It wants to hear of the parameter's changes.
-    ParameterWatch,
+    ParamSubscriber,
 }
 
 /// A link to a publisher that stands: its header was good.
@@ -138,7 +138,7 @@ pub struct ServiceClientLink {
 
 /// A link to a service that stands: its header was good.
 #[derive(Debug)]
-pub struct ServiceLinked {
+pub struct ServiceServerLink {
     /// Which.
     pub link: ServiceLinkId,
     /// The connection; from now on requests go and responses come on it.
@@ -162,15 +162,15 @@ pub enum NodeEvent {
     Registered {
         /// Which.
         role: Role,
-        /// The topic or service.
-        topic: String,
+        /// The topic, service or parameter.
+        name: String,
     },
     /// The master will not have it.
     RegistrationRefused {
         /// Which.
         role: Role,
-        /// The topic.
-        topic: String,
+        /// The topic, service or parameter.
+        name: String,
         /// What the master says.
         why: String,
     },
@@ -188,7 +188,7 @@ pub enum NodeEvent {
     /// A client of a service has joined.
     ServiceClientJoined(ServiceClientLink),
     /// A link to a service stands.
-    ServiceLinked(ServiceLinked),
+    ServiceLinked(ServiceServerLink),
     /// A link to a service is gone: its connection is closed already.
     ServiceFailed {
         /// Which.
@@ -217,8 +217,8 @@ pub enum NodeEvent {
         /// URI of its slave API.
         uri: String,
     },
-    /// A peer did what is not accepted; nothing else is disturbed.
-    PeerRefused {
+    /// A peer did what is not accepted, or not what was asked of it; nothing else is disturbed.
+    PeerTrouble {
         /// Who, and what was wrong.
         why: String,
     },
@@ -234,6 +234,8 @@ pub enum NodeEvent {
         /// The reason given.
         reason: String,
     },
-    /// All is unregistered after `close`.
+    /// Unregistering after [`Node::begin_close`] is over, whether the master answered or not.
+    ///
+    /// [`Node::begin_close`]: super::Node::begin_close
     Closed,
 }

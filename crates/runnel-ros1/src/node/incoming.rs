@@ -16,6 +16,7 @@ use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, HeaderError, MAX_HEADER};
 use crate::net::ConnId;
 use crate::tcpros::FrameReader;
+use crate::told::told;
 
 /// How long a peer may take to send its header.
 const HEADER_DEADLINE: Duration = Duration::from_secs(10);
@@ -34,7 +35,7 @@ pub(super) type HalfOpen = LiteMap<ConnId, Instant>;
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         if self.linked_count >= self.config.limits.subscribers {
-            self.refuse_peer(format!("{peer}: {}", self.too_many_linked()));
+            self.tell_trouble(format!("{peer}: {}", self.too_many_linked()));
             return None;
         }
         if self.half_open.len() >= self.config.limits.half_open {
@@ -64,7 +65,8 @@ impl Node {
     /// The header's time is over.
     pub(super) fn incoming_header_due(&mut self, conn: ConnId) {
         if matches!(self.conns.get(&conn), Some(Conn::Incoming(_))) {
-            self.refuse_incoming(conn, "no whole connection header within 10 s");
+            let seconds = HEADER_DEADLINE.as_secs();
+            self.refuse_incoming(conn, &format!("no whole connection header within {seconds} s"));
         }
     }
 
@@ -72,7 +74,7 @@ impl Node {
         self.no_longer_half_open(conn);
         if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
             self.close(conn);
-            self.refuse_peer(format!("{}: {why}", waiting.peer));
+            self.tell_trouble(format!("{}: {}", waiting.peer, told(why)));
         }
     }
 

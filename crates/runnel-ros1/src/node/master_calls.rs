@@ -7,8 +7,10 @@ use runnel_core::time::Instant;
 use super::event::{NodeEvent, Role};
 use super::registrar::{Ask, Owner};
 use super::timers::Timer;
-use super::{Node, Purpose, brief, strings};
+use super::{Node, Purpose, strings};
+use crate::answer::Answer;
 use crate::rpc::{CallError, CallOptions};
+use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
 /// How long the master may take over a call.
@@ -39,7 +41,7 @@ impl Node {
                 let params = self.service_registration(&topic);
                 return self.call_master(now, "registerService", &params, Purpose::Register(role, topic));
             }
-            Role::Parameter | Role::ParameterWatch => {
+            Role::Parameter | Role::ParamSubscriber => {
                 if let Some((method, params)) = self.parameter_registration(role, &topic) {
                     self.call_master(now, method, &params, Purpose::Register(role, topic));
                 }
@@ -79,17 +81,21 @@ impl Node {
         topic: &str,
         answer: Result<Value, CallError>,
     ) {
-        match answer.map_err(Failure::from).and_then(|value| status_ok(&value)) {
+        match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
             Ok(value) => {
                 if !self.registrar.registered(role, topic, true) {
                     return;
                 }
-                self.events.push_back(NodeEvent::Registered { role, topic: topic.to_owned() });
+                self.events.push_back(NodeEvent::Registered { role, name: topic.to_owned() });
                 match role {
-                    Role::Subscriber => {
-                        self.publishers_answered(now, topic, &strings(&value).unwrap_or_default());
-                    }
-                    Role::ParameterWatch => self.parameter_told(topic, &value),
+                    Role::Subscriber => match strings(&value) {
+                        Some(uris) => self.publishers_answered(now, topic, &uris),
+                        None => self.tell_trouble(format!(
+                            "master: it answered a subscription to {topic} with no list of publishers: {}",
+                            brief(&value)
+                        )),
+                    },
+                    Role::ParamSubscriber => self.parameter_told(topic, &value),
                     _ => {}
                 }
             }
@@ -97,7 +103,7 @@ impl Node {
                 if self.registrar.registered(role, topic, false) {
                     self.events.push_back(NodeEvent::RegistrationRefused {
                         role,
-                        topic: topic.to_owned(),
+                        name: topic.to_owned(),
                         why,
                     });
                 }
@@ -121,7 +127,7 @@ impl Node {
     }
 
     pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
-        let owner = match answer.map_err(Failure::from).and_then(|value| status_ok(&value)) {
+        let owner = match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
             Ok(uri) if uri.as_str() == Some(&self.uri()) => Owner::Us,
             Ok(_) => Owner::Another,
             Err(Failure::Refused(_)) => Owner::Nobody,
@@ -155,7 +161,7 @@ impl Node {
         let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
         match role {
             Role::Service => [name, topic.into(), self.service_uri().into()],
-            Role::ParameterWatch => [name, uri, topic.into()],
+            Role::ParamSubscriber => [name, uri, topic.into()],
             _ => [name, topic.into(), uri],
         }
     }
@@ -181,21 +187,16 @@ enum Failure {
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(error.to_string()),
-            _ => Self::Silent(error.to_string()),
+            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(told(&error.to_string())),
+            _ => Self::Silent(told(&error.to_string())),
         }
     }
 }
 
-/// The value of an answer whose status is 1.
-fn status_ok(answer: &Value) -> Result<Value, Failure> {
-    match answer.as_array() {
-        Some([status, _, value]) if status.as_int() == Some(1) => Ok(value.clone()),
-        Some([_, message, _]) => {
-            Err(Failure::Refused(message.as_str().unwrap_or("no reason given").to_owned()))
-        }
-        _ => Err(Failure::Refused(format!("not an answer: {}", brief(answer)))),
-    }
+/// The value of an answer that grants what was asked.
+fn granted(answer: &Value) -> Result<Value, Failure> {
+    let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.to_string()))?;
+    answer.granted().cloned().map_err(|why| Failure::Refused(told(why)))
 }
 
 fn unregister_method(role: Role) -> &'static str {
@@ -204,6 +205,6 @@ fn unregister_method(role: Role) -> &'static str {
         Role::Subscriber => "unregisterSubscriber",
         Role::Service => "unregisterService",
         // One that is set stays, and is never unregistered.
-        Role::ParameterWatch | Role::Parameter => "unsubscribeParam",
+        Role::ParamSubscriber | Role::Parameter => "unsubscribeParam",
     }
 }

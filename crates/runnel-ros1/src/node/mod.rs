@@ -11,6 +11,7 @@
 //! ```
 
 mod config;
+mod conn;
 mod event;
 mod incoming;
 mod master_calls;
@@ -25,23 +26,23 @@ mod timers;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
 
 pub use config::{Limits, NodeConfig, ServiceSpec, TopicError, TopicSpec};
 pub use event::{
-    LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceLinked, SubscriberLink,
+    LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceServerLink, SubscriberLink,
 };
 pub use same_host::{Meeting, SameHost};
 pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
-use crate::net::{ConnId, Endpoint, Transmit};
+use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
+use crate::told::told;
 use crate::xmlrpc::Value;
-use incoming::datagrams::Asking;
-use incoming::{ExpectHeader, HalfOpen};
+use conn::{Caller, Conn, Linked, Purpose};
+use incoming::HalfOpen;
 use outgoing::Subscription;
 use registrar::Registrar;
 use service_links::ServiceLink;
@@ -83,68 +84,6 @@ pub struct Node {
     timers: Timers,
     transmits: VecDeque<Transmit>,
     events: VecDeque<NodeEvent>,
-}
-
-/// What a connection of TCPROS, or a datagram socket, is.
-#[derive(Debug)]
-enum Conn {
-    Incoming(ExpectHeader),
-    Publisher {
-        topic: String,
-        uri: String,
-        to: Endpoint,
-    },
-    /// A publisher is being asked to send its datagrams there.
-    PublisherDatagrams {
-        topic: String,
-        uri: String,
-        port: u16,
-    },
-    /// A subscriber asks for datagrams, and is answered when there is a socket to send them from.
-    SubscriberDatagrams(Box<Asking>),
-    LinkedPublisher(Linked),
-    Subscriber(Linked),
-    ServiceClient,
-    ServiceLink(ServiceLinkId),
-}
-
-/// A link that stands, as the slave API tells of it.
-#[derive(Debug)]
-struct Linked {
-    topic: String,
-    /// The other node's name.
-    node: String,
-    /// A publisher's URI; empty for a subscriber.
-    uri: String,
-    /// The address of the connection's other end.
-    address: String,
-    /// Our port of the datagram socket, if it is a link of UDPROS.
-    datagram_port: Option<u16>,
-    stats: Arc<LinkStats>,
-}
-
-/// What a call under way is for.
-#[derive(Debug)]
-enum Purpose {
-    Register(Role, String),
-    Unregister(Role, String),
-    AskOwner,
-    /// With the socket to which datagrams are asked for.
-    RequestTopic {
-        topic: String,
-        uri: String,
-        datagrams: Option<ConnId>,
-    },
-    LookupService(ServiceLinkId),
-    Close,
-}
-
-/// Who calls the slave API.
-#[derive(Clone, Copy, Debug)]
-struct Caller {
-    /// The connection to answer on.
-    conn: ConnId,
-    peer: SocketAddr,
 }
 
 impl Node {
@@ -199,7 +138,7 @@ impl Node {
         self.locals = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
 
-    /// Publishes a topic. Once for each topic: the second time only checks the type.
+    /// Publishes a topic. Again for the same topic: checks the type, and latches if either asked for it.
     ///
     /// # Errors
     /// When the node publishes the topic with another type.
@@ -215,7 +154,7 @@ impl Node {
         Ok(())
     }
 
-    /// Subscribes to a topic. Once for each topic: the second time only checks the type.
+    /// Subscribes to a topic. Again for the same topic: checks the type, and gives up UDPROS unless both asked for it.
     ///
     /// # Errors
     /// When the node subscribes to the topic with another type.
@@ -273,7 +212,11 @@ impl Node {
     /// A connection came in. `None`: too many, it is to be closed.
     pub fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId> {
         match port {
-            Port::Rpc => self.rpc.handle_accepted(now, peer),
+            Port::Rpc => {
+                let conn = self.rpc.handle_accepted(now, peer);
+                self.serve_rpc(now);
+                conn
+            }
             Port::Tcpros => self.accept_tcpros(now, peer),
         }
     }
@@ -383,9 +326,12 @@ impl Node {
                     }
                 }
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
-                RpcEvent::KeptLost { .. } if self.registrar.connection_lost() => self.ask_owner(now),
-                RpcEvent::KeptLost { .. } => {}
-                RpcEvent::Refused { peer, why } => self.refuse_peer(format!("{peer}: {why}")),
+                RpcEvent::KeptLost => {
+                    if self.registrar.connection_lost() {
+                        self.ask_owner(now);
+                    }
+                }
+                RpcEvent::Refused { peer, why } => self.tell_trouble(format!("{peer}: {}", told(&why))),
             }
         }
     }
@@ -394,8 +340,8 @@ impl Node {
         match self.calls.remove(&call) {
             Some(Purpose::Register(role, topic)) => self.registration_answered(now, role, &topic, result),
             Some(Purpose::AskOwner) => self.owner_answered(now, result),
-            Some(Purpose::RequestTopic { topic, uri, datagrams }) => {
-                self.address_answered(now, &topic, &uri, datagrams, result);
+            Some(Purpose::RequestTopic { topic, uri }) => {
+                self.address_answered(now, &topic, &uri, call, result);
             }
             Some(Purpose::LookupService(link)) => self.service_found(link, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
@@ -408,7 +354,7 @@ impl Node {
     fn subscribers_of(&self, topic: &str) -> Vec<ConnId> {
         let of_topic = |(conn, role): (&ConnId, &Conn)| match role {
             Conn::Subscriber(link) if link.topic == topic => Some(*conn),
-            Conn::SubscriberDatagrams(asking) if asking.topic() == topic => Some(*conn),
+            Conn::SubscriberDatagrams(asking) if asking.topic == topic => Some(*conn),
             _ => None,
         };
         self.conns.iter().filter_map(of_topic).collect()
@@ -422,8 +368,8 @@ impl Node {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    fn refuse_peer(&mut self, why: String) {
-        self.events.push_back(NodeEvent::PeerRefused { why });
+    fn tell_trouble(&mut self, why: String) {
+        self.events.push_back(NodeEvent::PeerTrouble { why });
     }
 }
 
@@ -436,12 +382,6 @@ fn strings(value: &Value) -> Option<Vec<String>> {
 fn canonical(uri: &str) -> Result<String, UriError> {
     let path = "/".to_owned();
     Uri::parse(uri).map(|uri| Uri { path, ..uri }.to_string())
-}
-
-/// A value as an error message shows it.
-fn brief(value: &Value) -> String {
-    let text = format!("{value:?}");
-    text.chars().take(200).collect()
 }
 
 fn same_type(has: &TopicSpec, asked: &TopicSpec) -> Result<(), TopicError> {

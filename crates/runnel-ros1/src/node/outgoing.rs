@@ -2,236 +2,35 @@
 //! again, ever more slowly, when a step fails, for as long as the publisher is listed.
 
 mod datagrams;
+mod link;
+mod lists;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use litemap::LiteMap;
 use runnel_core::time::Instant;
 
-use super::config::TopicSpec;
 use super::event::{LinkStats, NodeEvent, PublisherLink};
 use super::same_host;
 use super::timers::Timer;
 use super::{Conn, Linked, Node, Purpose};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
-use crate::rpc::{CallError, CallOptions, Uri};
+use crate::rpc::{CallError, CallId, CallOptions, Uri};
 use crate::tcpros::FrameReader;
+use crate::told::told;
 use crate::xmlrpc::Value;
 use datagrams::Address;
+pub(super) use link::Subscription;
+use link::{Link, LinkState};
 
 /// How long a publisher may take over one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The first pause before a link is tried again, doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// A subscription and what is known of its publishers, by the URI of their slave API.
-#[derive(Debug)]
-pub(super) struct Subscription {
-    pub(super) spec: TopicSpec,
-    links: LiteMap<String, Link>,
-    local: BTreeSet<String>,
-    /// The publishers that the master told of last.
-    listed: BTreeSet<String>,
-    /// The master has told of publishers since the registration was asked for.
-    updated: bool,
-}
-
-impl Subscription {
-    pub(super) fn new(spec: TopicSpec) -> Self {
-        let (links, local, listed) = (LiteMap::new(), BTreeSet::new(), BTreeSet::new());
-        Self { spec, links, local, listed, updated: false }
-    }
-
-    /// The publishers in hand.
-    fn known(&self) -> impl Iterator<Item = &String> {
-        self.links.keys().chain(&self.local)
-    }
-
-    fn knows(&self, uri: &str) -> bool {
-        self.links.contains_key(uri) || self.local.contains(uri)
-    }
-
-    /// The topic, whose registration is about to be asked for.
-    pub(super) fn begin_registration(&mut self) -> &TopicSpec {
-        self.updated = false;
-        &self.spec
-    }
-}
-
-#[derive(Debug)]
-struct Link {
-    state: LinkState,
-    /// The pause before the next try.
-    pause: Duration,
-    /// That it fails has been told since it stood last.
-    told: bool,
-    /// It has declined to send datagrams since it stood last.
-    tcpros_only: bool,
-    /// When to look whether it is silent, and how many messages had come when the master listed it.
-    silent: Option<(Instant, u64)>,
-}
-
-impl Link {
-    fn new() -> Self {
-        Self { state: LinkState::Refused, pause: FIRST_PAUSE, told: false, tcpros_only: false, silent: None }
-    }
-}
-
-#[derive(Debug)]
-enum LinkState {
-    /// A socket to receive datagrams is being opened.
-    ExpectPort { conn: ConnId },
-    /// The publisher's node has been asked where its messages are, or to send them to such a socket.
-    ExpectAddress { datagrams: Option<ConnId> },
-    /// The connection is being made.
-    ExpectConnection { conn: ConnId, until: Instant },
-    /// Our header is sent.
-    ExpectHeader { conn: ConnId, until: Instant, reader: FrameReader, token: Option<u128> },
-    /// Messages flow.
-    Linked { conn: ConnId },
-    /// To be tried again.
-    Waiting { until: Instant },
-    /// The publisher does not accept us, which another try would not change.
-    Refused,
-}
-
-impl LinkState {
-    fn conn(&self) -> Option<ConnId> {
-        match self {
-            Self::ExpectPort { conn }
-            | Self::ExpectConnection { conn, .. }
-            | Self::ExpectHeader { conn, .. }
-            | Self::Linked { conn } => Some(*conn),
-            Self::ExpectAddress { datagrams } => *datagrams,
-            Self::Waiting { .. } | Self::Refused => None,
-        }
-    }
-
-    /// Until when it lasts, if that is limited.
-    fn until(&self) -> Option<Instant> {
-        match self {
-            Self::ExpectConnection { until, .. }
-            | Self::ExpectHeader { until, .. }
-            | Self::Waiting { until } => Some(*until),
-            _ => None,
-        }
-    }
-}
-
 impl Node {
-    /// The master has told of all publishers of a topic.
-    pub(super) fn publishers_updated(&mut self, now: Instant, topic: &str, uris: &[String]) {
-        if let Some(subscription) = self.subscriptions.get_mut(topic) {
-            subscription.updated = true;
-            self.publishers_listed(now, topic, uris);
-        }
-    }
-
-    /// The master has answered a registration with the publishers of the topic. What it told on another connection
-    /// meanwhile may have overtaken the answer, and is newer.
-    pub(super) fn publishers_answered(&mut self, now: Instant, topic: &str, uris: &[String]) {
-        let overtaken = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
-        if !overtaken || self.registrar.lists_only_add(now) {
-            self.publishers_listed(now, topic, uris);
-        }
-    }
-
-    fn publishers_listed(&mut self, now: Instant, topic: &str, uris: &[String]) {
-        let listed = self.sound_uris(topic, uris);
-        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
-        let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
-        subscription.listed.clone_from(&listed);
-        if !self.registrar.lists_only_add(now) {
-            gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
-        }
-        self.ask_again_where_refused(now, topic, &listed);
-        self.listen_for_silence(now, topic, &listed);
-        new.into_iter().for_each(|uri| self.publisher_new(now, topic, uri));
-    }
-
-    /// Publishers of this process, and of datagrams, that the master that came back did not list are gone. A connection
-    /// is its own proof that its publisher lives, and stays.
-    pub(super) fn lists_count_again(&mut self, now: Instant) {
-        if self.registrar.lists_only_add(now) {
-            return;
-        }
-        let mut gone = Vec::new();
-        for (topic, subscription) in &self.subscriptions {
-            let unlisted = subscription.local.difference(&subscription.listed);
-            let datagrams = self.datagram_publishers(topic).into_iter();
-            let unheard = datagrams.filter(|uri| !subscription.listed.contains(uri));
-            gone.extend(unlisted.cloned().chain(unheard).map(|uri| (topic.clone(), uri)));
-        }
-        gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
-    }
-
-    /// The URIs of a list in one way of writing, without those that are none.
-    fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
-        let mut sound = BTreeSet::new();
-        for uri in uris {
-            match super::canonical(uri) {
-                Ok(uri) => {
-                    sound.insert(uri);
-                }
-                Err(error) => self.refuse_peer(format!("publisher of {topic}: {error}")),
-            }
-        }
-        sound
-    }
-
-    /// A list that names a publisher which refused us may mean that it has changed its mind or type.
-    fn ask_again_where_refused(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
-        for uri in uris {
-            let refused =
-                self.link_mut(topic, uri).is_some_and(|link| matches!(link.state, LinkState::Refused));
-            if refused {
-                self.ask_address(now, topic, uri);
-            }
-        }
-    }
-
-    fn publisher_gone(&mut self, topic: &str, uri: &str) {
-        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        if subscription.local.remove(uri) {
-            let (topic, uri) = (topic.to_owned(), uri.to_owned());
-            self.events.push_back(NodeEvent::LocalPublisherLeft { topic, uri });
-        } else if let Some(conn) = subscription.links.remove(uri).and_then(|link| link.state.conn()) {
-            self.conns.remove(&conn);
-            self.close(conn);
-            self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
-        }
-    }
-
-    fn publisher_new(&mut self, now: Instant, topic: &str, uri: String) {
-        let local = self.locals.contains(&uri);
-        let limit = self.config.limits.publishers_per_topic;
-        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        if local {
-            subscription.local.insert(uri.clone());
-            self.events.push_back(NodeEvent::LocalPublisherJoined { topic: topic.to_owned(), uri });
-        } else if subscription.links.len() < limit {
-            subscription.links.insert(uri.clone(), Link::new());
-            self.ask_address(now, topic, &uri);
-        } else {
-            self.refuse_peer(format!("{uri}: topic {topic} has {limit} publishers already"));
-        }
-    }
-
-    /// Ends all links of a topic that is no longer subscribed to.
-    pub(super) fn end_links(&mut self, topic: &str) {
-        let Some(subscription) = self.subscriptions.get(topic) else { return };
-        let uris: Vec<String> = subscription.known().cloned().collect();
-        uris.iter().for_each(|uri| self.publisher_gone(topic, uri));
-    }
-
     fn link_mut(&mut self, topic: &str, uri: &str) -> Option<&mut Link> {
         self.subscriptions.get_mut(topic)?.links.get_mut(uri)
     }
@@ -259,15 +58,15 @@ impl Node {
     ) {
         let to = match Uri::parse(uri) {
             Ok(to) => to,
-            Err(error) => return self.refuse_peer(format!("publisher of {topic}: {error}")),
+            Err(error) => return self.tell_trouble(format!("publisher of {topic}: {error}")),
         };
         offers.push(Value::Array(vec!["TCPROS".into()]));
         let params = [self.config.name.as_str().into(), topic.into(), offers.into()];
         let options = CallOptions { timeout: STEP_DEADLINE, keep_open: false };
         let call = self.rpc.call(now, &to, "requestTopic", &params, options);
         let (of, at) = (topic.to_owned(), uri.to_owned());
-        self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at, datagrams });
-        self.set_link(topic, uri, LinkState::ExpectAddress { datagrams });
+        self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at });
+        self.set_link(topic, uri, LinkState::ExpectAddress { call, datagrams });
     }
 
     /// The publisher's node has answered `requestTopic`.
@@ -276,13 +75,13 @@ impl Node {
         now: Instant,
         topic: &str,
         uri: &str,
-        asked: Option<ConnId>,
+        call: CallId,
         answer: Result<Value, CallError>,
     ) {
-        let is_expected = |link: &mut Link| matches!(link.state, LinkState::ExpectAddress { datagrams } if datagrams == asked);
-        if !self.link_mut(topic, uri).is_some_and(is_expected) {
-            return;
-        }
+        let asked = match self.link_mut(topic, uri).map(|link| &link.state) {
+            Some(LinkState::ExpectAddress { call: expected, datagrams }) if *expected == call => *datagrams,
+            _ => return,
+        };
         // Who could not be asked, or did not answer, has declined nothing.
         let answered = matches!(answer, Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. }));
         let address = answer.map_err(|error| error.to_string()).and_then(|value| Address::of(&value));
@@ -318,11 +117,20 @@ impl Node {
             self.timers.set(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
         }
         if let Some(link) = self.link_mut(topic, uri) {
-            link.state = state;
+            let former = std::mem::replace(&mut link.state, state);
+            self.cancel_call_of(&former);
         }
     }
 
-    /// The state that a link is in has not to end in time any more.
+    /// What was asked in a state that is over is asked no longer.
+    fn cancel_call_of(&mut self, state: &LinkState) {
+        if let LinkState::ExpectAddress { call, .. } = state {
+            self.rpc.cancel(*call);
+            self.calls.remove(call);
+        }
+    }
+
+    /// The link's present state has no deadline any more.
     fn clear_link_timer(&mut self, topic: &str, uri: &str) {
         if let Some(until) = self.link_mut(topic, uri).and_then(|link| link.state.until()) {
             self.timers.clear(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
@@ -339,7 +147,8 @@ impl Node {
             {
                 self.conns.remove(&conn);
                 self.close(conn);
-                self.try_later(now, topic, uri, "no answer within 10 s");
+                let why = format!("no answer within {} s", STEP_DEADLINE.as_secs());
+                self.try_later(now, topic, uri, &why);
             }
             LinkState::Linked { .. } => self.silence_due(now, topic, uri),
             _ => {}
@@ -352,13 +161,16 @@ impl Node {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let Some(link) = subscription.links.get_mut(uri) else { return };
         if link.pause == LONGEST_PAUSE && !subscription.listed.contains(uri) {
-            subscription.links.remove(uri);
-            return self.refuse_peer(format!("publisher of {topic} at {uri}: {why}; it is given up"));
+            if let Some(link) = subscription.links.remove(uri) {
+                self.cancel_call_of(&link.state);
+            }
+            return self
+                .tell_trouble(format!("publisher of {topic} at {uri}: {}; it is given up", told(why)));
         }
         let news = !std::mem::replace(&mut link.told, true);
         self.pause_link(now, topic, uri);
         if news {
-            self.refuse_peer(format!("publisher of {topic} at {uri}: {why}; it is tried again"));
+            self.tell_trouble(format!("publisher of {topic} at {uri}: {}; it is tried again", told(why)));
         }
     }
 
@@ -417,7 +229,7 @@ impl Node {
                 self.conns.remove(&conn);
                 self.close(conn);
                 self.set_link(topic, uri, LinkState::Refused);
-                self.refuse_peer(format!("publisher of {topic} at {uri}: {why}"));
+                self.tell_trouble(format!("publisher of {topic} at {uri}: {}", told(&why)));
             }
         }
     }
@@ -429,6 +241,7 @@ impl Node {
         }
         let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
         let type_name = header.require("type").map_err(|error| error.to_string())?;
+        header.bounded("callerid").map_err(|error| error.to_string())?;
         let spec = self.subscriptions.get(topic).map(|subscription| &subscription.spec);
         match spec {
             Some(spec) if !spec.agrees_with(md5) => Err(format!(

@@ -20,13 +20,13 @@ impl Node {
     /// Has changes of a parameter, and of those below it, told as [`NodeEvent::ParameterChanged`], its present value
     /// first. Once for each key.
     pub fn watch_parameter(&mut self, now: Instant, key: &str) {
-        self.registrar.want(Role::ParameterWatch, key);
+        self.registrar.want(Role::ParamSubscriber, key);
         self.ask_master(now);
     }
 
-    /// No longer.
+    /// Ends [`Self::watch_parameter`].
     pub fn unwatch_parameter(&mut self, now: Instant, key: &str) {
-        self.registrar.forget(Role::ParameterWatch, key);
+        self.registrar.forget(Role::ParamSubscriber, key);
         self.ask_master(now);
     }
 

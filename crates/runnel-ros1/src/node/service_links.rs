@@ -5,14 +5,16 @@ use std::fmt;
 
 use runnel_core::time::Instant;
 
-use super::event::{NodeEvent, ServiceLinked};
+use super::event::{NodeEvent, ServiceServerLink};
 use super::same_host;
 use super::timers::Timer;
-use super::{Conn, Node, Purpose, brief};
+use super::{Conn, Node, Purpose};
+use crate::answer::Answer;
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, Uri};
 use crate::tcpros::FrameReader;
+use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
 /// Names a link to a service; never used twice by one node.
@@ -131,8 +133,8 @@ impl State {
 }
 
 impl Node {
-    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] follows, or [`NodeEvent::ServiceFailed`], then or at any
-    /// later time, as it does if the link is still there at `until`.
+    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] or [`NodeEvent::ServiceFailed`] follows; the latter may
+    /// also come later, and comes at `until` if the link is still there.
     pub fn open_service(
         &mut self,
         now: Instant,
@@ -148,7 +150,7 @@ impl Node {
         id
     }
 
-    /// Has the link fail at that time, or not.
+    /// Sets when the link fails, or with `None` that it does not.
     pub fn set_service_deadline(&mut self, id: ServiceLinkId, until: Option<Instant>) {
         let Some(link) = self.service_links.get_mut(&id) else { return };
         if let Some(before) = std::mem::replace(&mut link.until, until) {
@@ -187,7 +189,9 @@ impl Node {
             return;
         }
         match answer {
-            Err(error) => self.fail_service(id, ServiceFailure::MasterSilent { why: error.to_string() }),
+            Err(error) => {
+                self.fail_service(id, ServiceFailure::MasterSilent { why: told(&error.to_string()) })
+            }
             Ok(answer) => match service_address(&answer) {
                 Ok(to) => self.connect_service(id, to),
                 Err(why) => self.fail_service(id, why),
@@ -243,7 +247,7 @@ impl Node {
             Ok(header) => {
                 link.state = State::Linked { conn, to };
                 let text = |key| header.get(key).unwrap_or_default().to_owned();
-                self.events.push_back(NodeEvent::ServiceLinked(ServiceLinked {
+                self.events.push_back(NodeEvent::ServiceLinked(ServiceServerLink {
                     link: id,
                     conn,
                     provider: text("callerid"),
@@ -253,7 +257,9 @@ impl Node {
                     rest: bytes.to_vec(),
                 }));
             }
-            Err(why) => self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why }),
+            Err(why) => {
+                self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why: told(&why) })
+            }
         }
     }
 
@@ -281,6 +287,9 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
         return Err(why.to_owned());
     }
     let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
+    for kept in ["callerid", "type"] {
+        header.bounded(kept).map_err(|error| error.to_string())?;
+    }
     if md5 != wanted.md5 && ![md5, &wanted.md5].contains(&"*") {
         let has = header.get("type").unwrap_or("a type");
         let WantedService { type_name, md5: wants, .. } = wanted;
@@ -292,11 +301,9 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
 /// Host and port in the answer to `lookupService`.
 fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
     let bad = |why: String| ServiceFailure::MasterSilent { why };
-    let no_answer = || bad(format!("not an answer to lookupService: {}", brief(answer)));
-    let [status, _, uri] = answer.as_array().ok_or_else(no_answer)? else { return Err(no_answer()) };
-    if status.as_int() != Some(1) {
-        return Err(ServiceFailure::NotProvided);
-    }
-    let uri = Uri::parse_scheme("rosrpc", uri.as_str().ok_or_else(no_answer)?);
-    uri.map(|uri| uri.endpoint).map_err(|error| bad(error.to_string()))
+    let parsed = Answer::parse(answer).map_err(|error| bad(error.to_string()))?;
+    let uri = parsed.granted().map_err(|_| ServiceFailure::NotProvided)?;
+    let uri = uri.as_str().ok_or_else(|| bad(format!("not the address of a service: {}", brief(uri))))?;
+    let uri = Uri::parse_scheme("rosrpc", uri).map_err(|error| bad(error.to_string()))?;
+    Ok(uri.endpoint)
 }

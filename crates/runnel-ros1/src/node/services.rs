@@ -3,12 +3,12 @@
 
 use runnel_core::time::Instant;
 
-use super::config::ServiceSpec;
+use super::config::{NodeConfig, ServiceSpec};
 use super::event::{NodeEvent, ServiceClientLink};
 use super::same_host::{Meeting, asked_to_meet};
 use super::{Conn, Node, Role, TopicError};
 use crate::header::{ConnectionHeader, HeaderError};
-use crate::net::ConnId;
+use crate::net::{ConnId, Endpoint};
 use crate::xmlrpc::Value;
 
 impl Node {
@@ -36,13 +36,8 @@ impl Node {
 
     /// The address by which clients reach our services.
     pub(super) fn service_uri(&self) -> String {
-        let host = &self.config.host;
-        let port = self.config.tcpros_port;
-        if host.contains(':') {
-            format!("rosrpc://[{host}]:{port}")
-        } else {
-            format!("rosrpc://{host}:{port}")
-        }
+        let NodeConfig { host, tcpros_port: port, .. } = &self.config;
+        format!("rosrpc://{}", Endpoint { host: host.clone(), port: *port })
     }
 
     /// What `registerService` is called with.
@@ -51,7 +46,7 @@ impl Node {
         [name, service.into(), self.service_uri().into(), self.uri().into()]
     }
 
-    /// The answer to the header of a client, or why there is none but that.
+    /// What a client's header asks for, or why it is refused.
     pub(super) fn check_service_client(&self, header: &ConnectionHeader) -> Result<Client, String> {
         let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
         let (service, md5, client) = (require("service")?, require("md5sum")?, require("callerid")?);

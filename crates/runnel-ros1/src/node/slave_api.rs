@@ -8,16 +8,9 @@ use super::config::TopicSpec;
 use super::event::NodeEvent;
 use super::incoming::datagrams::Asking;
 use super::{Caller, Conn, Linked, Node};
+use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
+use crate::told::told;
 use crate::xmlrpc::{Fault, Value};
-
-/// Status codes of the ROS 1 APIs.
-const SUCCESS: i32 = 1;
-const FAILURE: i32 = 0;
-const ERROR: i32 = -1;
-
-fn reply(status: i32, message: &str, value: impl Into<Value>) -> Value {
-    Value::Array(vec![status.into(), message.into(), value.into()])
-}
 
 /// Rows of `[topic, type]`.
 fn topics<'a>(specs: impl Iterator<Item = &'a TopicSpec>) -> Vec<Value> {
@@ -26,7 +19,7 @@ fn topics<'a>(specs: impl Iterator<Item = &'a TopicSpec>) -> Vec<Value> {
 }
 
 fn bad_arguments(method: &str) -> Value {
-    reply(ERROR, &format!("{method}: wrong arguments"), 0)
+    answer(ERROR, &format!("{method}: wrong arguments"), 0)
 }
 
 impl Node {
@@ -38,28 +31,52 @@ impl Node {
         method: &str,
         params: &[Value],
     ) -> Option<Result<Value, Fault>> {
-        if let ("requestTopic", [_, topic, protocols]) = (method, params) {
-            return self.request_topic(caller, topic, protocols).map(Ok);
-        }
-        Some(match (method, params) {
-            ("getPid", [_]) => Ok(reply(SUCCESS, "", self.config.pid)),
-            ("getName", [_]) => Ok(reply(SUCCESS, "node name", self.config.name.as_str())),
-            ("getUri", [_]) => Ok(reply(SUCCESS, "node URI", self.config.uri())),
-            ("getMasterUri", [_]) => Ok(reply(SUCCESS, "master URI", self.config.master.to_string())),
-            ("getPublications", [_]) => {
-                Ok(reply(SUCCESS, "publications", topics(self.publications.values())))
+        let answer = match method {
+            "requestTopic" => match params {
+                [_, topic, protocols] => return self.request_topic(caller, topic, protocols).map(Ok),
+                _ => bad_arguments(method),
+            },
+            "publisherUpdate" => match params {
+                [_, topic, uris] => self.publisher_update(now, topic, uris),
+                _ => bad_arguments(method),
+            },
+            "paramUpdate" => match params {
+                [_, key, value] => self.param_update(key, value),
+                _ => bad_arguments(method),
+            },
+            "shutdown" => match params {
+                [_] => self.shut_down(""),
+                [_, reason] => self.shut_down(reason.as_str().unwrap_or_default()),
+                _ => bad_arguments(method),
+            },
+            _ => match (self.inquired(method), params) {
+                (Some(answer), [_]) => answer,
+                (Some(_), _) => bad_arguments(method),
+                (None, _) => {
+                    let message = format!("{method}: unknown method name");
+                    return Some(Err(Fault { code: -1, message }));
+                }
+            },
+        };
+        Some(Ok(answer))
+    }
+
+    /// The answer to a method that changes nothing and is called with the caller's name alone; `None` if there is none of
+    /// that name.
+    fn inquired(&self, method: &str) -> Option<Value> {
+        let Self { config, publications, subscriptions, .. } = self;
+        Some(match method {
+            "getPid" => answer(SUCCESS, "", config.pid),
+            "getName" => answer(SUCCESS, "node name", config.name.as_str()),
+            "getUri" => answer(SUCCESS, "node URI", config.uri()),
+            "getMasterUri" => answer(SUCCESS, "master URI", config.master.to_string()),
+            "getPublications" => answer(SUCCESS, "publications", topics(publications.values())),
+            "getSubscriptions" => {
+                answer(SUCCESS, "subscriptions", topics(subscriptions.values().map(|of| &of.spec)))
             }
-            ("getSubscriptions", [_]) => {
-                Ok(reply(SUCCESS, "subscriptions", topics(self.subscriptions.values().map(|s| &s.spec))))
-            }
-            ("getBusInfo", [_]) => Ok(reply(SUCCESS, "bus info", self.bus_info())),
-            ("getBusStats", [_]) => Ok(reply(SUCCESS, "bus stats", self.bus_stats())),
-            ("publisherUpdate", [_, topic, uris]) => Ok(self.publisher_update(now, topic, uris)),
-            ("paramUpdate", [_, key, value]) => Ok(self.param_update(key, value)),
-            ("shutdown", [_]) => Ok(self.shut_down("")),
-            ("shutdown", [_, reason]) => Ok(self.shut_down(reason.as_str().unwrap_or_default())),
-            (known, _) if METHODS.contains(&known) => Ok(bad_arguments(known)),
-            (unknown, _) => Err(Fault { code: -1, message: format!("{unknown}: unknown method name") }),
+            "getBusInfo" => answer(SUCCESS, "bus info", self.bus_info()),
+            "getBusStats" => answer(SUCCESS, "bus stats", self.bus_stats()),
+            _ => return None,
         })
     }
 
@@ -68,13 +85,13 @@ impl Node {
             return bad_arguments("publisherUpdate");
         };
         self.publishers_updated(now, topic, &uris);
-        reply(SUCCESS, "", 0)
+        answer(SUCCESS, "", 0)
     }
 
     fn param_update(&mut self, key: &Value, value: &Value) -> Value {
         let Some(key) = key.as_str() else { return bad_arguments("paramUpdate") };
         self.parameter_told(key, value);
-        reply(SUCCESS, "", 0)
+        answer(SUCCESS, "", 0)
     }
 
     /// Takes the first of the offers that can be served. The answer to one for datagrams comes later.
@@ -83,7 +100,7 @@ impl Node {
             return Some(bad_arguments("requestTopic"));
         };
         if !self.publications.contains_key(topic) {
-            return Some(reply(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new()));
+            return Some(answer(ERROR, &format!("Not a publisher of [{topic}]"), Vec::new()));
         }
         let mut refusal = None;
         for offer in protocols.iter().filter_map(Value::as_array) {
@@ -97,41 +114,43 @@ impl Node {
             }
         }
         let why = refusal.unwrap_or_else(|| "no supported protocol implementations".to_owned());
-        Some(reply(FAILURE, &why, Vec::new()))
+        Some(answer(FAILURE, &why, Vec::new()))
     }
 
     /// The answer to `requestTopic` that names where connections for messages are accepted.
     fn tcpros_address(&self) -> Value {
         let (host, port) = (&self.config.host, i32::from(self.config.tcpros_port));
         let address = vec!["TCPROS".into(), host.as_str().into(), port.into()];
-        reply(SUCCESS, &format!("ready on {host}:{port}"), address)
+        answer(SUCCESS, &format!("ready on {host}:{port}"), address)
     }
 
-    /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead.
+    /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead, unless the
+    /// topic has ended meanwhile.
     pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
-        self.refuse_peer(format!(
+        self.tell_trouble(format!(
             "{}: no datagrams for subscriber [{}]: {why}",
-            asking.to(),
-            asking.subscriber()
+            asking.to,
+            told(&asking.subscriber)
         ));
-        let answer = if asking.takes_tcpros() {
+        let is_published = self.publications.contains_key(&asking.topic);
+        let answer = if asking.takes_tcpros && is_published {
             self.tcpros_address()
         } else {
-            reply(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
+            answer(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
         };
-        self.rpc.reply(now, asking.caller(), Ok(answer));
+        self.rpc.reply(now, asking.caller, Ok(answer));
     }
 
     /// Answers a subscriber that gets datagrams from now on.
     pub(super) fn answer_with_datagrams(&mut self, now: Instant, asking: &Asking, port: u16) {
-        let Some(answer) = self.datagram_answer(asking, port) else { return };
+        let Some(link) = self.datagram_answer(asking, port) else { return };
         let text = format!("datagrams come from port {port}");
-        self.rpc.reply(now, asking.caller(), Ok(reply(SUCCESS, &text, answer)));
+        self.rpc.reply(now, asking.caller, Ok(answer(SUCCESS, &text, link)));
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
-        self.events.push_back(NodeEvent::Stopped { reason: reason.to_owned() });
-        reply(SUCCESS, "shutdown", 0)
+        self.events.push_back(NodeEvent::Stopped { reason: told(reason) });
+        answer(SUCCESS, "shutdown", 0)
     }
 
     /// Rows of `[id, peer, direction, transport, topic, connected, text]`, which `rosnode info` reads. The engine
@@ -215,19 +234,3 @@ fn subscription_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     };
     Value::Array(vec![topic.into(), links.iter().map(row).collect::<Vec<_>>().into()])
 }
-
-/// What the slave API offers, to tell wrong arguments from unknown methods.
-const METHODS: [&str; 12] = [
-    "getPid",
-    "getName",
-    "getUri",
-    "getMasterUri",
-    "getPublications",
-    "getSubscriptions",
-    "getBusInfo",
-    "getBusStats",
-    "publisherUpdate",
-    "paramUpdate",
-    "requestTopic",
-    "shutdown",
-];

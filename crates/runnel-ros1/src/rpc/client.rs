@@ -70,11 +70,6 @@ impl Client {
         self.conns.len()
     }
 
-    /// How many bytes a connection holds.
-    pub fn buffered(&self, conn: ConnId) -> usize {
-        self.conns.get(&conn).map_or(0, |link| link.parser.buffered())
-    }
-
     /// What each connection holds, in bytes.
     pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
         self.conns.iter().map(|(conn, link)| (link.parser.buffered(), *conn))
@@ -343,7 +338,7 @@ impl Link {
     /// Tells that the other side has ended a kept connection.
     fn tell_lost(&self, shared: &mut Shared) {
         if self.proven {
-            shared.tell(RpcEvent::KeptLost { to: self.to.clone() });
+            shared.tell(RpcEvent::KeptLost);
         }
     }
 }

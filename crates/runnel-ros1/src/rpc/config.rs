@@ -10,7 +10,7 @@ pub struct RpcConfig {
     /// The longest body of a request or an answer, in bytes. [`http::DEFAULT_MAX_BODY`] unless set.
     pub max_body: usize,
     /// How many bytes all connections together may hold of messages that are not whole: past it, those that hold
-    /// most are closed. 64 MiB unless set. A connection that holds at most 64 KiB never starts this.
+    /// most are closed. It is looked at whenever 64 KiB have come in. 64 MiB unless set.
     pub max_buffered: usize,
     /// How many bytes a client may send ahead while its call is in service; past it, it is closed. 64 KiB unless
     /// set.
@@ -25,8 +25,6 @@ pub struct RpcConfig {
     /// How long a request may take to come in whole: the first since the connection is open, others since their
     /// first byte. 10 s unless set.
     pub request_deadline: Duration,
-    /// How long a client may stay connected between two requests; `None`, unless set, for ever.
-    pub idle_timeout: Option<Duration>,
     /// Whether requests to any path are served, as roscpp does, or only `/` and `/RPC2`, as the Python master
     /// does. True unless set.
     pub any_path: bool,
@@ -42,7 +40,6 @@ impl Default for RpcConfig {
             max_kept_connections: 512,
             max_queued_calls: 4096,
             request_deadline: Duration::from_secs(10),
-            idle_timeout: None,
             any_path: true,
         }
     }

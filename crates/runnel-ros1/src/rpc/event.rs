@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::{CallError, CallId};
-use crate::net::{ConnId, Endpoint};
+use crate::net::ConnId;
 use crate::xmlrpc::Value;
 
 /// Something that happened to an [`super::RpcPeer`].
@@ -31,10 +31,7 @@ pub enum RpcEvent {
     ///
     /// It comes once for a connection, also when a call had just been sent on it; that call is then made once more
     /// over a new connection, or fails, by itself.
-    KeptLost {
-        /// The server.
-        to: Endpoint,
-    },
+    KeptLost,
     /// A client was refused; for a line in a log.
     Refused {
         /// The client.

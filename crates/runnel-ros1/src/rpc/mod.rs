@@ -35,8 +35,7 @@ use server::Server;
 use shared::Shared;
 use timers::Alarm;
 
-/// What one connection may hold of a message that is not whole before [`RpcConfig::max_buffered`] is looked at,
-/// in bytes.
+/// How many bytes come in, over all connections, until [`RpcConfig::max_buffered`] is looked at again.
 const UNCOUNTED: usize = 64 * 1024;
 
 /// One process's end of its calls, those it serves and those it makes.
@@ -45,12 +44,15 @@ pub struct RpcPeer {
     server: Server,
     client: Client,
     shared: Shared,
+    /// Bytes that came in since it was looked at how many all connections hold.
+    uncounted: usize,
 }
 
 impl RpcPeer {
     /// A peer without connections.
     pub fn new(config: RpcConfig) -> Self {
-        Self { server: Server::default(), client: Client::default(), shared: Shared::new(config) }
+        let (server, client) = (Server::default(), Client::default());
+        Self { server, client, shared: Shared::new(config), uncounted: 0 }
     }
 
     /// A name for a connection that no other has. Whoever has connections of its own beside these takes their
@@ -87,7 +89,9 @@ impl RpcPeer {
     pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         self.server.handle_data(now, conn, bytes, &mut self.shared);
         self.client.handle_data(conn, bytes, &mut self.shared);
-        if self.buffered(conn) > UNCOUNTED {
+        self.uncounted += bytes.len();
+        if self.uncounted >= UNCOUNTED {
+            self.uncounted = 0;
             self.bound_buffers();
         }
     }
@@ -154,15 +158,15 @@ impl RpcPeer {
         self.server.reply(now, conn, &answer, &mut self.shared);
     }
 
-    fn buffered(&self, conn: ConnId) -> usize {
-        self.server.buffered(conn) + self.client.buffered(conn)
-    }
-
     /// Closes the connections that hold most until all together hold no more than they may.
     fn bound_buffers(&mut self) {
-        let mut held: Vec<(usize, ConnId)> = self.server.holdings().chain(self.client.holdings()).collect();
+        let holdings = || self.server.holdings().chain(self.client.holdings());
+        let mut total: usize = holdings().map(|(bytes, _)| bytes).sum();
+        if total <= self.shared.config.max_buffered {
+            return;
+        }
+        let mut held: Vec<(usize, ConnId)> = holdings().collect();
         held.sort_unstable();
-        let mut total: usize = held.iter().map(|(bytes, _)| bytes).sum();
         while total > self.shared.config.max_buffered {
             let Some((bytes, conn)) = held.pop() else { break };
             self.server.handle_overflow(conn, &mut self.shared);

@@ -35,7 +35,7 @@ struct Served {
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The first byte of a request, at most for the idle time, if there is one.
+    /// The first byte of a request.
     ExpectRequest,
     /// The rest of a request, or a new connection's first one, at most until the deadline.
     ExpectRest,
@@ -56,7 +56,7 @@ impl Server {
     }
 
     /// How many bytes a connection holds.
-    pub fn buffered(&self, conn: ConnId) -> usize {
+    fn buffered(&self, conn: ConnId) -> usize {
         self.conns.get(&conn).map_or(0, |served| served.parser.buffered())
     }
 
@@ -90,19 +90,10 @@ impl Server {
         self.forget(conn, shared);
     }
 
-    /// The deadline of a request, or the idle time, is over.
+    /// The deadline of a request is over.
     pub fn handle_timeout(&mut self, conn: ConnId, shared: &mut Shared) {
-        match self.conns.get(&conn).map(|served| served.phase) {
-            Some(Phase::ExpectRest) => {
-                self.drop_client(
-                    conn,
-                    format!("no whole request within {:?}", shared.config.request_deadline),
-                    shared,
-                );
-            }
-            Some(Phase::ExpectRequest) => self.close(conn, shared),
-            Some(Phase::InService { .. }) | None => {}
-        }
+        let why = format!("no whole request within {:?}", shared.config.request_deadline);
+        self.drop_client(conn, why, shared);
     }
 
     /// All connections together hold too much, and this one holds most.
@@ -189,9 +180,6 @@ impl Server {
         if let Some(served) = self.conns.get_mut(&conn) {
             served.phase = Phase::ExpectRequest;
             served.quiet_since = now;
-        }
-        if let Some(idle) = shared.config.idle_timeout {
-            shared.timers.set(Alarm::Served(conn), now + idle);
         }
     }
 

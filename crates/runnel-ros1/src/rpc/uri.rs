@@ -23,14 +23,16 @@ pub struct Uri {
 impl Uri {
     /// Reads `http://host:port/path`; the path may be missing, the port may not.
     ///
-    /// Fails on anything else, see [`UriProblem`].
+    /// # Errors
+    /// On anything else, see [`UriProblem`].
     pub fn parse(text: &str) -> Result<Self, UriError> {
         Self::parse_scheme("http", text)
     }
 
     /// Reads an address of another scheme, such as the `rosrpc://host:port` of a service.
     ///
-    /// Fails on anything else, see [`UriProblem`].
+    /// # Errors
+    /// On anything else, see [`UriProblem`].
     pub fn parse_scheme(scheme: &'static str, text: &str) -> Result<Self, UriError> {
         parse(scheme, text).map_err(|problem| UriError { text: text.chars().take(80).collect(), problem })
     }

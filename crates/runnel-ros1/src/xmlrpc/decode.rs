@@ -19,7 +19,8 @@ pub struct Call {
 
 /// Reads a `<methodCall>` document of any bytes.
 ///
-/// Fails on anything that is no call of XML-RPC and on what exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// # Errors
+/// On anything that is no call of XML-RPC and on what exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
     let mut parser = Parser::new(body)?;
     parser.call().map_err(|error| DecodeError { method: parser.method.take(), ..error })
@@ -27,7 +28,8 @@ pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
 
 /// Reads a `<methodResponse>` document of any bytes: the value of the answer, or the fault that it reports.
 ///
-/// Fails on anything that is no response of XML-RPC and on what exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// # Errors
+/// On anything that is no response of XML-RPC and on what exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn decode_response(body: &[u8]) -> Result<Result<Value, Fault>, DecodeError> {
     Parser::new(body)?.response()
 }

@@ -8,7 +8,8 @@ const PROLOGUE: &str = "<?xml version=\"1.0\"?>";
 
 /// The document of a call.
 ///
-/// Fails when a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// # Errors
+/// When a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn encode_call(method: &str, params: &[Value]) -> Result<Vec<u8>, EncodeError> {
     let mut writer = Writer::new();
     match writer.call(method, params) {
@@ -19,7 +20,8 @@ pub fn encode_call(method: &str, params: &[Value]) -> Result<Vec<u8>, EncodeErro
 
 /// The document of an answer: a value, or a fault.
 ///
-/// Fails when a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// # Errors
+/// When a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn encode_response(answer: &Result<Value, Fault>) -> Result<Vec<u8>, EncodeError> {
     let mut writer = Writer::new();
     match writer.response(answer) {

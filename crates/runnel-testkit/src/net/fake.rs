@@ -112,7 +112,7 @@ impl Fake {
             RpcEvent::Answered { call, result } => {
                 self.replies.insert(call, result);
             }
-            RpcEvent::KeptLost { .. } | RpcEvent::Refused { .. } => {}
+            RpcEvent::KeptLost | RpcEvent::Refused { .. } => {}
         }
         true
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{
-    NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceLinked, ServiceSpec, WantedService,
+    NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
+    WantedService,
 };
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, ResponseReader, frame, response};
 
@@ -84,7 +85,7 @@ impl Services {
         self.take_data(link.conn, &link.rest)
     }
 
-    fn linked(&mut self, link: &ServiceLinked) -> Vec<Transmit> {
+    fn linked(&mut self, link: &ServiceServerLink) -> Vec<Transmit> {
         self.called.insert(link.conn, (link.link, ResponseReader::new(MAX_MESSAGE)));
         let mut transmits = self.take_data(link.conn, &link.rest);
         let known = self.links.entry(link.link).or_default();

@@ -95,7 +95,7 @@ impl Driver {
             _ => {}
         }
         let Some(slot) = self.engines.get_mut(key) else { return };
-        if let NodeEvent::PeerRefused { why } = event {
+        if let NodeEvent::PeerTrouble { why } = event {
             slot.warn_of_peer(format_args!("{why}"));
         } else {
             slot.node.note(event);
@@ -328,13 +328,13 @@ impl NodeSlot {
     /// Notes what others wait for, and logs what users should know.
     fn note(&mut self, event: NodeEvent) {
         match event {
-            NodeEvent::Registered { role, topic } => {
+            NodeEvent::Registered { role, name } => {
                 self.unreachable = None;
-                self.answered.insert((role, topic), None);
+                self.answered.insert((role, name), None);
             }
-            NodeEvent::RegistrationRefused { role, topic, why } => {
-                self.say(log::Level::Error, format_args!("the master refuses {topic}: {why}"));
-                self.answered.insert((role, topic), Some(why));
+            NodeEvent::RegistrationRefused { role, name, why } => {
+                self.say(log::Level::Error, format_args!("the master refuses {name}: {why}"));
+                self.answered.insert((role, name), Some(why));
             }
             NodeEvent::MasterUnreachable { why } => {
                 let text = format_args!("the master does not answer and is tried until it does: {why}");

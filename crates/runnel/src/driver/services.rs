@@ -5,7 +5,7 @@ use std::thread::Thread;
 
 use runnel_core::time::Instant;
 use runnel_io::{Token, clock};
-use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceLinked, WantedService};
+use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, WantedService};
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
 
 use super::socket::{Called, Served, Socket};
@@ -195,7 +195,7 @@ impl Driver {
     }
 
     /// A link to a service stands: the request goes out.
-    pub(super) fn join_service(&mut self, engine: Key, linked: ServiceLinked) {
+    pub(super) fn join_service(&mut self, engine: Key, linked: ServiceServerLink) {
         let Some(key) = self.key_of(engine, linked.conn) else { return };
         let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&linked.link));
         let Some(call) = call else { return };

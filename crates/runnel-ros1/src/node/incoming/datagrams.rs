@@ -15,6 +15,7 @@ use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Transmit};
 use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
 use crate::node::{Caller, Conn, Limits, Linked, Node};
+use crate::told::told;
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6, Fragmenter, LONGEST, SHORTEST};
 use crate::xmlrpc::Value;
 
@@ -26,41 +27,19 @@ const ETHERNET: usize = 1500;
 #[derive(Debug)]
 pub(in crate::node) struct Asking {
     /// The call to answer.
-    caller: ConnId,
+    pub(in crate::node) caller: ConnId,
     /// Where its datagrams go.
-    to: SocketAddr,
-    topic: String,
-    subscriber: String,
+    pub(in crate::node) to: SocketAddr,
+    pub(in crate::node) topic: String,
+    pub(in crate::node) subscriber: String,
     /// Of a datagram, in bytes.
     longest: usize,
     /// It has offered a connection, too.
-    takes_tcpros: bool,
+    pub(in crate::node) takes_tcpros: bool,
     /// The number of the link.
     link: u32,
     /// The link that it takes the place of.
     former: Option<ConnId>,
-}
-
-impl Asking {
-    pub(in crate::node) fn caller(&self) -> ConnId {
-        self.caller
-    }
-
-    pub(in crate::node) fn to(&self) -> SocketAddr {
-        self.to
-    }
-
-    pub(in crate::node) fn topic(&self) -> &str {
-        &self.topic
-    }
-
-    pub(in crate::node) fn subscriber(&self) -> &str {
-        &self.subscriber
-    }
-
-    pub(in crate::node) fn takes_tcpros(&self) -> bool {
-        self.takes_tcpros
-    }
 }
 
 impl Node {
@@ -74,7 +53,7 @@ impl Node {
     ) -> Result<(), String> {
         let asking = self.check_offer(caller, topic, offer, offers);
         let asking = asking.inspect_err(|why| {
-            self.refuse_peer(format!("{}: UDPROS subscriber of {topic}: {why}", caller.peer));
+            self.tell_trouble(format!("{}: UDPROS subscriber of {topic}: {}", caller.peer, told(why)));
         })?;
         match asking.former {
             Some(former) => self.end_datagrams(former, topic),
@@ -162,8 +141,9 @@ impl Node {
         let oldest = links.into_iter().find_map(standing);
         let (conn, topic, node, address) = oldest.ok_or("too many subscribers ask for datagrams at once")?;
         self.end_datagrams(conn, &topic);
-        self.refuse_peer(format!(
-            "{address}: UDPROS link of subscriber [{node}] of {topic} ended for a newer one: there are {limit}"
+        self.tell_trouble(format!(
+            "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: there are {limit}",
+            told(&node)
         ));
         Ok(())
     }

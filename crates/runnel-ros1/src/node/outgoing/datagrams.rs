@@ -9,10 +9,12 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::{Joining, Link};
+use crate::answer::Answer;
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
 use crate::node::timers::Timer;
 use crate::node::{Conn, Node};
+use crate::told::{brief, told};
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6};
 use crate::xmlrpc::Value;
 
@@ -40,11 +42,9 @@ pub(in crate::node) struct Offered {
 impl Address {
     /// Reads the answer to `requestTopic`.
     pub(in crate::node) fn of(answer: &Value) -> Result<Self, String> {
-        let bad = || format!("its answer to requestTopic is not an address: {}", crate::node::brief(answer));
-        let [status, message, protocol] = answer.as_array().ok_or_else(bad)? else { return Err(bad()) };
-        if status.as_int() != Some(1) {
-            return Err(format!("requestTopic: {}", message.as_str().unwrap_or("refused")));
-        }
+        let bad = || format!("its answer to requestTopic is not an address: {}", brief(answer));
+        let granted = Answer::parse(answer).map_err(|_| bad())?.granted();
+        let protocol = granted.map_err(|why| format!("requestTopic: {why}"))?;
         let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
         let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
         let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };
@@ -148,8 +148,9 @@ impl Node {
         let Some(link) = self.link_mut(topic, uri) else { return };
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);
-        self.refuse_peer(format!(
-            "publisher of {topic} at {uri}: no datagrams: {why}; it is asked for TCPROS"
+        self.tell_trouble(format!(
+            "publisher of {topic} at {uri}: no datagrams: {}; it is asked for TCPROS",
+            told(why)
         ));
     }
 

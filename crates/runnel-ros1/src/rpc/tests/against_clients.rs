@@ -183,19 +183,6 @@ fn the_deadline_of_a_later_request_runs_from_its_first_byte() {
 }
 
 #[test]
-fn an_idle_client_is_closed_only_where_that_is_wanted() {
-    let (mut peer, conn) =
-        connected(RpcConfig { idle_timeout: Some(Duration::from_secs(5)), ..RpcConfig::default() });
-    peer.handle_data(seconds(1), conn, &post("a"));
-    peer.reply(seconds(1), conn, Ok(1.into()));
-    assert_eq!(peer.poll_timeout(), Some(seconds(6)));
-    events(&mut peer);
-    peer.handle_timeout(seconds(6));
-    assert!(!peer.owns(conn));
-    assert_eq!(events(&mut peer), []);
-}
-
-#[test]
 fn the_oldest_connection_without_a_request_makes_room() {
     let mut peer = RpcPeer::new(small());
     let accept = |peer: &mut RpcPeer, at| peer.handle_accepted(seconds(at), somebody());
@@ -276,9 +263,9 @@ fn the_connections_that_hold_most_are_closed_when_all_hold_too_much() {
     let late = begin(40_000);
     assert!(
         [small, large, middle, late].iter().all(|conn| peer.owns(*conn)),
-        "311 000 bytes, checked by the large"
+        "311 000 bytes, but less than 64 KiB since it was looked at"
     );
-    peer.handle_data(seconds(0), middle, &[b' '; 1000]);
+    peer.handle_data(seconds(0), late, &[b' '; 30_000]);
     assert_eq!([small, large, middle, late].map(|conn| peer.owns(conn)), [true, false, true, true]);
 }
 
@@ -299,4 +286,19 @@ fn unknown_connections_are_passed_over() {
     peer.handle_data(seconds(0), conn, b"abc");
     peer.handle_closed(seconds(0), conn, None);
     assert_eq!((transmits(&mut peer), events(&mut peer)), (vec![], vec![]));
+}
+
+#[test]
+fn many_connections_that_hold_little_each_are_bounded_as_well() {
+    let mut peer = RpcPeer::new(RpcConfig { max_buffered: 300_000, ..RpcConfig::default() });
+    let conns: Vec<ConnId> = (0..100)
+        .map(|_| {
+            let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+            peer.handle_data(seconds(0), conn, b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
+            peer.handle_data(seconds(0), conn, &[b' '; 10_000]);
+            conn
+        })
+        .collect();
+    let open = conns.iter().filter(|conn| peer.owns(**conn)).count();
+    assert!((25..=37).contains(&open), "{open}");
 }

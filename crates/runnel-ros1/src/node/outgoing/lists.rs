@@ -1,0 +1,131 @@
+//! The publishers that the master lists: which are new, which are gone, and which are too many.
+
+use std::collections::BTreeSet;
+
+use runnel_core::time::Instant;
+
+use super::link::{Link, LinkState};
+use crate::node::event::NodeEvent;
+use crate::node::{Node, canonical};
+use crate::told::told;
+
+impl Node {
+    /// The master has told of all publishers of a topic.
+    pub(in crate::node) fn publishers_updated(&mut self, now: Instant, topic: &str, uris: &[String]) {
+        if let Some(subscription) = self.subscriptions.get_mut(topic) {
+            subscription.updated = true;
+            self.publishers_listed(now, topic, uris);
+        }
+    }
+
+    /// The master has answered a registration with the publishers of the topic. What it told on another connection
+    /// meanwhile may have overtaken the answer, and is newer.
+    pub(in crate::node) fn publishers_answered(&mut self, now: Instant, topic: &str, uris: &[String]) {
+        let overtaken = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
+        if !overtaken || self.registrar.lists_only_add(now) {
+            self.publishers_listed(now, topic, uris);
+        }
+    }
+
+    fn publishers_listed(&mut self, now: Instant, topic: &str, uris: &[String]) {
+        let listed = self.sound_uris(topic, uris);
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
+        let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
+        if !self.registrar.lists_only_add(now) {
+            gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
+        }
+        self.ask_again_where_refused(now, topic, &listed);
+        self.listen_for_silence(now, topic, &listed);
+        let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
+        if let [first, others @ ..] = excess.as_slice() {
+            let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
+            self.tell_trouble(format!(
+                "{first} and {others} others are not linked: topic {topic} has {limit} publishers already"
+            ));
+        }
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        subscription.listed = listed.into_iter().filter(|uri| subscription.knows(uri)).collect();
+    }
+
+    /// Publishers of this process, and of datagrams, that the master that came back did not list are gone. A connection
+    /// is its own proof that its publisher lives, and stays.
+    pub(in crate::node) fn lists_count_again(&mut self, now: Instant) {
+        if self.registrar.lists_only_add(now) {
+            return;
+        }
+        let mut gone = Vec::new();
+        for (topic, subscription) in &self.subscriptions {
+            let unlisted = subscription.local.difference(&subscription.listed);
+            let datagrams = self.datagram_publishers(topic).into_iter();
+            let unheard = datagrams.filter(|uri| !subscription.listed.contains(uri));
+            gone.extend(unlisted.cloned().chain(unheard).map(|uri| (topic.clone(), uri)));
+        }
+        gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
+    }
+
+    /// The URIs of a list in one way of writing, without those that are none.
+    fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
+        let (mut sound, mut odd) = (BTreeSet::new(), Vec::new());
+        for uri in uris {
+            match canonical(uri) {
+                Ok(uri) => drop(sound.insert(uri)),
+                Err(error) => odd.push(error.to_string()),
+            }
+        }
+        if !odd.is_empty() {
+            self.tell_trouble(format!("publishers of {topic}: {}", told(&odd.join("; "))));
+        }
+        sound
+    }
+
+    /// A list that names a publisher which refused us may mean that it has changed its mind or type.
+    fn ask_again_where_refused(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+        for uri in uris {
+            let refused =
+                self.link_mut(topic, uri).is_some_and(|link| matches!(link.state, LinkState::Refused));
+            if refused {
+                self.ask_address(now, topic, uri);
+            }
+        }
+    }
+
+    fn publisher_gone(&mut self, topic: &str, uri: &str) {
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
+        if subscription.local.remove(uri) {
+            let (topic, uri) = (topic.to_owned(), uri.to_owned());
+            self.events.push_back(NodeEvent::LocalPublisherLeft { topic, uri });
+        } else if let Some(Link { state, .. }) = subscription.links.remove(uri) {
+            self.cancel_call_of(&state);
+            if let Some(conn) = state.conn() {
+                self.conns.remove(&conn);
+                self.close(conn);
+                self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
+            }
+        }
+    }
+
+    /// A publisher is to be linked. False if there are too many.
+    fn publisher_new(&mut self, now: Instant, topic: &str, uri: &str) -> bool {
+        let Some(subscription) = self.subscriptions.get_mut(topic) else { return false };
+        if self.locals.contains(uri) {
+            subscription.local.insert(uri.to_owned());
+            let (topic, uri) = (topic.to_owned(), uri.to_owned());
+            self.events.push_back(NodeEvent::LocalPublisherJoined { topic, uri });
+            return true;
+        }
+        let has_room = subscription.links.len() < self.config.limits.publishers_per_topic;
+        if has_room {
+            subscription.links.insert(uri.to_owned(), Link::new());
+            self.ask_address(now, topic, uri);
+        }
+        has_room
+    }
+
+    /// Ends all links of a topic that is no longer subscribed to.
+    pub(in crate::node) fn end_links(&mut self, topic: &str) {
+        let Some(subscription) = self.subscriptions.get(topic) else { return };
+        let uris: Vec<String> = subscription.known().cloned().collect();
+        uris.iter().for_each(|uri| self.publisher_gone(topic, uri));
+    }
+}

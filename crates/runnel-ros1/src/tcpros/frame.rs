@@ -1,0 +1,221 @@
+//! Pieces of a stream, each led by its length.
+
+use std::fmt;
+
+use super::LENGTH;
+
+/// Room that is made for a message before any of it has arrived.
+const FIRST_ROOM: usize = 64 * 1024;
+
+/// A peer announced a message or header longer than is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LengthBeyondLimit {
+    /// Bytes announced.
+    pub claimed: usize,
+    /// Bytes accepted.
+    pub limit: usize,
+}
+
+impl LengthBeyondLimit {
+    /// Passes a length that is accepted.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check(claimed: usize, limit: usize) -> Result<(), Self> {
+        if claimed > limit { Err(Self { claimed, limit }) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for LengthBeyondLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a length of {} bytes was announced, at most {} are accepted", self.claimed, self.limit)
+    }
+}
+
+impl std::error::Error for LengthBeyondLimit {}
+
+/// Cuts a stream into length-led pieces.
+#[derive(Debug)]
+pub struct FrameReader {
+    limit: usize,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    ExpectLength {
+        have: [u8; LENGTH],
+        count: usize,
+    },
+    /// `body` may be longer than what has arrived: room, or what a buffer held before.
+    ExpectBody {
+        body: Vec<u8>,
+        arrived: usize,
+        length: usize,
+    },
+}
+
+const START: State = State::ExpectLength { have: [0; LENGTH], count: 0 };
+
+impl FrameReader {
+    /// A reader at the start of a stream that refuses pieces longer than `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, state: START }
+    }
+
+    /// Takes bytes from the front of `input` until a piece is complete or the input is used up. `spare` is asked
+    /// for a buffer to use again when a piece begins; what it holds does not matter.
+    ///
+    /// # Errors
+    /// When a length is beyond the limit; the stream cannot be read further.
+    pub fn take(
+        &mut self,
+        input: &mut &[u8],
+        spare: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, LengthBeyondLimit> {
+        if let Some(length) = self.take_length(input)? {
+            self.state = State::ExpectBody { body: spare(), arrived: 0, length };
+        }
+        let State::ExpectBody { body, arrived, length } = &mut self.state else { return Ok(None) };
+        let (now, later) = input.split_at(input.len().min(*length - *arrived));
+        let end = *arrived + now.len();
+        make_room(body, end);
+        body[*arrived..end].copy_from_slice(now);
+        *input = later;
+        Ok(self.arrived(now.len()))
+    }
+
+    /// Room for what is next of a long message, to receive into without another copy; `None` when there is
+    /// no message under way.
+    pub fn room(&mut self) -> Option<&mut [u8]> {
+        let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
+        let end = (*length).min((*arrived * 2).max(FIRST_ROOM));
+        make_room(body, end);
+        body.get_mut(*arrived..end)
+    }
+
+    /// Notes that `count` bytes were received into [`FrameReader::room`], and gives the message if it is complete.
+    pub fn arrived(&mut self, count: usize) -> Option<Vec<u8>> {
+        let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
+        *arrived = (*arrived + count).min(*length);
+        if *arrived < *length {
+            return None;
+        }
+        let mut whole = std::mem::take(body);
+        whole.truncate(*length);
+        self.state = START;
+        Some(whole)
+    }
+
+    /// True if the next byte is the first of a piece.
+    pub fn is_between_pieces(&self) -> bool {
+        matches!(self.state, State::ExpectLength { count: 0, .. })
+    }
+
+    /// Bytes reserved for the message under way.
+    #[cfg(test)]
+    pub(crate) fn reserved(&self) -> usize {
+        match &self.state {
+            State::ExpectLength { .. } => 0,
+            State::ExpectBody { body, .. } => body.capacity(),
+        }
+    }
+
+    /// The length of the piece that begins, once it is known; `None` within a piece or when more is needed.
+    fn take_length(&mut self, input: &mut &[u8]) -> Result<Option<usize>, LengthBeyondLimit> {
+        let State::ExpectLength { have, count } = &mut self.state else { return Ok(None) };
+        while *count < LENGTH {
+            let Some((byte, rest)) = input.split_first() else { return Ok(None) };
+            have[*count] = *byte;
+            *count += 1;
+            *input = rest;
+        }
+        let claimed = u32::from_le_bytes(*have) as usize;
+        LengthBeyondLimit::check(claimed, self.limit)?;
+        Ok(Some(claimed))
+    }
+}
+
+fn make_room(body: &mut Vec<u8>, end: usize) {
+    if body.len() < end {
+        body.resize(end, 0);
+    }
+}
+
+/// Appends a message to `out` with its length before it; `write` appends the message itself.
+pub fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; LENGTH]);
+    write(out);
+    let length = (out.len() - start - LENGTH) as u32;
+    out[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::MAX_MESSAGE;
+    use super::*;
+
+    fn framed(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        frame(&mut out, |out| out.extend_from_slice(text.as_bytes()));
+        out
+    }
+
+    fn read_all(reader: &mut FrameReader, mut input: &[u8]) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        while !input.is_empty() {
+            pieces.extend(reader.take(&mut input, Vec::new).unwrap());
+        }
+        pieces
+    }
+
+    #[test]
+    fn a_stream_is_cut_wherever_the_bytes_are_split() {
+        let stream = [framed("ab"), framed(""), framed("cde")].concat();
+        for step in 1..stream.len() {
+            let mut reader = FrameReader::new(100);
+            let pieces: Vec<_> = stream.chunks(step).flat_map(|part| read_all(&mut reader, part)).collect();
+            assert_eq!(pieces, [b"ab".to_vec(), b"".to_vec(), b"cde".to_vec()], "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_limit_is_refused() {
+        let mut reader = FrameReader::new(10);
+        let error = reader.take(&mut &framed("01234567890")[..], Vec::new).unwrap_err();
+        assert_eq!(error, LengthBeyondLimit { claimed: 11, limit: 10 });
+    }
+
+    #[test]
+    fn a_length_alone_reserves_little() {
+        let mut reader = FrameReader::new(MAX_MESSAGE);
+        reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
+        assert_eq!(reader.room().unwrap().len(), FIRST_ROOM);
+    }
+
+    #[test]
+    fn a_long_message_is_received_into_its_own_room() {
+        let message = vec![7u8; 300_000];
+        let mut reader = FrameReader::new(MAX_MESSAGE);
+        assert_eq!(reader.take(&mut &300_000u32.to_le_bytes()[..], || vec![1; 10]).unwrap(), None);
+        let mut whole = None;
+        while whole.is_none() {
+            let room = reader.room().unwrap();
+            room.fill(7);
+            let count = room.len();
+            whole = reader.arrived(count);
+        }
+        assert_eq!(whole.unwrap(), message);
+        assert!(reader.room().is_none());
+    }
+
+    #[test]
+    fn a_spare_buffer_is_used_again() {
+        let spare = vec![9u8; 64];
+        let place = spare.as_ptr();
+        let mut reader = FrameReader::new(100);
+        let message = reader.take(&mut &framed("abc")[..], || spare).unwrap().unwrap();
+        assert_eq!((message.as_slice(), message.as_ptr()), (&b"abc"[..], place));
+    }
+}

@@ -1,0 +1,41 @@
+//! What the tests of UDPROS share.
+#![allow(dead_code, reason = "no file of tests uses all of it")]
+
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::net::Transmit;
+use runnel_ros1::node::{Node, NodeEvent, TopicSpec};
+use runnel_ros1::xmlrpc::Value;
+use runnel_testkit::net::{App, Net, text_topic};
+
+pub const TOPIC: &str = "/chatter";
+
+/// A topic whose subscriber wants datagrams.
+pub fn wished() -> TopicSpec {
+    TopicSpec { udpros: true, ..text_topic(TOPIC) }
+}
+
+pub fn told(net: &Net, app: App, words: &[&str]) -> bool {
+    let says = |event: &NodeEvent| match event {
+        NodeEvent::PeerTrouble { why } => words.iter().all(|word| why.contains(word)),
+        _ => false,
+    };
+    net.events(app).iter().any(says)
+}
+
+pub fn header(fields: &[(&str, &str)]) -> Value {
+    Value::Binary(ConnectionHeader::new(fields.iter().copied()).emit().split_off(4))
+}
+
+pub fn framed(number: u32, id: u8, text: &str) -> Vec<u8> {
+    let length = (text.len() as u32).to_le_bytes();
+    [&number.to_le_bytes()[..], &[0, id, 1, 0], &length, text.as_bytes()].concat()
+}
+
+/// What a node wants to send, all connections together.
+pub fn sent(node: &mut Node) -> String {
+    let bytes = std::iter::from_fn(|| node.poll_transmit()).flat_map(|transmit| match transmit {
+        Transmit::Send { bytes, .. } => bytes,
+        _ => Vec::new(),
+    });
+    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
+}
