@@ -103,11 +103,6 @@ impl LapMeter {
         self.driven
     }
 
-    /// Laps completed.
-    pub fn laps(&self) -> u32 {
-        self.laps
-    }
-
     /// Ends the lap at the moment, between two updates, at which the robot passed where it began.
     fn finish(&mut self, before: f64, now: f64, step: f64) -> Lap {
         self.driven -= self.length;

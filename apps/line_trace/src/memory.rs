@@ -62,8 +62,9 @@ pub fn table(processes: &[Process]) -> String {
     text
 }
 
+/// The kernel's kilobytes, which have 1024 bytes, in megabytes of 1,000,000.
 fn megabytes(kilobytes: u64) -> String {
-    format!("{:.2} MB", kilobytes as f64 / 1024.0)
+    format!("{:.2} MB", kilobytes as f64 * 1.024e-3)
 }
 
 fn push_line(text: &mut String, label: &str, [resident, shared, proportional, threads]: &[String; 4]) {
@@ -96,7 +97,7 @@ mod tests {
         let text = table(&[("tracer".into(), Memory::parse(STATUS, "")), ("gone".into(), None)]);
         let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
         let words = |start: &str| line(start).split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
-        assert_eq!(words("tracer"), "3.38 MB 2.00 MB - 2");
+        assert_eq!(words("tracer"), "3.54 MB 2.10 MB - 2");
         assert_eq!(words("gone"), "- - - -");
         assert!(line("mROS 2-POSIX").contains("1.66 MB"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

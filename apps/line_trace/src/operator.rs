@@ -4,6 +4,7 @@ use crate::geometry::Pose;
 use crate::noise::Noise;
 use crate::robot::{ROW_AHEAD, ROW_PLACES, Robot, Switch};
 use crate::signals::Leds;
+use crate::tracer::Stage;
 use crate::track::{FLOOR, LINE, Track};
 use std::f64::consts::FRAC_PI_2;
 use std::{error, fmt};
@@ -20,11 +21,6 @@ const BESIDE: f64 = 0.09;
 const STRIDE: f64 = 0.01;
 /// How far from that of floor or line a brightness is that is neither's.
 const UNLIKE: f64 = 30.0;
-
-/// The lamps of a tracer that knows the floor.
-const FLOOR_KNOWN: [bool; 4] = [true, false, false, false];
-/// The lamps of a tracer that knows floor and line.
-const LINE_KNOWN: [bool; 4] = [true, true, false, false];
 
 /// How a drive begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +76,7 @@ pub struct Operator {
 #[derive(Clone, Copy, Debug)]
 struct Errand {
     place: Pose,
-    lamps: Option<[bool; 4]>,
+    shown: Option<Leds>,
 }
 
 /// The errand that sets the robot off.
@@ -122,9 +118,9 @@ impl Operator {
         let mut about = |reach: f64| reach * (2.0 * noise.uniform() - 1.0);
         let start = Pose { position: on.offset(0.0, about(0.004)), heading: on.heading + about(0.1) };
         let errands = [
-            Errand { place: beside, lamps: Some(FLOOR_KNOWN) },
-            Errand { place: across, lamps: Some(LINE_KNOWN) },
-            Errand { place: with_row_at(start), lamps: None },
+            Errand { place: beside, shown: Stage::AwaitLine.lamps() },
+            Errand { place: across, shown: Stage::AwaitStart.lamps() },
+            Errand { place: with_row_at(start), shown: None },
         ];
         Ok(Self { errands, state: State::SetDown { errand: 0 } })
     }
@@ -154,10 +150,10 @@ impl Operator {
 
     fn watch(&self, errand: usize, since: f64, robot: &Robot) -> State {
         let impatient = robot.now() - since > PATIENCE;
-        match self.errands[errand].lamps {
+        match self.errands[errand].shown {
             None if robot.motor_power() => State::Drive { stood_since: None },
             None if impatient => State::SetDown { errand },
-            Some(lamps) if robot.leds() == Leds::from_row(lamps) => State::SetDown { errand: errand + 1 },
+            Some(lamps) if robot.leds() == lamps => State::SetDown { errand: errand + 1 },
             Some(_) if impatient => State::SetDown { errand: 0 },
             _ => State::Watch { errand, since },
         }
@@ -169,7 +165,7 @@ fn watch_drive(stood_since: Option<f64>, robot: &Robot) -> State {
     let now = robot.now();
     match stood_since {
         _ if robot.motor_power() => State::Drive { stood_since: None },
-        Some(since) if now - since > PATIENCE && robot.leds() == Leds::from_row(LINE_KNOWN) => {
+        Some(since) if now - since > PATIENCE && Some(robot.leds()) == Stage::AwaitStart.lamps() => {
             State::SetDown { errand: LAST }
         }
         _ => State::Drive { stood_since: stood_since.or(Some(now)) },
@@ -221,7 +217,7 @@ mod tests {
         let (track, mut robot, mut operator) = pair();
         live(&mut robot, &mut operator, 0.2);
         assert!(robot.light_sensors(&track).row().iter().all(|value| *value > 400));
-        robot.set_leds(Leds::from_row(FLOOR_KNOWN));
+        robot.set_leds(Stage::AwaitLine.lamps().unwrap());
         live(&mut robot, &mut operator, 0.5);
         assert!(robot.light_sensors(&track).row().iter().all(|value| *value < 150));
     }
@@ -263,10 +259,10 @@ mod tests {
     fn the_third_press_sets_off_from_the_line_and_is_made_until_the_robot_drives() {
         let (track, mut robot, mut operator) = pair();
         live(&mut robot, &mut operator, 0.6);
-        robot.set_leds(Leds::from_row(FLOOR_KNOWN));
+        robot.set_leds(Stage::AwaitLine.lamps().unwrap());
         live(&mut robot, &mut operator, 0.6);
         assert!(!operator.is_done());
-        robot.set_leds(Leds::from_row(LINE_KNOWN));
+        robot.set_leds(Stage::AwaitStart.lamps().unwrap());
         live(&mut robot, &mut operator, 0.6);
         assert!(!operator.is_done(), "nobody has heard the press yet");
         live(&mut robot, &mut operator, PATIENCE + 0.1);

@@ -25,6 +25,9 @@ pub struct PathPoint {
     pub speed: f64,
 }
 
+/// Most laps that are kept.
+const MOST_LAPS: usize = 10_000;
+
 /// A drive along a [`Course`].
 #[derive(Clone, Debug)]
 pub struct Progress {
@@ -99,7 +102,8 @@ impl Progress {
         if self.path.len() < LONGEST_PATH {
             self.path.push(PathPoint { seconds: now, position, progress, deviation, speed: self.speed });
         }
-        self.laps.extend(self.meter.update(now, place));
+        let lap = self.meter.update(now, place);
+        self.laps.extend(lap.filter(|_| self.laps.len() < MOST_LAPS));
     }
 
     /// What the tracer is doing; `None` before it shows itself, and while lamps that belong to following are lit
@@ -108,15 +112,7 @@ impl Progress {
         if self.follows {
             return Some(Stage::Follow);
         }
-        let Leds { led0, led1, led2, led3 } = self.leds?;
-        match [led0, led1, led2, led3] {
-            [false, false, false, false] => Some(Stage::AwaitFloor),
-            [false, false, false, true] => Some(Stage::SampleFloor),
-            [true, false, false, false] => Some(Stage::AwaitLine),
-            [true, false, false, true] => Some(Stage::SampleLine),
-            [true, true, false, false] => Some(Stage::AwaitStart),
-            _ => None,
-        }
+        Stage::of_lamps(self.leds?)
     }
 
     /// Share of the present lap that is driven, 0.0 to 1.0.
@@ -159,7 +155,7 @@ impl Progress {
         self.buzzer
     }
 
-    /// The laps driven so far.
+    /// The laps driven so far, the first 10 000 of them.
     pub fn laps(&self) -> &[Lap] {
         &self.laps
     }

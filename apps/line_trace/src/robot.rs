@@ -12,9 +12,9 @@ pub const TREAD: f64 = 0.092;
 /// Radius of the wheels, metres.
 pub const WHEEL_RADIUS: f64 = 0.024;
 /// Fastest turning of a wheel, radians per second.
-pub const MAX_WHEEL_SPEED: f64 = 30.0;
+const MAX_WHEEL_SPEED: f64 = 30.0;
 /// Time after which a wheel has made up 63 % of the distance to a new speed, seconds.
-pub const MOTOR_LAG: f64 = 0.03;
+const MOTOR_LAG: f64 = 0.03;
 /// Without a new velocity the wheels stop after this time, seconds.
 pub const VELOCITY_TIMEOUT: f64 = 0.5;
 /// Distance from the axle forward to the sensor row, metres.
@@ -22,13 +22,13 @@ pub const ROW_AHEAD: f64 = 0.045;
 /// Places of the sensors in their row from left to right: metres to the left of the middle.
 pub const ROW_PLACES: [f64; 4] = [0.026, 0.008, -0.008, -0.026];
 /// Radius of the spot of floor that one sensor sees, metres.
-pub const FOOTPRINT: f64 = 0.004;
+const FOOTPRINT: f64 = 0.004;
 /// What a sensor gives over the bare floor, on average over sensors.
-pub const FLOOR_VALUE: f64 = 500.0;
+const FLOOR_VALUE: f64 = 500.0;
 /// What a sensor gives over the line, on average over sensors.
-pub const LINE_VALUE: f64 = 100.0;
+const LINE_VALUE: f64 = 100.0;
 /// Standard deviation of the noise of a sensor value.
-pub const SENSOR_NOISE: f64 = 6.0;
+const SENSOR_NOISE: f64 = 6.0;
 
 /// Time after which what a wheel slips by now has been forgotten but for 37 %, seconds.
 const SLIP_MEMORY: f64 = 0.05;
@@ -296,184 +296,4 @@ fn spot_brightness(track: &Track, centre: Point) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn driving(linear: f64, angular: f64) -> Robot {
-        made(Making::EXACT, linear, angular)
-    }
-
-    fn made(making: Making, linear: f64, angular: f64) -> Robot {
-        let mut robot = Robot::made(making, Pose::default(), 1);
-        robot.set_motor_power(true);
-        robot.set_velocity(Velocity { linear, angular });
-        robot
-    }
-
-    #[test]
-    fn wheels_that_slip_take_it_less_far_and_outwards_in_a_curve() {
-        let mut slipping = made(Making::USUAL, 0.2, 0.0);
-        slipping.advance_to(0.5);
-        let far = slipping.pose().position.x / (0.2 * (0.5 - MOTOR_LAG));
-        assert!((0.96..0.995).contains(&far), "{far}");
-        assert!(slipping.pose().position.y.abs() > 1e-6, "no wheel is as the other");
-        let curve = |making| {
-            let mut robot = made(making, 0.2, 4.0);
-            robot.advance_to(0.4);
-            robot.pose()
-        };
-        let slides = Making { slide: 0.05, ..Making::EXACT };
-        let (held, slid) = (curve(Making::EXACT), curve(slides));
-        assert_eq!(held.heading, slid.heading);
-        // The circle's centre lies to the left.
-        let centre = Point::new(0.0, 0.05);
-        assert!(slid.position.distance(centre) > held.position.distance(centre) + 0.005, "{held:?} {slid:?}");
-    }
-
-    #[test]
-    fn no_two_robots_slip_alike_and_one_always_as_it_did() {
-        let path = |seed| {
-            let mut robot = Robot::new(Pose::default(), seed);
-            robot.set_motor_power(true);
-            robot.set_velocity(Velocity { linear: 0.3, angular: 0.0 });
-            robot.advance_to(0.4);
-            robot.pose()
-        };
-        assert_eq!(path(1), path(1));
-        assert_ne!(path(1), path(2));
-    }
-
-    #[test]
-    fn it_drives_straight_at_the_speed_that_was_set() {
-        let mut robot = driving(0.2, 0.0);
-        robot.advance_to(0.3);
-        let before = robot.pose();
-        robot.advance_to(0.5);
-        let driven = robot.pose().position - before.position;
-        assert!((driven.x - 0.04).abs() < 1e-4 && driven.y.abs() < 1e-9, "{driven:?}");
-    }
-
-    #[test]
-    fn a_positive_angular_velocity_turns_it_left_on_the_spot() {
-        let mut robot = driving(0.0, 1.0);
-        robot.advance_to(0.5);
-        assert!((robot.pose().heading - (0.5 - MOTOR_LAG)).abs() < 0.01, "{}", robot.pose().heading);
-        assert!(robot.pose().position.length() < 1e-9);
-    }
-
-    #[test]
-    fn it_drives_on_the_circle_that_its_velocity_asks_for() {
-        let mut robot = driving(0.2, 2.0);
-        for tenth in 1..5 {
-            robot.advance_to(f64::from(tenth) / 10.0);
-            let Pose { position, heading } = robot.pose();
-            let expected = Point::new(0.1 * heading.sin(), 0.1 * (1.0 - heading.cos()));
-            assert!(position.distance(expected) < 1e-6, "{position:?} {expected:?}");
-        }
-    }
-
-    #[test]
-    fn the_wheels_lag_behind_what_was_set() {
-        let mut robot = driving(0.3, 0.0);
-        robot.advance_to(MOTOR_LAG);
-        let share = robot.velocity().linear / 0.3;
-        assert!((share - 0.632).abs() < 0.02, "{share}");
-    }
-
-    #[test]
-    fn without_motor_power_it_does_not_move() {
-        let mut robot = driving(0.3, 1.0);
-        robot.set_motor_power(false);
-        robot.advance_to(0.4);
-        assert_eq!(robot.pose(), Pose::default());
-        robot.set_motor_power(true);
-        robot.advance_to(0.45);
-        assert!(robot.pose().position.x > 0.0, "power on again lets it drive");
-        let there = robot.pose();
-        robot.set_motor_power(false);
-        robot.advance_to(0.48);
-        assert_eq!(
-            (robot.pose(), robot.velocity()),
-            (there, Velocity::default()),
-            "power off stops it at once"
-        );
-    }
-
-    #[test]
-    fn it_stops_when_no_velocity_comes_any_more() {
-        let mut robot = driving(0.2, 0.0);
-        robot.advance_to(VELOCITY_TIMEOUT + 10.0 * MOTOR_LAG);
-        assert!(robot.velocity().linear < 1e-4, "{:?}", robot.velocity());
-        assert!(robot.pose().position.x < 0.2 * VELOCITY_TIMEOUT + 1e-3);
-    }
-
-    #[test]
-    fn no_velocity_that_a_peer_can_send_breaks_it() {
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX] {
-            let mut robot = driving(value, value);
-            robot.advance_to(0.2);
-            assert!(robot.pose().position.length() < 0.2 * MAX_WHEEL_SPEED * WHEEL_RADIUS, "{value}");
-        }
-    }
-
-    #[test]
-    fn the_path_does_not_depend_on_how_often_it_is_asked() {
-        let (mut often, mut once) = (driving(0.2, 0.7), driving(0.2, 0.7));
-        (1..=400).for_each(|ms| often.advance_to(f64::from(ms) / 1000.0));
-        once.advance_to(0.4);
-        assert_eq!(often.pose(), once.pose());
-    }
-
-    #[test]
-    fn a_sensor_over_the_line_reads_lower_than_one_over_the_floor() {
-        let track = Track::demonstration().unwrap();
-        let on = track.course().pose_at(0.0);
-        let mut robot = Robot::new(Pose { position: on.offset(-ROW_AHEAD, -ROW_PLACES[0]), ..on }, 3);
-        let [far_left, mid_left, mid_right, far_right] = robot.light_sensors(&track).row();
-        assert!(far_left < 150, "{far_left}");
-        assert!([mid_left, mid_right, far_right].iter().all(|value| *value > 400));
-    }
-
-    #[test]
-    fn at_the_edge_of_the_line_a_sensor_reads_between_floor_and_line() {
-        let track = Track::demonstration().unwrap();
-        let on = track.course().pose_at(0.0);
-        let half = track.settings().line_width / 2.0;
-        let pose = Pose { position: on.offset(-ROW_AHEAD, half - ROW_PLACES[1]), ..on };
-        let mut robot = Robot::made(Making::EXACT, pose, 3);
-        let value = robot.light_sensors(&track).row()[1];
-        assert!((230..370).contains(&value), "{value}");
-    }
-
-    #[test]
-    fn readings_are_noisy_but_the_same_for_the_same_seed() {
-        let track = Track::demonstration().unwrap();
-        let read = |seed| {
-            let mut robot = Robot::new(track.course().pose_at(0.0), seed);
-            [robot.light_sensors(&track), robot.light_sensors(&track)]
-        };
-        assert_eq!(read(5), read(5));
-        assert_ne!(read(5), read(6));
-        assert_ne!(read(5)[0], read(5)[1]);
-    }
-
-    #[test]
-    fn a_switch_springs_back_after_the_time_it_was_held() {
-        let mut robot = Robot::new(Pose::default(), 1);
-        robot.press(Switch::Middle, 0.1);
-        assert_eq!(robot.switches(), Switches { switch1: true, ..Switches::default() });
-        robot.advance_to(0.099);
-        assert!(robot.switches().switch1);
-        robot.advance_to(0.1);
-        assert!(!robot.switches().any());
-    }
-
-    #[test]
-    fn the_buzzer_takes_no_negative_frequency() {
-        let mut robot = Robot::new(Pose::default(), 1);
-        robot.set_buzzer(440);
-        assert_eq!(robot.buzzer(), 440);
-        robot.set_buzzer(-440);
-        assert_eq!(robot.buzzer(), 0);
-    }
-}
+mod tests;

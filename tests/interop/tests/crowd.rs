@@ -71,7 +71,7 @@ fn listed(state: &Value, side: usize) -> usize {
 fn resident_megabytes(process: &Peer) -> f64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1.024e-3
 }
 
 fn everything_comes_back(server: Server) {

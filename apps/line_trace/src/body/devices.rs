@@ -130,9 +130,15 @@ impl Body for Devices {
     }
 
     fn set_velocity(&mut self, velocity: Velocity) -> io::Result<()> {
-        self.turn_wheels(velocity)?;
         let drives = velocity != Velocity::default();
-        self.driving_until = drives.then_some(self.now + VELOCITY_TIMEOUT);
+        if drives {
+            // Before the wheels: if only one of them obeys, it is to stop in time.
+            self.driving_until = Some(self.now + VELOCITY_TIMEOUT);
+        }
+        self.turn_wheels(velocity)?;
+        if !drives {
+            self.driving_until = None;
+        }
         Ok(())
     }
 
@@ -239,6 +245,21 @@ mod tests {
         devices.advance_to(1.0 + VELOCITY_TIMEOUT - 0.01).unwrap();
         assert_ne!(folder.motors(), [0, 0]);
         devices.advance_to(1.0 + VELOCITY_TIMEOUT).unwrap();
+        assert_eq!(folder.motors(), [0, 0]);
+    }
+
+    #[test]
+    fn a_wheel_that_turns_though_the_other_does_not_obey_stops_in_time() {
+        let folder = Folder::new("half");
+        let mut devices = Devices::open(&folder.0).unwrap();
+        let [_, right] = MOTORS.map(|motor| folder.0.join(motor));
+        fs::remove_file(&right).unwrap();
+        devices.set_velocity(Velocity { linear: 0.1, angular: 0.0 }).unwrap_err();
+        assert_ne!(folder.get(MOTORS[0]), "0");
+        devices.advance_to(VELOCITY_TIMEOUT).unwrap_err();
+        assert_eq!(folder.get(MOTORS[0]), "0");
+        fs::write(&right, "").unwrap();
+        devices.advance_to(VELOCITY_TIMEOUT).unwrap();
         assert_eq!(folder.motors(), [0, 0]);
     }
 

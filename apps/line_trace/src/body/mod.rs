@@ -12,8 +12,8 @@ use std::io;
 
 /// Eyes, switches, wheels, lamps and buzzer of a robot. An error names what did not work, and the next call may work.
 pub trait Body: Send {
-    /// Lets it live until `now`, in seconds since it was made. To be called before what happens then. Who has given no
-    /// velocity for [`crate::robot::VELOCITY_TIMEOUT`] has it stand.
+    /// Lets it live until `now`, in seconds since it was made. To be called before what happens then. It stands when no
+    /// velocity has come for [`crate::robot::VELOCITY_TIMEOUT`].
     ///
     /// # Errors
     /// When the wheels cannot be stopped.

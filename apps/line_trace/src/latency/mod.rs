@@ -15,4 +15,5 @@ pub use join::{Joined, join};
 pub use log::{Log, LogError, TopicLog};
 pub use recorder::{Direction, Record, Recorder, TopicId, digest};
 pub use statistics::Statistics;
+pub(crate) use statistics::at_rank;
 pub use table::{PUBLISHED, Published, Row, table};

@@ -41,7 +41,7 @@ impl Statistics {
 }
 
 /// The smallest of the sorted values that at least this share of them does not exceed (nearest rank).
-fn at_rank(sorted: &[f64], share: f64) -> f64 {
+pub(crate) fn at_rank(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
 }

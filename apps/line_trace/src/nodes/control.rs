@@ -1,5 +1,6 @@
 //! The control node: the robot in real time.
 
+use super::complaints::Complaints;
 use super::records::Records;
 use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, lock};
 use crate::body::Body;
@@ -25,8 +26,6 @@ const TICK: Duration = Duration::from_nanos(16_666_667);
 const SWITCHES_EVERY: u32 = 6;
 /// Ticks between two messages of `odom`.
 const ODOM_EVERY: u32 = 3;
-/// Between two complaints about a robot that does not work.
-const COMPLAINT: Duration = Duration::from_secs(1);
 
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
 ///
@@ -67,7 +66,7 @@ impl ControlNode {
         &self.node
     }
 
-    /// When the messages of `light_sensors` and, from the first that drives, `cmd_vel` passed since this was asked last.
+    /// The records since the last call: of `light_sensors`, and of `cmd_vel` from the first message that drives.
     pub fn take_log(&self) -> Log {
         lock(&self.control).records.take()
     }
@@ -93,8 +92,7 @@ struct Control {
     body: Box<dyn Body>,
     /// Until when it has lived, seconds since it started.
     lived: f64,
-    /// When it was last told that the body does not work.
-    complained: Option<Instant>,
+    complaints: Complaints,
     tracer_shows_lamps: bool,
     /// A `cmd_vel` that drives has come.
     driven: bool,
@@ -126,7 +124,7 @@ impl Control {
             ticks: 0,
             body,
             lived: 0.0,
-            complained: None,
+            complaints: Complaints::default(),
             tracer_shows_lamps: false,
             driven: false,
             outputs,
@@ -148,7 +146,8 @@ impl Control {
         if let Some((sensors, switches)) = self.done(read)
             && let Err(error) = self.publish(sensors, switches)
         {
-            log::error!("the robot's sensors cannot be published: {error}");
+            let what = format_args!("the robot's sensors cannot be published: {error}");
+            self.complaints.tell(clock::monotonic(), what);
         }
         self.ticks = self.ticks.wrapping_add(1);
     }
@@ -165,11 +164,7 @@ impl Control {
             Ok(done) => return Some(done),
             Err(error) => error,
         };
-        let now = clock::monotonic();
-        if self.complained.is_none_or(|at| now.since(at) >= COMPLAINT) {
-            log::error!("the robot does not work: {error}");
-            self.complained = Some(now);
-        }
+        self.complaints.tell(clock::monotonic(), format_args!("the robot does not work: {error}"));
         None
     }
 

@@ -1,4 +1,4 @@
-//! The robot, the tracer and whoever watches them as ROS nodes, each to be run in a process of its own.
+//! The robot, the tracer and whoever watches them as ROS nodes, in one process or in several.
 //!
 //! ```text
 //!  control ── light_sensors, switches ────► tracer
@@ -11,6 +11,7 @@
 //! Control and tracer record when each message of `light_sensors` and `cmd_vel` passed, from which whoever has both logs can
 //! tell the latency (see [`crate::latency`]).
 
+mod complaints;
 mod control;
 mod convert;
 mod records;
@@ -36,7 +37,7 @@ pub enum Recording {
 pub const LIGHT_SENSORS: &str = "light_sensors";
 /// The push buttons, `raspimouse_msgs/Switches`, 10 times a second.
 pub const SWITCHES: &str = "switches";
-/// How to drive, `geometry_msgs/Twist`, in answer to each of [`LIGHT_SENSORS`].
+/// How to drive, `geometry_msgs/Twist`, in answer to each of [`LIGHT_SENSORS`], and every 100 ms while none come.
 pub const CMD_VEL: &str = "cmd_vel";
 /// Which lamps to light, `raspimouse_msgs/Leds`, when that changes; the last is kept for who comes later.
 pub const LEDS: &str = "leds";
@@ -47,7 +48,7 @@ pub const MOTOR_POWER: &str = "motor_power";
 /// Where a simulated robot is on the floor, `nav_msgs/Odometry`, 20 times a second: the truth, not an estimate.
 pub const ODOM: &str = "odom";
 
-/// Messages that may wait at either end: a second's worth, so that a stall shows as latency and not as loss.
+/// Messages that may wait at either end: more than a second's worth, so that a stall shows as latency and not as loss.
 const DEPTH: usize = 100;
 
 /// What callbacks share. A callback that panicked has left it as usable as any other.

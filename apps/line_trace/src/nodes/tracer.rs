@@ -1,5 +1,6 @@
 //! The tracer node: the logic that traces the line, driven by what it hears.
 
+use super::complaints::{COMPLAINT, Complaints};
 use super::records::Records;
 use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, lock};
 use crate::latency::{Direction, Log, TopicId};
@@ -58,7 +59,7 @@ impl TracerNode {
         &self.node
     }
 
-    /// When the messages of `light_sensors` and, from the first that drives, `cmd_vel` passed since this was asked last.
+    /// The records since the last call: of `light_sensors`, and of `cmd_vel` from the first message that drives.
     pub fn take_log(&self) -> Log {
         lock(&self.tracing).records.take()
     }
@@ -71,8 +72,9 @@ struct Tracing {
     leds: Option<Leds>,
     buzzer: i16,
     commanded: Instant,
-    /// Whether the motors have been asked to have power.
-    motor_power: bool,
+    complaints: Complaints,
+    /// Whether the motors have been asked to have power, and when.
+    motor_power: (bool, Instant),
     /// Set when that failed, so that they are asked again.
     not_powered: Arc<AtomicBool>,
     /// A command that drives has been given.
@@ -106,7 +108,8 @@ impl Tracing {
             leds: None,
             buzzer: 0,
             commanded: now,
-            motor_power: false,
+            complaints: Complaints::default(),
+            motor_power: (false, now),
             not_powered: Arc::default(),
             driven: false,
             outputs,
@@ -140,12 +143,12 @@ impl Tracing {
     fn command(&mut self, now: Instant) {
         self.commanded = now;
         let command = self.tracer.command(self.seconds(now));
-        if let Err(error) = self.publish(command) {
-            log::error!("the tracer's commands cannot be published: {error}");
+        if let Err(error) = self.publish(now, command) {
+            self.complaints.tell(now, format_args!("the tracer's commands cannot be published: {error}"));
         }
     }
 
-    fn publish(&mut self, command: Command) -> Result<(), Error> {
+    fn publish(&mut self, now: Instant, command: Command) -> Result<(), Error> {
         let twist = Twist::from(command.velocity);
         // The ones before are all alike, and nobody could tell which of them came.
         self.driven |= command.velocity != Velocity::default();
@@ -153,7 +156,7 @@ impl Tracing {
             self.records.sent(self.cmd_vel_sent, &twist);
         }
         self.outputs.cmd_vel.publish(twist)?;
-        self.switch_motors(command.motor_power)?;
+        self.switch_motors(now, command.motor_power)?;
         if self.leds.replace(command.leds) != Some(command.leds) {
             self.outputs.leds.publish(raspimouse_msgs::Leds::from(command.leds))?;
         }
@@ -163,12 +166,15 @@ impl Tracing {
         Ok(())
     }
 
-    /// Asks for power, or for none, when that changes and when it has failed.
-    fn switch_motors(&mut self, on: bool) -> Result<(), Error> {
-        let failed = self.not_powered.swap(false, Ordering::Relaxed);
-        if std::mem::replace(&mut self.motor_power, on) == on && !failed {
+    /// Asks for power, or for none, when that changes, and a while after it has failed.
+    fn switch_motors(&mut self, now: Instant, on: bool) -> Result<(), Error> {
+        let (was, asked) = self.motor_power;
+        let again = now.since(asked) >= COMPLAINT && self.not_powered.load(Ordering::Relaxed);
+        if on == was && !again {
             return Ok(());
         }
+        self.motor_power = (on, now);
+        self.not_powered.store(false, Ordering::Relaxed);
         let not_powered = Arc::clone(&self.not_powered);
         self.outputs.motor_power.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
             let why = match result {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Size of a chart in its own units, of which about one is a pixel.
-pub const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 720.0;
 /// Room beside the plot: left for figures, right, above, below for figures and what they are.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;

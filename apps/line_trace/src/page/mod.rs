@@ -4,7 +4,7 @@ mod chart;
 mod floor;
 
 use crate::lap::Lap;
-use crate::latency::{self, Joined, Statistics};
+use crate::latency::{self, Joined, Statistics, at_rank};
 use crate::memory::{self, Process};
 use crate::progress::PathPoint;
 use crate::track::Track;
@@ -58,34 +58,9 @@ pub fn html(drive: &Drive<'_>) -> String {
 
 fn add_path(page: &mut String, drive: &Drive<'_>) {
     page.push_str("<h2>The driven path</h2>\n");
-    figure(
-        page,
-        "path",
-        &floor::svg(drive.track, drive.path),
-        "The middle of the sensor row, coloured by speed.",
-    );
-    let length = drive.track.course().length();
-    let along = Axis::exactly(0.0, length);
-    let fastest = drive.path.iter().map(|point| point.speed).fold(0.1, f64::max);
-    let mut speed =
-        Chart::new(TALL, (along, "metres along the line"), (Axis::even(0.0, fastest), "metres per second"));
-    let farthest = drive.path.iter().map(|point| point.deviation.abs() * 1e3).fold(1.0, f64::max);
-    let mut beside = Chart::new(
-        TALL,
-        (along, "metres along the line"),
-        (Axis::even(-farthest, farthest), "millimetres to the left"),
-    );
-    for lap in drive.path.chunk_by(|a, b| (b.progress - a.progress).abs() < length / 2.0) {
-        speed.line("lap", lap.iter().map(|point| (point.progress, point.speed)));
-        beside.line("lap", lap.iter().map(|point| (point.progress, point.deviation * 1e3)));
-    }
-    figure(page, "speed", &speed.svg("speed along the line"), "Speed along the line, a curve a lap.");
-    figure(
-        page,
-        "deviation",
-        &beside.svg("distance from the line"),
-        "How far beside the line it was, a curve a lap.",
-    );
+    let told = "The middle of the sensor row, coloured by speed.";
+    figure(page, "path", &floor::svg(drive.track, drive.path), told);
+    add_charts_along_the_line(page, drive);
     let rows = drive.laps.iter().map(|lap| {
         let (mean, max) = (lap.deviation.mean() * 1e3, lap.deviation.max() * 1e3);
         [
@@ -99,28 +74,25 @@ fn add_path(page: &mut String, drive: &Drive<'_>) {
     table(page, "laps", ["lap", "time", "speed", "beside the line: mean", "max"], rows.collect(), Vec::new());
 }
 
+fn add_charts_along_the_line(page: &mut String, drive: &Drive<'_>) {
+    let length = drive.track.course().length();
+    let along = (Axis::exactly(0.0, length), "metres along the line");
+    let fastest = drive.path.iter().map(|point| point.speed).fold(0.1, f64::max);
+    let mut speed = Chart::new(TALL, along, (Axis::even(0.0, fastest), "metres per second"));
+    let farthest = drive.path.iter().map(|point| point.deviation.abs() * 1e3).fold(1.0, f64::max);
+    let mut beside = Chart::new(TALL, along, (Axis::even(-farthest, farthest), "millimetres to the left"));
+    for lap in drive.path.chunk_by(|a, b| (b.progress - a.progress).abs() < length / 2.0) {
+        speed.line("lap", lap.iter().map(|point| (point.progress, point.speed)));
+        beside.line("lap", lap.iter().map(|point| (point.progress, point.deviation * 1e3)));
+    }
+    figure(page, "speed", &speed.svg("speed along the line"), "Speed along the line, a curve a lap.");
+    let told = "How far beside the line it was, a curve a lap.";
+    figure(page, "deviation", &beside.svg("distance from the line"), told);
+}
+
 fn add_latencies(page: &mut String, latencies: &[(&'static str, Joined)]) {
     page.push_str("<h2>Latency of the messages</h2>\n<p>From before publishing to the callback in another process.</p>\n");
-    let known: Vec<(&str, Sorted)> =
-        latencies.iter().filter_map(|(topic, joined)| Some((*topic, Sorted::of(joined)?))).collect();
-    if !known.is_empty() {
-        figure(
-            page,
-            "latency",
-            &boxes(&known),
-            "Boxes hold the middle half of the messages, whiskers 98 of 100; the dots are the averages that a 2024 thesis \
-             on mROS 2 published of <code>/light_sensors</code> on its computers.",
-        );
-    }
-    for (topic, sorted) in &known {
-        let told = format!("how many messages of {topic} took how long");
-        figure(
-            page,
-            topic.trim_start_matches('/'),
-            &histogram(sorted, &told),
-            &format!("Messages of <code>{topic}</code> by latency."),
-        );
-    }
+    add_latency_figures(page, latencies);
     let rows = latencies.iter().map(|(topic, joined)| {
         let of = Statistics::of(&joined.latencies_ns);
         let figure = |figure: fn(&Statistics) -> f64| {
@@ -136,20 +108,38 @@ fn add_latencies(page: &mut String, latencies: &[(&'static str, Joined)]) {
             joined.missing.to_string(),
         ]
     });
-    let published = latency::PUBLISHED.iter().map(|published| {
-        let dash = || "-".to_owned();
-        [
-            format!("{}, published", published.label),
-            format!("{:.1}", published.average),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-        ]
-    });
+    let published = latency::PUBLISHED
+        .iter()
+        .map(|published| published_row(published.label, format!("{:.1}", published.average)));
     let heads = ["microseconds", "average", "maximum", "minimum", "std dev", "messages", "lost"];
     table(page, "latencies", heads, rows.collect(), published.collect());
+}
+
+fn add_latency_figures(page: &mut String, latencies: &[(&'static str, Joined)]) {
+    let known: Vec<(&str, Sorted)> =
+        latencies.iter().filter_map(|(topic, joined)| Some((*topic, Sorted::of(joined)?))).collect();
+    if !known.is_empty() {
+        figure(
+            page,
+            "latency",
+            &boxes(&known),
+            "Boxes hold the middle half of the messages, whiskers 98 of 100; the dots are the averages that a 2024 thesis \
+             on mROS 2 published of <code>/light_sensors</code> on its computers.",
+        );
+    }
+    for (topic, sorted) in &known {
+        let drawn = histogram(sorted, &format!("how many messages of {topic} took how long"));
+        let told = format!("Messages of <code>{topic}</code> by latency.");
+        figure(page, topic.trim_start_matches('/'), &drawn, &told);
+    }
+}
+
+/// A row of a table of which one figure was published.
+fn published_row<const N: usize>(label: &str, figure: String) -> [String; N] {
+    let mut row = std::array::from_fn(|_| "-".to_owned());
+    row[0] = format!("{label}, published");
+    row[1] = figure;
+    row
 }
 
 fn add_memory(page: &mut String, processes: &[Process]) {
@@ -158,10 +148,8 @@ fn add_memory(page: &mut String, processes: &[Process]) {
         let [resident, shared, proportional, threads] = memory::figures(*memory);
         [name.clone(), resident, shared, proportional, threads]
     });
-    let published = memory::PUBLISHED.iter().map(|(name, resident)| {
-        let dash = || "-".to_owned();
-        [format!("{name}, published"), format!("{resident:.2} MB"), dash(), dash(), dash()]
-    });
+    let published =
+        memory::PUBLISHED.iter().map(|(name, resident)| published_row(name, format!("{resident:.2} MB")));
     let [resident, shared, proportional, threads] = memory::HEADS;
     table(
         page,
@@ -185,8 +173,7 @@ impl Sorted {
 
     /// What this share of the messages did not exceed.
     fn at(&self, share: f64) -> f64 {
-        let rank = (share * self.0.len() as f64).ceil() as usize;
-        self.0[rank.clamp(1, self.0.len()) - 1]
+        at_rank(&self.0, share)
     }
 }
 
@@ -297,7 +284,7 @@ mod tests {
         let curves = page.matches("class=\"lap\"").count();
         assert!((4..=8).contains(&curves), "two laps, two charts: {curves} curves");
         assert!(page.contains("<td>250.0</td><td>499.0</td><td>1.0</td>"), "{page}");
-        assert!(page.contains("<td>tracer</td><td>4.00 MB</td><td>1.00 MB</td><td>-</td><td>1</td>"));
+        assert!(page.contains("<td>tracer</td><td>4.19 MB</td><td>1.05 MB</td><td>-</td><td>1</td>"));
         assert!(!page.contains("NaN") && !page.contains("inf"));
     }
 

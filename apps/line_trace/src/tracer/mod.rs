@@ -8,7 +8,6 @@ mod calibration;
 mod steering;
 
 pub use calibration::Calibration;
-pub use steering::SteeringSettings;
 
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use calibration::Sampling;
@@ -36,6 +35,28 @@ pub enum Stage {
     Follow,
 }
 
+impl Stage {
+    /// The lamps that show it; while it follows they show what the sensors see instead.
+    pub fn lamps(self) -> Option<Leds> {
+        let row = match self {
+            Self::AwaitFloor => [false; 4],
+            Self::SampleFloor => [false, false, false, true],
+            Self::AwaitLine => [true, false, false, false],
+            Self::SampleLine => [true, false, false, true],
+            Self::AwaitStart => [true, true, false, false],
+            Self::Follow => return None,
+        };
+        Some(Leds::from_row(row))
+    }
+
+    /// The stage that lamps show, if they show one.
+    pub fn of_lamps(lamps: Leds) -> Option<Self> {
+        let shown =
+            [Self::AwaitFloor, Self::SampleFloor, Self::AwaitLine, Self::SampleLine, Self::AwaitStart];
+        shown.into_iter().find(|stage| stage.lamps() == Some(lamps))
+    }
+}
+
 /// What the tracer wants of the robot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Command {
@@ -52,7 +73,6 @@ pub struct Command {
 /// The tracer. Times given to it are seconds on any clock that does not step back.
 #[derive(Clone, Debug)]
 pub struct Tracer {
-    settings: SteeringSettings,
     state: State,
     /// Since when no switch is held; `None` while one is.
     up_since: Option<f64>,
@@ -62,18 +82,6 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// A tracer that waits for the first press.
-    pub fn new(settings: SteeringSettings) -> Self {
-        Self {
-            settings,
-            state: State::AwaitFloor,
-            up_since: Some(f64::NEG_INFINITY),
-            sensed_at: f64::NEG_INFINITY,
-            velocity: Velocity::default(),
-            tone: Tone::SILENCE,
-        }
-    }
-
     /// Takes the switches; any of the three will do. A press counts when it begins.
     pub fn handle_switches(&mut self, now: f64, switches: Switches) {
         if !switches.any() {
@@ -101,7 +109,7 @@ impl Tracer {
         let blind = now - self.sensed_at > SENSOR_TIMEOUT;
         Command {
             velocity: if follows && !blind { self.velocity } else { Velocity::default() },
-            leds: Leds::from_row(self.state.lamps()),
+            leds: self.lamps(),
             buzzer: self.tone.at(now),
             motor_power: follows,
         }
@@ -127,13 +135,18 @@ impl Tracer {
         }
     }
 
+    fn lamps(&self) -> Leds {
+        match &self.state {
+            State::Follow { steering, .. } => Leds::from_row(steering.seen()),
+            _ => self.stage().lamps().unwrap_or_default(),
+        }
+    }
+
     fn handle_press(&mut self, now: f64) {
         let next = match self.state {
             State::AwaitFloor => State::SampleFloor(Sampling::default()),
             State::AwaitLine { floor } => State::SampleLine { floor, sampling: Sampling::default() },
-            State::AwaitStart(calibration) => {
-                State::Follow { calibration, steering: Steering::new(self.settings, now) }
-            }
+            State::AwaitStart(calibration) => State::Follow { calibration, steering: Steering::new(now) },
             State::Follow { calibration, .. } => State::AwaitStart(calibration),
             State::SampleFloor(_) | State::SampleLine { .. } => return,
         };
@@ -176,8 +189,15 @@ impl Tracer {
 }
 
 impl Default for Tracer {
+    /// A tracer that waits for the first press.
     fn default() -> Self {
-        Self::new(SteeringSettings::default())
+        Self {
+            state: State::AwaitFloor,
+            up_since: Some(f64::NEG_INFINITY),
+            sensed_at: f64::NEG_INFINITY,
+            velocity: Velocity::default(),
+            tone: Tone::SILENCE,
+        }
     }
 }
 
@@ -190,19 +210,6 @@ enum State {
     SampleLine { floor: [f64; 4], sampling: Sampling },
     AwaitStart(Calibration),
     Follow { calibration: Calibration, steering: Steering },
-}
-
-impl State {
-    fn lamps(&self) -> [bool; 4] {
-        match self {
-            Self::AwaitFloor => [false; 4],
-            Self::SampleFloor(_) => [false, false, false, true],
-            Self::AwaitLine { .. } => [true, false, false, false],
-            Self::SampleLine { .. } => [true, false, false, true],
-            Self::AwaitStart(_) => [true, true, false, false],
-            Self::Follow { steering, .. } => steering.seen(),
-        }
-    }
 }
 
 /// A tone that ends by itself.

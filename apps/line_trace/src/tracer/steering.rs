@@ -16,20 +16,20 @@ const LOOKING: f64 = 0.2;
 
 /// How fast to drive and how sharply to steer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteeringSettings {
+struct Settings {
     /// Speed when the line lies straight ahead, metres per second.
-    pub speed: f64,
+    speed: f64,
     /// Turning, in radians per second, when one inner sensor sees nothing but line and the other none of it.
-    pub gain: f64,
+    gain: f64,
     /// Share of the speed that is given up then, 0.0 to 1.0.
-    pub slowing: f64,
+    slowing: f64,
     /// For how long to drive straight on when a line ends ahead, since it may only be interrupted; seconds.
-    pub coasting: f64,
+    coasting: f64,
     /// For how long to look for a line that no sensor sees, turning to where it was seen last; seconds.
-    pub patience: f64,
+    patience: f64,
 }
 
-impl Default for SteeringSettings {
+impl Default for Settings {
     fn default() -> Self {
         Self { speed: 0.3, gain: 2.5, slowing: 0.4, coasting: 0.35, patience: 1.0 }
     }
@@ -38,7 +38,7 @@ impl Default for SteeringSettings {
 /// Proportional steering, with a memory of where the line was seen last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steering {
-    settings: SteeringSettings,
+    settings: Settings,
     /// The last error: how far to the left the line lies.
     error: f64,
     seen: [bool; 4],
@@ -48,8 +48,8 @@ pub(super) struct Steering {
 }
 
 impl Steering {
-    pub(super) fn new(settings: SteeringSettings, now: f64) -> Self {
-        Self { settings, error: 0.0, seen: [false; 4], seen_at: now, turn_off: None }
+    pub(super) fn new(now: f64) -> Self {
+        Self { settings: Settings::default(), error: 0.0, seen: [false; 4], seen_at: now, turn_off: None }
     }
 
     /// The velocity for sensors, from left to right, that see this; `None` once the line is lost for too long.
@@ -82,7 +82,7 @@ impl Steering {
 
     /// Where the line turned off, to that side; if it ended ahead, straight on for a while; then to where it was last.
     fn look_for_line(&mut self, lost_for: f64) -> Velocity {
-        let SteeringSettings { speed, gain, coasting, .. } = self.settings;
+        let Settings { speed, gain, coasting, .. } = self.settings;
         let turned_off = self.turn_off.filter(|(_, at)| self.seen_at - at <= TURN_OFF);
         let side = match turned_off {
             Some((side, _)) => side,
@@ -95,7 +95,7 @@ impl Steering {
     }
 
     fn velocity(&self) -> Velocity {
-        let SteeringSettings { speed, gain, slowing, .. } = self.settings;
+        let Settings { speed, gain, slowing, .. } = self.settings;
         let off = self.error.abs().min(1.0);
         Velocity { linear: speed * (1.0 - slowing * off), angular: gain * self.error }
     }
@@ -120,13 +120,13 @@ mod tests {
     }
 
     fn steer(darkness: [f64; 4]) -> Velocity {
-        let mut steering = Steering::new(SteeringSettings::default(), 0.0);
+        let mut steering = Steering::new(0.0);
         steering.steer(0.0, darkness, on_line(darkness)).unwrap()
     }
 
     /// What it does 0.1 s after it has seen these one after the other, 0.02 s apart, and then no line.
     fn after(rows: &[[f64; 4]]) -> Velocity {
-        let mut steering = Steering::new(SteeringSettings::default(), 0.0);
+        let mut steering = Steering::new(0.0);
         let mut now = 0.0;
         for row in rows {
             steering.steer(now, *row, on_line(*row)).unwrap();
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn it_drives_straight_with_the_line_in_the_middle() {
-        let SteeringSettings { speed, .. } = SteeringSettings::default();
+        let Settings { speed, .. } = Settings::default();
         assert_eq!(steer([0.0, 0.75, 0.75, 0.0]), Velocity { linear: speed, angular: 0.0 });
     }
 
@@ -173,13 +173,13 @@ mod tests {
 
     #[test]
     fn it_drives_on_over_a_gap_and_past_a_line_that_crossed_before_it() {
-        let SteeringSettings { speed, coasting, .. } = SteeringSettings::default();
+        let Settings { speed, coasting, .. } = Settings::default();
         let (straight, on) = ([0.0, 0.8, 0.7, 0.0], Velocity { linear: speed, angular: 0.0 });
         assert_eq!(after(&[straight]), on);
         assert_eq!(after(&[[1.0, 0.8, 0.8, 0.0], [1.0; 4], straight]), on);
         let long_ago: Vec<_> = [[1.0, 0.8, 0.8, 0.0]].into_iter().chain([straight; 10]).collect();
         assert_eq!(after(&long_ago), on);
-        let mut steering = Steering::new(SteeringSettings::default(), 0.0);
+        let mut steering = Steering::new(0.0);
         steering.steer(0.0, straight, on_line(straight)).unwrap();
         let looking = steering.steer(coasting + 0.01, [0.0; 4], [false; 4]).unwrap();
         assert!(looking.angular > 0.0 && looking.linear < 0.1, "it was a little to the left: {looking:?}");
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_lost_line_is_looked_for_where_it_was_seen_last_and_then_given_up() {
-        let settings = SteeringSettings::default();
-        let mut steering = Steering::new(settings, 0.0);
+        let settings = Settings::default();
+        let mut steering = Steering::new(0.0);
         steering.steer(0.0, [0.0, 0.0, 0.9, 0.0], [false, false, true, false]).unwrap();
         let looking = steering.steer(0.5, [0.0; 4], [false; 4]).unwrap();
         assert!(looking.angular < 0.0 && looking.linear < settings.speed);
