@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, free_port, within};
+use runnel_testkit::process::{Peer, within};
 use tempfile::TempDir;
 
 use crate::{installed, roscpp, runnel, sources};
@@ -206,34 +206,6 @@ fn with_hosts(path: &Path, lines: &str, program: &OsStr) -> Command {
 
 fn start(name: &str, command: Command) -> Peer {
     Peer::spawn(name, command).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The original master, and the graph that it serves.
-pub struct Rosmaster {
-    /// Before the graph, so that the process ends before its folder does.
-    process: Peer,
-    graph: Ros1Graph,
-}
-
-impl Rosmaster {
-    /// Starts the master on a port of its own, and returns when it accepts connections.
-    pub fn start() -> Rosmaster {
-        let port = free_port();
-        let graph = Ros1Graph::at(format!("http://127.0.0.1:{port}"));
-        let mut process = graph.tool("rosmaster", &["--core", "-p", &port.to_string()]);
-        await_master(&mut process, port);
-        Rosmaster { process, graph }
-    }
-
-    /// The graph that this master serves.
-    pub fn graph(&self) -> &Ros1Graph {
-        &self.graph
-    }
-
-    /// The process, to signal it or to read what it said.
-    pub fn process(&mut self) -> &mut Peer {
-        &mut self.process
-    }
 }
 
 /// Waits until a master accepts connections.

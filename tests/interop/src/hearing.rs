@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, Signal, within};
 
-use crate::{Origin, Ros1Graph};
+use crate::{Master, Origin, Ros1Graph, Server};
 
 /// How long a peer may take, in seconds, over what takes a fraction of one on a machine with nothing else to do.
 pub const PATIENCE: u64 = 60;
@@ -122,5 +122,21 @@ pub fn wait_until(what: &str, deadline: Instant, mut is_so: impl FnMut() -> bool
     while !is_so() {
         assert!(Instant::now() < deadline, "the deadline passed while waiting: {what}");
         thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// At a master, a listener hears a talker, then another of the same name after that was killed, and a third after that ended.
+pub fn hears_after_restarts(server: Server, talker: Origin, listener: Origin) {
+    let master = Master::start(server);
+    let mut listener = ready(master.graph().listener(listener, &["/again"]));
+    for end in [Signal::KILL, Signal::INT, Signal::KILL] {
+        let mut talker = master.graph().talker(talker, &["/again", "--rate", "20"]);
+        let sent = told(&mut talker, "sent", 3, within(PATIENCE));
+        for message in &sent {
+            let same = |line: &str| line.starts_with("got ") && line.ends_with(body(message));
+            listener.wait_for_line(same, within(PATIENCE)).unwrap();
+        }
+        talker.signal(end).unwrap();
+        talker.wait_exit(within(PATIENCE)).unwrap();
     }
 }

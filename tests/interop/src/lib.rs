@@ -18,9 +18,11 @@ mod runnel;
 
 pub use asking::Side;
 pub use commands::Printed;
-pub use graph::{Origin, Ros1Graph, Rosmaster};
-pub use hearing::{Outcome, PATIENCE, all_hear_all, body, hear_out, outcome, ready, told, wait_until};
-pub use runnel::{Master, Server};
+pub use graph::{Origin, Ros1Graph};
+pub use hearing::{
+    Outcome, PATIENCE, all_hear_all, body, hear_out, hears_after_restarts, outcome, ready, told, wait_until,
+};
+pub use runnel::{Master, Server, built, folder};
 
 use std::path::PathBuf;
 

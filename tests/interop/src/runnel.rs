@@ -10,14 +10,14 @@ use crate::graph::{Ros1Graph, await_master};
 ///
 /// # Panics
 /// When it is not there.
-pub(crate) fn built(program: &str) -> PathBuf {
+pub fn built(program: &str) -> PathBuf {
     let path = folder().join(program);
     assert!(path.is_file(), "{} is missing: run ./test, or cargo build --workspace --bins", path.display());
     path
 }
 
 /// Where those programs are.
-pub(crate) fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this executable");
     let folder = test.ancestors().nth(2).expect("a test executable lies two folders below the profile's");
     folder.to_owned()

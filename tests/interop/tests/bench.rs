@@ -10,13 +10,7 @@ use serde_json::Value;
 
 /// The program that cargo puts beside the folder of the test executables.
 fn bench(arguments: &[&str], folder: &Path) -> String {
-    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("runnel");
-    assert!(
-        program.is_file(),
-        "{} is missing: run ./test, or cargo build --workspace --bins",
-        program.display()
-    );
-    let mut command = Command::new(program);
+    let mut command = Command::new(interop::built("runnel"));
     // A master of the folder's own comes before the one that is installed.
     command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()));
     let told = command.arg("bench").args(arguments).arg("--out").arg(folder).output().unwrap();

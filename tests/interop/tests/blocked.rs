@@ -1,7 +1,9 @@
 //! Runnel's nodes answer for themselves while the program's own code does not let them: in callbacks that do not
 //! return, and in programs that never spin.
 
-use interop::{Origin, PATIENCE, Ros1Graph, Rosmaster, Side, hear_out, outcome, ready, told, wait_until};
+use interop::{
+    Master, Origin, PATIENCE, Ros1Graph, Server, Side, hear_out, outcome, ready, told, wait_until,
+};
 use runnel_testkit::process::{Peer, within};
 
 /// How soon a new publisher and a new subscriber find each other, in seconds.
@@ -31,7 +33,7 @@ fn answers(graph: &Ros1Graph, node: &str) {
 
 #[test]
 fn nodes_blocked_in_their_callbacks_keep_nobody_waiting() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _blocked = blocked_listeners(graph);
     // Each of these publishers concerns the blocked nodes, so the master tells them first.
@@ -50,7 +52,7 @@ fn nodes_blocked_in_their_callbacks_keep_nobody_waiting() {
 
 #[test]
 fn a_blocked_node_is_killed_as_any_other() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _blocked = blocked_listeners(graph);
     let killed = outcome(graph.tool("rosnode", &["kill", "/blocked_0"])).success();
@@ -62,7 +64,7 @@ fn a_blocked_node_is_killed_as_any_other() {
 
 #[test]
 fn a_publisher_that_never_spins_serves_its_subscribers() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let talking = ["/chatter", "--never-spin", "--wait", "4", "--count", "5", "--rate", "10"];
     let mut talker = ready(graph.talker(Origin::Runnel, &talking));
@@ -73,7 +75,7 @@ fn a_publisher_that_never_spins_serves_its_subscribers() {
 
 #[test]
 fn a_latching_publisher_that_never_spins_serves_who_comes_late() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let talking = ["/chatter", "--never-spin", "--latch", "--wait", "0", "--count", "1"];
     let mut talker = graph.talker(Origin::Runnel, &talking);

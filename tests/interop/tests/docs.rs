@@ -152,8 +152,7 @@ impl Reader {
     fn shell(&self, script: &str) -> Peer {
         let mut command = Command::new("bash");
         command.args(["-c", script]).current_dir(&self.folder).env("ROS_MASTER_URI", self.graph.master_uri());
-        let programs = std::env::current_exe().expect("this program");
-        let programs = programs.ancestors().nth(2).expect("a folder of programs").display().to_string();
+        let programs = interop::folder().display().to_string();
         command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
         // What one document has had built serves the others, and the next run.
         let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/docs");

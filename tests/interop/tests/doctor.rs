@@ -6,9 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use interop::doctor::{doctor, finds, finds_nothing, talking};
-use interop::{
-    Master, Origin, PATIENCE, Ros1Graph, Rosmaster, Server, Side, outcome, ready, told, wait_until,
-};
+use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, Side, outcome, ready, told, wait_until};
 use runnel_testkit::process::{Signal, free_port, within};
 
 #[test]
@@ -60,7 +58,7 @@ fn a_killed_node_is_found_dead_until_it_is_cleaned_up() {
 
 #[test]
 fn a_stopped_node_is_told_from_a_dead_one() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
     nodes[0].signal(Signal::STOP).unwrap();
@@ -111,7 +109,7 @@ fn ends_of_different_types_are_named() {
 
 #[test]
 fn a_host_name_that_nobody_knows_is_named() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let arguments = ["/chatter", "--wait", "0", "__name:=lost", "__hostname:=robot.invalid"];
     let _talker = ready(graph.rospy("talker.py", &arguments));
@@ -125,7 +123,7 @@ fn a_host_name_that_nobody_knows_is_named() {
 
 #[test]
 fn a_variable_that_names_no_address_of_this_host_is_told() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     finds(graph, &["__ip:=192.0.2.1"], 1, &["error: __ip: 192.0.2.1 is no address of this host"]);
     finds(
@@ -191,7 +189,7 @@ exit 0
 
 #[test]
 fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
-    let runnel = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("runnel");
+    let runnel = interop::built("runnel");
     let graph = Ros1Graph::at("http://10.5.0.2:11311");
     let hosts = ["-n", "sh", "-c", TWO_HOSTS, runnel.to_str().unwrap()];
     let mut hosts = graph.tool("unshare", &hosts);
@@ -231,7 +229,7 @@ fn simulated_time_that_nobody_tells_is_an_error() {
 
 #[test]
 fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     outcome(graph.tool("rosparam", &["set", "/use_sim_time", "true"])).success();
     let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
@@ -251,7 +249,7 @@ fn a_clock_that_runs_backwards_or_not_at_all_is_told() {
 
 #[test]
 fn a_topic_that_was_misspelt_is_suggested() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Roscpp, &["/robot/chatter", "--wait", "0"]));
     let _listener = ready(graph.listener(Origin::Rospy, &["/chatter"]));
@@ -265,7 +263,7 @@ fn a_topic_that_was_misspelt_is_suggested() {
 
 #[test]
 fn stamps_of_another_time_are_told_if_asked_for() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     // The test messages are stamped with the seconds of their number.
     let image = ["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--wait", "0"];

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use interop::doctor::{finds, finds_nothing, talking};
-use interop::{Master, Origin, PATIENCE, Rosmaster, Server, ready, told};
+use interop::{Master, Origin, PATIENCE, Server, ready, told};
 use runnel::ros1::header::ConnectionHeader;
 use runnel_testkit::process::within;
 
@@ -53,7 +53,7 @@ fn nft(rules: &str) {
 
 #[test]
 fn a_firewall_is_told_from_a_process_that_is_gone() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _nodes = talking(graph, Origin::Rospy, &[Origin::Roscpp]);
     let port = graph.tcpros_port("/rospy_talker", "/chatter").expect("it publishes");

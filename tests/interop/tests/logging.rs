@@ -130,8 +130,7 @@ fn lines_are_kept_in_the_log_folder() {
 fn a_console_that_nobody_reads_costs_lines_and_no_time() {
     const LINES: usize = 20_000;
     let master = Master::start(Server::Rosmaster);
-    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("runnel_logger");
-    let mut logger = Command::new(program)
+    let mut logger = Command::new(interop::built("runnel_logger"))
         .env("ROS_MASTER_URI", master.graph().master_uri())
         .env_remove("ROS_LOG_DIR")
         .arg(LINES.to_string())

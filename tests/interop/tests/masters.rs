@@ -3,8 +3,8 @@
 use std::thread;
 
 use interop::{
-    Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, all_hear_all, body, hear_out, outcome, ready,
-    told, wait_until,
+    Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, all_hear_all, body, hear_out,
+    hears_after_restarts, outcome, ready, told, wait_until,
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
@@ -41,18 +41,7 @@ fn a_latched_message_reaches_late_listeners_at_runnels_master() {
 #[test]
 fn restarted_talkers_are_heard_again_at_runnels_master() {
     for (talker, listener) in [(Origin::Runnel, Origin::Rospy), (Origin::Roscpp, Origin::Runnel)] {
-        let master = Master::start(Server::Runnel);
-        let mut listener = ready(master.graph().listener(listener, &["/again"]));
-        for end in [Signal::KILL, Signal::INT, Signal::KILL] {
-            let mut talker = master.graph().talker(talker, &["/again", "--rate", "20"]);
-            let sent = told(&mut talker, "sent", 3, within(PATIENCE));
-            for message in &sent {
-                let same = |line: &str| line.starts_with("got ") && line.ends_with(body(message));
-                listener.wait_for_line(same, within(PATIENCE)).unwrap();
-            }
-            talker.signal(end).unwrap();
-            talker.wait_exit(within(PATIENCE)).unwrap();
-        }
+        hears_after_restarts(Server::Runnel, talker, listener);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The originals among themselves: when a test of Runnel against one of them fails, these tell whether it is the
 //! original, or its installation, that fails.
 
-use interop::{Origin, PATIENCE, Rosmaster, body, hear_out, ready, told};
+use interop::{Master, Origin, PATIENCE, Server, body, hear_out, ready, told};
 use runnel_testkit::process::{Signal, within};
 
 /// `got` or `sent` lines as every implementation must print them for String messages "hello 1" and so on.
@@ -17,7 +17,7 @@ fn hellos(count: u32) -> Vec<String> {
 
 /// One talker and a listener of every implementation.
 fn every_listener_hears(talker: Origin, message_type: &str, size: &str) -> Vec<String> {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let arguments = ["/chatter", "--type", message_type, "--count", "5"];
     let talking = [&arguments[..], &["--wait", "3", "--size", size]].concat();
     let mut listeners = Origin::OTHERS.map(|origin| master.graph().listener(origin, &arguments));
@@ -54,7 +54,7 @@ fn floating_point_messages_cross_between_all() {
 #[test]
 fn a_late_listener_gets_the_last_message_of_a_latched_topic() {
     for talker in Origin::OTHERS {
-        let master = Rosmaster::start();
+        let master = Master::start(Server::Rosmaster);
         let latched = ["/chatter", "--latch", "--wait", "0", "--count", "2"];
         let mut talker = master.graph().talker(talker, &latched);
         talker.wait_for_line(|line| line == "done", within(PATIENCE)).unwrap();
@@ -68,7 +68,7 @@ fn a_late_listener_gets_the_last_message_of_a_latched_topic() {
 
 #[test]
 fn a_roscpp_listener_hears_a_roscpp_talker_over_udp() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let mut listener = master.graph().listener(Origin::Roscpp, &["/chatter", "--udp"]);
     let talking = ["/chatter", "--count", "3", "--rate", "20", "--size", "5000"];
     let mut talker = master.graph().talker(Origin::Roscpp, &talking);
@@ -80,7 +80,7 @@ fn a_roscpp_listener_hears_a_roscpp_talker_over_udp() {
 
 #[test]
 fn the_command_line_tools_see_a_node_come_and_go() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     for origin in Origin::OTHERS {
         let name = format!("/{origin}_talker");
         let mut talker = ready(master.graph().talker(origin, &["/chatter", "--wait", "0", "--count", "1"]));
@@ -96,7 +96,7 @@ fn the_command_line_tools_see_a_node_come_and_go() {
 
 #[test]
 fn a_roscpp_pair_plays_ping_pong() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let _pong = ready(master.graph().roscpp("pingpong", &["/game", "--role", "pong", "__name:=pong"]));
     let playing = ["/game", "--role", "ping", "--count", "50", "--warm-up", "5", "__name:=ping"];
     let mut ping = master.graph().roscpp("pingpong", &playing);

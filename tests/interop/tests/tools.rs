@@ -4,7 +4,7 @@
 use std::fs;
 
 use interop::{
-    Origin, Outcome, PATIENCE, Ros1Graph, Rosmaster, Side, body, outcome, ready, told, wait_until,
+    Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, Side, body, outcome, ready, told, wait_until,
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
@@ -60,7 +60,7 @@ fn connected_graph(graph: &Ros1Graph) -> [Peer; 3] {
 
 #[test]
 fn topics_and_nodes_are_shown_as_the_originals_show_them() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let _nodes = connected_graph(master.graph());
     run_alike(
         master.graph(),
@@ -87,7 +87,7 @@ fn topics_and_nodes_are_shown_as_the_originals_show_them() {
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     for (line, code) in [
         ("topic info /none", 1),
         ("topic type /none", 1),
@@ -109,7 +109,7 @@ fn what_is_not_there_is_an_error() {
 
 #[test]
 fn messages_are_echoed_as_rostopic_echoes_them() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let mut talkers = Vec::new();
     let types = ["std_msgs/String", "sensor_msgs/Image", "geometry_msgs/Twist", "std_msgs/UInt8MultiArray"];
@@ -148,7 +148,7 @@ fn messages_are_echoed_as_rostopic_echoes_them() {
 
 #[test]
 fn published_messages_reach_every_listener() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let listen = |origin| ready(graph.listener(origin, &["/in", "--count", "3"]));
     let listeners = Origin::ALL.map(listen);
@@ -191,7 +191,7 @@ fn is_about(measured: f64, expected: f64) -> bool {
 
 #[test]
 fn rates_and_sizes_of_original_talkers_are_measured() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _camera = camera(graph, Origin::Roscpp);
     let rate = figure(&mut start_runnel(graph, "topic hz /camera"), "average rate: ", "");
@@ -205,7 +205,7 @@ fn rates_and_sizes_of_original_talkers_are_measured() {
 
 #[test]
 fn rostopic_measures_rates_and_sizes_of_runnel_talkers() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _camera = camera(graph, Origin::Runnel);
     let rate = figure(&mut start_original(graph, "rostopic hz /camera"), "average rate: ", "");
@@ -218,7 +218,7 @@ fn rostopic_measures_rates_and_sizes_of_runnel_talkers() {
 
 #[test]
 fn original_nodes_are_killed_and_dead_ones_cleaned_up() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let [mut roscpp, mut rospy, mut ours] = connected_graph(graph);
     assert_eq!(runnel(graph, "node ping --all").code, Some(0));
@@ -270,7 +270,7 @@ with rosbag.Bag(sys.argv[1]) as bag:
 
 #[test]
 fn rosbag_records_a_runnel_talker_and_reads_it_back() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let file = graph.home().join("recorded.bag");
     let file = file.to_str().expect("a path that is text");
@@ -293,7 +293,7 @@ fn rosbag_records_a_runnel_talker_and_reads_it_back() {
 
 #[test]
 fn rosnode_lists_the_connections_of_runnel_nodes() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Runnel, &["/chatter", "--rate", "20"]));
     let mut listeners = [Origin::Rospy, Origin::Runnel].map(|origin| graph.listener(origin, &["/chatter"]));

@@ -4,15 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use interop::{
-    Origin, PATIENCE, Ros1Graph, Rosmaster, all_hear_all, body, hear_out, outcome, ready, told, wait_until,
+    Master, Origin, PATIENCE, Ros1Graph, Server, all_hear_all, body, hear_out, hears_after_restarts, outcome,
+    ready, told, wait_until,
 };
-use runnel_testkit::process::{Peer, Signal, within};
+use runnel_testkit::process::{Peer, within};
 
 const MESSAGES: usize = 5;
 
 /// A Runnel talker is heard by every listener, and every talker by a Runnel listener, each alike.
 fn crosses_both_ways(message_type: &str, size: usize) {
-    let (master, size) = (Rosmaster::start(), size.to_string());
+    let (master, size) = (Master::start(Server::Rosmaster), size.to_string());
     let listening = ["--type", message_type, "--count", "5"];
     let talking = [&listening[..], &["--size", &size]].concat();
     let listener = |origin| master.graph().listener(origin, &[&["/ours"], &listening[..]].concat());
@@ -70,7 +71,7 @@ fn sequence_numbers(graph: &Ros1Graph, talker: Origin) -> Vec<String> {
 
 #[test]
 fn header_sequence_numbers_count_as_those_of_roscpp() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let of_roscpp = sequence_numbers(master.graph(), Origin::Roscpp);
     assert_eq!(of_roscpp, ["0", "1", "2"]);
     assert_eq!(sequence_numbers(master.graph(), Origin::Runnel), of_roscpp);
@@ -91,7 +92,7 @@ fn first_heard(mut listener: Peer) -> String {
 
 #[test]
 fn late_listeners_get_the_last_message_that_runnel_latched() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let (_talker, last) = latching(master.graph(), Origin::Runnel, "/latched");
     for origin in Origin::ALL {
         let listener = master.graph().listener(origin, &["/latched", "--count", "1"]);
@@ -101,7 +102,7 @@ fn late_listeners_get_the_last_message_that_runnel_latched() {
 
 #[test]
 fn a_late_runnel_listener_gets_the_last_message_that_others_latched() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     for origin in Origin::OTHERS {
         let topic = format!("/{origin}");
         let (_talker, last) = latching(master.graph(), origin, &topic);
@@ -113,7 +114,7 @@ fn a_late_runnel_listener_gets_the_last_message_that_others_latched() {
 #[test]
 fn it_does_not_matter_whether_talker_or_listener_is_there_first() {
     for (talker, listener) in both_ways(Origin::Rospy).into_iter().chain(both_ways(Origin::Roscpp)) {
-        let master = Rosmaster::start();
+        let master = Master::start(Server::Rosmaster);
         let graph = master.graph();
         let early = ready(graph.listener(listener, &["/early", "--count", "5"]));
         let mut talking = graph.talker(talker, &["/early", "--count", "5"]);
@@ -130,35 +131,23 @@ fn both_ways(other: Origin) -> [(Origin, Origin); 2] {
     [(Origin::Runnel, other), (other, Origin::Runnel)]
 }
 
-/// A listener hears a talker, then another of the same name after that was killed, and a third after that ended.
-fn hears_after_restarts(talker: Origin, listener: Origin) {
-    let master = Rosmaster::start();
-    let mut listener = ready(master.graph().listener(listener, &["/again"]));
-    for end in [Signal::KILL, Signal::INT, Signal::KILL] {
-        let mut talker = master.graph().talker(talker, &["/again", "--rate", "20"]);
-        let sent = told(&mut talker, "sent", 3, within(PATIENCE));
-        for message in &sent {
-            let same = |line: &str| line.starts_with("got ") && line.ends_with(body(message));
-            listener.wait_for_line(same, within(PATIENCE)).unwrap();
-        }
-        talker.signal(end).unwrap();
-        talker.wait_exit(within(PATIENCE)).unwrap();
-    }
-}
-
 #[test]
 fn runnel_hears_others_that_are_restarted() {
-    Origin::OTHERS.into_iter().for_each(|talker| hears_after_restarts(talker, Origin::Runnel));
+    Origin::OTHERS
+        .into_iter()
+        .for_each(|talker| hears_after_restarts(Server::Rosmaster, talker, Origin::Runnel));
 }
 
 #[test]
 fn others_hear_runnel_when_it_is_restarted() {
-    Origin::ALL.into_iter().for_each(|listener| hears_after_restarts(Origin::Runnel, listener));
+    Origin::ALL
+        .into_iter()
+        .for_each(|listener| hears_after_restarts(Server::Rosmaster, Origin::Runnel, listener));
 }
 
 #[test]
 fn several_talkers_and_listeners_of_every_kind_share_a_topic() {
-    all_hear_all(Rosmaster::start().graph(), &Origin::ALL);
+    all_hear_all(Master::start(Server::Rosmaster).graph(), &Origin::ALL);
 }
 
 /// Waits until a program has said, or a log file of a Python node holds, a line with all these words.
@@ -189,7 +178,7 @@ const TWIST: [&str; 2] = ["geometry_msgs/Twist", "9f195f881246fdfa2798d1d3eebca8
 #[test]
 fn runnel_refuses_a_listener_of_another_type_in_both_logs_and_disturbs_nobody() {
     for other in [Origin::Rospy, Origin::Roscpp, Origin::Runnel] {
-        let master = Rosmaster::start();
+        let master = Master::start(Server::Rosmaster);
         let graph = master.graph();
         let mut talker = ready(graph.talker(Origin::Runnel, &["/mixed", "--count", "5"]));
         let wrong = ready(graph.node(other, "listener", "wrong", &["/mixed", "--type", TWIST[0]]));
@@ -208,7 +197,7 @@ fn runnel_refuses_a_listener_of_another_type_in_both_logs_and_disturbs_nobody() 
 #[test]
 fn a_talker_of_another_type_refuses_runnel_in_both_logs_and_disturbs_nobody() {
     for other in [Origin::Rospy, Origin::Roscpp] {
-        let master = Rosmaster::start();
+        let master = Master::start(Server::Rosmaster);
         let graph = master.graph();
         let wrong = ready(graph.node(other, "talker", "wrong", &["/mixed", "--type", TWIST[0]]));
         let listener = ready(graph.listener(Origin::Runnel, &["/mixed", "--count", "5"]));

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use interop::{Origin, PATIENCE, Ros1Graph, Rosmaster, hear_out, ready, told};
+use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told};
 use runnel_testkit::process::{Peer, Signal, within};
 
 const MESSAGES: usize = 5;
@@ -22,7 +22,7 @@ fn travels_by(graph: &Ros1Graph, node: &str, transport: &str) {
 
 /// A talker of one kind is heard by a listener of another in messages of this size, and `rosnode` is told how.
 fn is_heard(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let size = size.to_string();
     // At a pace: roscpp begins to read some 100 ms after it has asked, and until then the kernel holds two of the
     // longest of these messages.
@@ -98,7 +98,7 @@ fn the_wish_for_datagrams_falls_back_to_a_connection_where_there_are_none() {
 
 #[test]
 fn an_independent_publisher_without_datagrams_is_heard_all_the_same() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let listener = ready(master.graph().listener(Origin::Runnel, &["/chatter", "--udp", "--count", "5"]));
     let mut talker = master.graph().talker(Origin::Foxglove, &["/chatter", "--count", "5"]);
     hear_out(&mut talker, &mut [listener], MESSAGES);
@@ -106,7 +106,7 @@ fn an_independent_publisher_without_datagrams_is_heard_all_the_same() {
 
 #[test]
 fn latched_messages_come_as_datagrams() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     for (origin, listener) in [(Origin::Runnel, Origin::Roscpp), (Origin::Roscpp, Origin::Runnel)] {
         let topic = format!("/{origin}");
         let arguments = [topic.as_str(), "--latch", "--wait", "0", "--count", "2"];
@@ -122,7 +122,7 @@ fn latched_messages_come_as_datagrams() {
 
 #[test]
 fn a_listener_of_either_kind_that_is_killed_leaves_no_link() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     for listener in [Origin::Runnel, Origin::Roscpp] {
         let topic = format!("/to_{listener}");
         let arguments = [topic.as_str(), "--rate", "50"];
@@ -142,7 +142,7 @@ fn a_listener_of_either_kind_that_is_killed_leaves_no_link() {
 
 #[test]
 fn runnel_topic_echo_and_hz_take_datagrams() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _talker = ready(graph.talker(Origin::Roscpp, &["/chatter", "--wait", "0", "--rate", "50"]));
     for command in ["echo", "hz"] {
@@ -171,7 +171,7 @@ fn lose_every_fifth(length: usize) {
 
 #[test]
 fn losses_of_roscpps_datagrams_are_counted_and_told() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     // A length that no other test here has: 8 of UDP, 8 of the header, 4 and 12 of the message.
     lose_every_fifth(8 + 8 + 4 + 12 + 777);
@@ -191,7 +191,7 @@ fn losses_of_roscpps_datagrams_are_counted_and_told() {
 
 #[test]
 fn many_small_messages_arrive_in_order() {
-    let master = Rosmaster::start();
+    let master = Master::start(Server::Rosmaster);
     for (talker, listener) in [(Origin::Runnel, Origin::Roscpp), (Origin::Roscpp, Origin::Runnel)] {
         let topic = format!("/many_of_{talker}");
         // More than there are numbers for messages.
