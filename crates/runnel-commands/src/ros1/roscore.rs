@@ -67,7 +67,8 @@ fn master_words(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = S
     if logs == Logs::Left {
         words.push("--no-rosout".to_owned());
     }
-    if !hosts.into_iter().all(|host| is_loopback(&host)) {
+    // An empty variable is one that is not set.
+    if hosts.into_iter().any(|host| !host.is_empty() && !is_loopback(&host)) {
         words.extend(["--host", "0.0.0.0"].map(str::to_owned));
     }
     words
@@ -85,6 +86,7 @@ mod tests {
     fn the_master_serves_others_where_the_environment_names_an_address_for_them() {
         assert_eq!(words(None, &["localhost"]), "runnel master");
         assert_eq!(words(Some(5), &["127.0.0.1", "localhost"]), "runnel master --port 5");
+        assert_eq!(words(None, &["", "localhost"]), "runnel master", "an empty variable names nothing");
         assert_eq!(words(None, &["192.168.0.5", "localhost"]), "runnel master --host 0.0.0.0");
         assert_eq!(words(Some(0), &["robot"]), "runnel master --port 0 --host 0.0.0.0");
         assert_eq!(master_words(None, Logs::Left, []).join(" "), "runnel master --no-rosout");
