@@ -1,7 +1,7 @@
 //! A node of the demonstration in a process of its own.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -26,7 +26,7 @@ const HASTY_END: Duration = Duration::from_secs(1);
 const MOST: u64 = 64 << 20;
 
 /// Bytes of what a node said last that are shown.
-const LAST_WORDS: i64 = 2000;
+const LAST_WORDS: u64 = 2000;
 
 /// Variables that would lead a node elsewhere.
 const CLEARED: [&str; 3] = ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE"];
@@ -126,25 +126,17 @@ impl NodeProcess {
     }
 
     /// What it said last on standard error, empty if nothing.
-    pub fn last_words(&mut self) -> String {
-        let length = self.errors.metadata().map_or(0, |found| i64::try_from(found.len()).unwrap_or(i64::MAX));
-        let mut bytes = Vec::new();
-        let read = self
-            .errors
-            .seek(SeekFrom::End(-length.min(LAST_WORDS)))
-            .and_then(|_| (&self.errors).take(LAST_WORDS.unsigned_abs()).read_to_end(&mut bytes));
-        match read {
-            Ok(_) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+    pub fn last_words(&self) -> String {
+        let length = self.errors.metadata().map_or(0, |found| found.len());
+        match bytes_from(&self.errors, length.saturating_sub(LAST_WORDS), LAST_WORDS) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
             Err(error) => format!("(its messages cannot be read: {error})"),
         }
     }
 
-    /// What it has written that was not heard yet. Where it goes on to write is left alone.
+    /// What it has written that was not heard yet.
     fn unread(&self) -> Result<Vec<u8>, CliError> {
-        let length = self.output.metadata()?.len().saturating_sub(self.read);
-        let mut bytes = vec![0; usize::try_from(length.min(MOST)).unwrap_or_default()];
-        self.output.read_exact_at(&mut bytes, self.read)?;
-        Ok(bytes)
+        Ok(bytes_from(&self.output, self.read, MOST)?)
     }
 
     fn hear(&mut self, pieces: &[u8]) -> Result<(), CliError> {
@@ -154,7 +146,7 @@ impl NodeProcess {
         Ok(())
     }
 
-    fn failure(&mut self, status: ExitStatus) -> CliError {
+    fn failure(&self, status: ExitStatus) -> CliError {
         let said = match self.last_words() {
             said if said.is_empty() => "it said nothing".to_owned(),
             said => format!("it said:\n{said}"),
@@ -191,6 +183,15 @@ impl Drop for NodeProcess {
     }
 }
 
+/// What a file holds from there on, so many bytes at most. The place at which the process writes on, which is that of
+/// the file, is left alone.
+fn bytes_from(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len().saturating_sub(start).min(most);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    file.read_exact_at(&mut bytes, start)?;
+    Ok(bytes)
+}
+
 fn memory_file(name: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(format!("line-trace-{name}"), MemfdFlags::CLOEXEC)?))
 }
@@ -216,10 +217,22 @@ mod tests {
 
     #[test]
     fn of_much_that_was_said_the_last_is_shown() {
-        let mut process = process("seq 1 5000 >&2");
+        let process = process("seq 1 5000 >&2");
         assert!(process.ends_within(Duration::from_secs(20)).unwrap());
         let said = process.last_words();
         assert!(said.len() <= LAST_WORDS as usize && said.ends_with("\n4999\n5000"), "{said}");
+    }
+
+    #[test]
+    fn what_a_process_says_while_it_is_listened_to_stays_whole() {
+        let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); echo $i >&2; done";
+        let process = process(script);
+        while !process.ends_within(Duration::ZERO).unwrap() {
+            process.last_words();
+        }
+        let said = bytes_from(&process.errors, 0, MOST).unwrap();
+        let expected: String = (1..=50_000).map(|number| format!("{number}\n")).collect();
+        assert!(said == expected.as_bytes(), "{} of {} bytes are left", said.len(), expected.len());
     }
 
     #[test]
@@ -257,7 +270,7 @@ mod tests {
     #[test]
     fn a_process_that_is_dropped_is_gone_even_if_it_does_not_want_to_end() {
         for script in ["echo ready >&2; exec sleep 600", "trap '' TERM; echo ready >&2; exec sleep 600"] {
-            let mut process = process(script);
+            let process = process(script);
             let deadline = Instant::now() + Duration::from_secs(20);
             while process.last_words() != "ready" {
                 assert!(Instant::now() < deadline, "{script}");
