@@ -1,6 +1,10 @@
 //! What the master and the nodes know, asked for over XML-RPC.
 
+#[cfg(test)]
+pub mod fake;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use runnel::ros1::rpc::{CallError, Uri, UriError};
@@ -218,7 +222,7 @@ impl<'a> Graph<'a> {
     /// Tells the node at `uri` to end. One that ends before it has answered has heard it.
     pub fn shut_down(&self, uri: &str, why: &str) -> Result<(), CliError> {
         match self.call_node(uri, "shutdown", &[why]) {
-            Ok(_) | Err(NoAnswer { closed: true, .. }) => Ok(()),
+            Ok(_) | Err(NoAnswer::Closed(_)) => Ok(()),
             Err(error) => Err(error.of(uri)),
         }
     }
@@ -227,12 +231,18 @@ impl<'a> Graph<'a> {
     /// it does not know.
     ///
     /// # Errors
-    /// When the context ends before.
+    /// When the master does not answer, or the context ends before.
     pub fn look_up_all(&self, method: &'static str, names: &[&str]) -> Result<Vec<Option<String>>, CliError> {
         let uri = self.context.master_uri();
         let question = |name: &&str| Question { uri: uri.clone(), method, params: vec![(*name).into()] };
         let answers = self.ask_all(&names.iter().map(question).collect::<Vec<_>>())?;
-        Ok(answers.iter().map(|answer| answer.as_ref().ok().and_then(text)).collect())
+        let address = |answer| match answer {
+            Ok(address) => text(&address).map(Some).ok_or_else(|| self.malformed(method)),
+            Err(NoAnswer::Refused(_)) => Ok(None),
+            Err(NoAnswer::Malformed) => Err(self.malformed(method)),
+            Err(why) => Err(self.no_answer(&why)),
+        };
+        answers.into_iter().map(address).collect()
     }
 
     /// Asks many questions side by side. The answers come in the order of the questions.
@@ -267,7 +277,7 @@ impl<'a> Graph<'a> {
 
     fn call_values(&self, method: &str, params: &[Value]) -> Result<(i32, String, Value), CliError> {
         let answer = self.context.call_master(method, params, self.deadline);
-        let answer = answer.map_err(|error| self.no_answer(error))?;
+        let answer = answer.map_err(|error| self.no_answer(&error.into()))?;
         parts(answer).ok_or_else(|| self.malformed(method))
     }
 
@@ -281,7 +291,7 @@ impl<'a> Graph<'a> {
     }
 
     fn call_node(&self, uri: &str, method: &str, params: &[&str]) -> Result<Value, NoAnswer> {
-        let no_address = |error: UriError| NoAnswer::because(error.to_string());
+        let no_address = |error: UriError| NoAnswer::Failed(error.to_string());
         let address = Uri::parse(uri).map_err(no_address)?;
         let answer = self.context.call(
             &address,
@@ -296,10 +306,10 @@ impl<'a> Graph<'a> {
         malformed(&format!("the master at {}", self.context.master_uri()), method)
     }
 
-    fn no_answer(&self, error: Error) -> CliError {
+    fn no_answer(&self, why: &NoAnswer) -> CliError {
         let uri = self.context.master_uri();
         let hint = "is it running? start one with 'runnel master', or set ROS_MASTER_URI";
-        CliError::Failed(format!("cannot reach the master at {uri}: {} ({hint})", reason(error)))
+        CliError::Failed(format!("cannot reach the master at {uri}: {why} ({hint})"))
     }
 }
 
@@ -307,23 +317,42 @@ fn malformed(who: &str, method: &str) -> CliError {
     CliError::Failed(format!("{who} answers {method} with what is no answer to it"))
 }
 
-/// Why a node did not answer.
+/// Why whoever was asked did not grant it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoAnswer {
-    /// What the system said, or the node.
-    pub why: String,
+pub enum NoAnswer {
+    /// It answered that it does not, in these words.
+    Refused(String),
+    /// What it answered is no answer.
+    Malformed,
     /// The connection ended after the call was sent.
-    pub closed: bool,
+    Closed(String),
     /// There was no answer in time.
-    pub late: bool,
+    Late,
+    /// It could not be called, or answered with a fault.
+    Failed(String),
 }
 
 impl From<Error> for NoAnswer {
     fn from(error: Error) -> Self {
-        Self {
-            closed: matches!(error, Error::Call(CallError::Closed { .. })),
-            late: matches!(error, Error::Call(CallError::TimedOut { .. })),
-            why: reason(error),
+        match error {
+            Error::Call(CallError::Closed { why, .. }) => {
+                Self::Closed(why.map_or("connection closed before the answer".to_owned(), |why| plain(&why)))
+            }
+            Error::Call(CallError::Unreachable { why, .. }) => {
+                Self::Failed(why.map_or("no connection".to_owned(), |why| plain(&why)))
+            }
+            Error::Call(CallError::TimedOut { .. }) => Self::Late,
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(why) | Self::Closed(why) | Self::Failed(why) => f.write_str(why),
+            Self::Malformed => f.write_str("its answer is malformed"),
+            Self::Late => f.write_str("no answer in time"),
         }
     }
 }
@@ -332,31 +361,14 @@ impl From<Error> for NoAnswer {
 fn granted(answer: Result<Value, Error>) -> Result<Value, NoAnswer> {
     match parts(answer?) {
         Some((SUCCESS, _, value)) => Ok(value),
-        Some((_, text, _)) => Err(NoAnswer::because(text)),
-        None => Err(NoAnswer::because("what it answers is no answer".to_owned())),
+        Some((_, text, _)) => Err(NoAnswer::Refused(text)),
+        None => Err(NoAnswer::Malformed),
     }
 }
 
 impl NoAnswer {
-    fn because(why: String) -> Self {
-        Self { why, closed: false, late: false }
-    }
-
-    fn of(self, uri: &str) -> CliError {
-        CliError::Failed(format!("{uri}: {}", self.why))
-    }
-}
-
-/// Why a call failed, without the name of what was called.
-fn reason(error: Error) -> String {
-    match error {
-        Error::Call(
-            CallError::Unreachable { why: Some(why), .. } | CallError::Closed { why: Some(why), .. },
-        ) => plain(&why),
-        Error::Call(CallError::Unreachable { .. }) => "no connection".to_owned(),
-        Error::Call(CallError::TimedOut { .. }) => "no answer in time".to_owned(),
-        Error::Call(CallError::Closed { .. }) => "connection closed before the answer".to_owned(),
-        error => error.to_string(),
+    fn of(&self, uri: &str) -> CliError {
+        CliError::Failed(format!("{uri}: {self}"))
     }
 }
 
@@ -443,6 +455,20 @@ impl SystemState {
         self.publishers.keys().chain(self.subscribers.keys()).map(String::as_str).collect()
     }
 
+    /// Keeps only what `later` holds, too.
+    pub fn keep_common(&mut self, later: &Self) {
+        let keep = |holders: &mut BTreeMap<String, Vec<String>>, later: &BTreeMap<String, Vec<String>>| {
+            holders.retain(|name, nodes| {
+                let later = later.get(name).map(Vec::as_slice).unwrap_or_default();
+                nodes.retain(|node| later.contains(node));
+                !nodes.is_empty()
+            });
+        };
+        keep(&mut self.publishers, &later.publishers);
+        keep(&mut self.subscribers, &later.subscribers);
+        keep(&mut self.services, &later.services);
+    }
+
     /// All nodes in order.
     pub fn nodes(&self) -> BTreeSet<&str> {
         let all = [&self.publishers, &self.subscribers, &self.services];
@@ -512,6 +538,22 @@ mod tests {
         assert!(state.topics().into_iter().eq(["/t"]));
         assert_eq!(names_of(&state.publishers, "/a"), ["/t"]);
         assert_eq!(names_of(&state.publishers, "/c"), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_is_unknown_where_the_master_says_so_and_not_where_it_says_nothing() {
+        let look_up = |answer| {
+            let context = fake::context(vec![answer]);
+            let found = Graph::new(&context).look_up_all("lookupNode", &["/a"]);
+            found.map_err(|error| (context.master_uri().to_string(), error.to_string()))
+        };
+        let address = || "http://robot:1/".to_owned();
+        assert_eq!(look_up(Some(fake::granted(address()))), Ok(vec![Some(address())]));
+        assert_eq!(look_up(Some(fake::refused("unknown node [/a]"))), Ok(vec![None]));
+        for none in [None, Some("no answer".into()), Some(fake::granted(5))] {
+            let (uri, error) = look_up(none).expect_err("nothing is known");
+            assert!(error.contains(&format!("the master at {uri}")), "{error}");
+        }
     }
 
     #[test]

@@ -121,11 +121,11 @@ fn with_no_trouble<'c, 'n>(
 
 /// What is wrong at an address where a call failed, seen by a connection that says nothing.
 pub fn trouble(address: Result<IpAddr, String>, port: u16, why: &NoAnswer) -> Trouble {
-    let Ok(address) = address else { return Trouble::Unreachable(why.why.clone()) };
+    let Ok(address) = address else { return Trouble::Unreachable(why.to_string()) };
     match reach::connect(SocketAddr::new(address, port)) {
         Err(trouble) => trouble,
-        Ok(_) if why.late => Trouble::Mute,
-        Ok(_) => Trouble::Nonsense(why.why.clone()),
+        Ok(_) if *why == NoAnswer::Late => Trouble::Mute,
+        Ok(_) => Trouble::Nonsense(why.to_string()),
     }
 }
 

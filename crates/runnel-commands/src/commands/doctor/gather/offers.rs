@@ -58,7 +58,10 @@ fn places(graph: &Graph<'_>, found: &GraphFound, ends: &[(String, String)]) -> R
     };
     let questions: Vec<Question> = ends.iter().filter_map(question).collect();
     let answers = graph.ask_all(&questions)?;
-    Ok(answers.into_iter().map(|answer| place(&answer.map_err(|why| Refusal::Said(why.why))?)).collect())
+    Ok(answers
+        .into_iter()
+        .map(|answer| place(&answer.map_err(|why| Refusal::Said(why.to_string()))?))
+        .collect())
 }
 
 /// Reads `["TCPROS", host, port]`.
