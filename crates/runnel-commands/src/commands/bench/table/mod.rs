@@ -9,7 +9,7 @@ use self::cells::{COLUMN, NAME, figures, micros, number, percent, ratio, row, sh
 use super::contestants::floor_of;
 use super::first::FirstMessage;
 use super::footprint::Footprint;
-use super::plan::{Case, Exchange, Figure, INT};
+use super::plan::{Case, Exchange, INT};
 use super::published;
 use super::results::{Report, Run};
 use super::summary::CaseSummary;
@@ -35,7 +35,7 @@ pub fn report(report: &Report) -> String {
 fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
     let placement = case.placement.name();
     let rounds = summaries.iter().map(|summary| summary.rounds).max().unwrap_or_default();
-    let (title, unit, table) = match case.scenario {
+    let (title, unit, table) = match case.exchange {
         Exchange::PingPong => {
             let title = format!("C  ping-pong, {} B, {placement}, microseconds", case.size);
             (title, 1e3, ping_pong(summaries))
@@ -56,7 +56,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             (title, 1e3, one_way(summaries))
         }
         Exchange::Idle => (grid::costs_title(case), 1e3, grid::costs(summaries)),
-        _ if case.scenario.is_call() => {
+        _ if case.exchange.is_call() => {
             (format!("{}, {placement}, microseconds", call(case)), 1e3, calls(summaries))
         }
         _ => {
@@ -110,11 +110,7 @@ fn averages(summaries: &[CaseSummary], unit: f64) -> String {
     let column = grid::column(first.case);
     let mut text = line(&format!("average {column}"), "here", "published");
     for summary in &ours {
-        let delays = match summary.case.scenario.figure() {
-            Figure::RoundTrip => summary.round_trip_ns,
-            Figure::OneWay | Figure::Rate | Figure::Cpu => summary.one_way_ns,
-        };
-        text += &line(summary.contestant, &number(delays.map(|delays| delays.mean / unit)), "");
+        text += &line(summary.contestant, &number(summary.delays().map(|delays| delays.mean / unit)), "");
     }
     for published in published::of_case(first.case) {
         text += &line(published.who, "", &number(Some(published.mean_ns / unit)));
@@ -125,7 +121,7 @@ fn averages(summaries: &[CaseSummary], unit: f64) -> String {
 /// What a call does.
 fn call(case: Case) -> String {
     let value = if case.size == INT { "an int".into() } else { format!("a string of {} B", case.size) };
-    match case.scenario {
+    match case.exchange {
         Exchange::CallOnce => "service  calls, each on its own connection".into(),
         Exchange::CallPersistent => "service  calls, all on one connection".into(),
         Exchange::SetParam => format!("param  setting {value}"),
@@ -175,7 +171,7 @@ fn marks(summaries: &[CaseSummary]) -> String {
 fn mark(summary: &CaseSummary) -> Option<String> {
     let CaseSummary { lost, doubled, rounds, rounds_counted, .. } = summary;
     let mut why: Vec<String> = summary.failures.clone();
-    let what = if summary.case.scenario.is_call() { "calls not answered" } else { "messages lost" };
+    let what = if summary.case.exchange.is_call() { "calls not answered" } else { "messages lost" };
     why.extend((*lost > 0).then(|| format!("{lost} {what}")));
     why.extend((*doubled > 0).then(|| format!("{doubled} messages doubled")));
     (!why.is_empty()).then(|| format!("{rounds_counted} of {rounds} rounds count: {}", why.join("; ")))
@@ -219,8 +215,8 @@ fn notes(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let messages = || report.runs.iter().filter(|run| !run.case.scenario.is_call());
-    let is_floor = |run: &Run| run.contestant == floor_of(run.case.scenario);
+    let messages = || report.runs.iter().filter(|run| !run.case.exchange.is_call());
+    let is_floor = |run: &Run| run.contestant == floor_of(run.case.exchange);
     if messages().next().is_some() && !messages().any(is_floor) {
         text += "note: without the floor there is nothing to compare with\n";
     }
@@ -311,7 +307,7 @@ mod tests {
         assert!(!report(&some).contains(missed));
         some.runs.retain(|run| run.contestant != FLOOR);
         assert!(report(&some).contains(missed));
-        some.runs.retain(|run| run.case.scenario.is_call());
+        some.runs.retain(|run| run.case.exchange.is_call());
         assert!(!some.runs.is_empty() && !report(&some).contains(missed));
     }
 
