@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod child;
 mod commands;
 mod completion;
 mod error;

@@ -5,15 +5,14 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use line_trace::latency::Log;
 use runnel::ros1::rpc::Uri;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process};
 
+use crate::child::ends_within;
 use crate::error::CliError;
 
 /// How long a node may take to end once it has been told to.
@@ -109,14 +108,10 @@ impl NodeProcess {
     /// # Errors
     /// When it does not end in time, ends with a failure, or has not written its records.
     pub fn finish(mut self) -> Result<Log, CliError> {
-        if !self.ends_within(END)? {
-            return Err(CliError::Failed(format!(
-                "node {} did not end within {} s",
-                self.name,
-                END.as_secs()
-            )));
-        }
-        let status = self.child.wait()?;
+        let Some(status) = ends_within(&mut self.child, END)? else {
+            let why = format!("node {} did not end within {} s", self.name, END.as_secs());
+            return Err(CliError::Failed(why));
+        };
         if !status.success() {
             return Err(self.failure(status));
         }
@@ -153,20 +148,6 @@ impl NodeProcess {
         };
         CliError::Failed(format!("node {} has ended ({status}); {said}", self.name))
     }
-
-    fn ends_within(&self, time: Duration) -> io::Result<bool> {
-        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
-        let deadline = Instant::now() + time;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-            match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
-                Ok(ended) => return Ok(ended > 0),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
 }
 
 impl Drop for NodeProcess {
@@ -174,8 +155,8 @@ impl Drop for NodeProcess {
         if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
-        let ended = self.tell_to_end().is_ok() && self.ends_within(HASTY_END).unwrap_or(false);
-        if !ended {
+        let told = self.tell_to_end().is_ok();
+        if !told || !matches!(ends_within(&mut self.child, HASTY_END), Ok(Some(_))) {
             // It may end just now, and then there is nothing to kill.
             let _ = self.child.kill();
         }
@@ -198,6 +179,8 @@ fn memory_file(name: &str) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn process(script: &str) -> NodeProcess {
@@ -217,8 +200,8 @@ mod tests {
 
     #[test]
     fn of_much_that_was_said_the_last_is_shown() {
-        let process = process("seq 1 5000 >&2");
-        assert!(process.ends_within(Duration::from_secs(20)).unwrap());
+        let mut process = process("seq 1 5000 >&2");
+        assert!(ends_within(&mut process.child, Duration::from_secs(20)).unwrap().is_some());
         let said = process.last_words();
         assert!(said.len() <= LAST_WORDS as usize && said.ends_with("\n4999\n5000"), "{said}");
     }
@@ -226,8 +209,8 @@ mod tests {
     #[test]
     fn what_a_process_says_while_it_is_listened_to_stays_whole() {
         let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); echo $i >&2; done";
-        let process = process(script);
-        while !process.ends_within(Duration::ZERO).unwrap() {
+        let mut process = process(script);
+        while process.child.try_wait().unwrap().is_none() {
             process.last_words();
         }
         let said = bytes_from(&process.errors, 0, MOST).unwrap();
@@ -262,9 +245,9 @@ mod tests {
 
     #[test]
     fn a_process_that_was_told_to_end_ends() {
-        let waiting = process("exec sleep 600");
+        let mut waiting = process("exec sleep 600");
         waiting.tell_to_end().unwrap();
-        assert!(waiting.ends_within(Duration::from_secs(20)).unwrap());
+        assert!(ends_within(&mut waiting.child, Duration::from_secs(20)).unwrap().is_some());
     }
 
     #[test]
