@@ -1,9 +1,11 @@
 //! What the master and the nodes know, asked for over XML-RPC.
 
+mod answers;
 #[cfg(test)]
 pub mod fake;
+mod state;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -12,6 +14,10 @@ use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Error};
 
 use crate::error::{CliError, plain};
+pub use answers::{Connection, Drops, read_connections, read_drops, read_pairs};
+use answers::{dropped, parts, text};
+use state::read_state;
+pub use state::{Holders, Listing, SystemState, is_within, names_of};
 
 /// How long the master may take over an answer.
 const MASTER_DEADLINE: Duration = Duration::from_secs(5);
@@ -29,63 +35,6 @@ const CALLER: &str = "/runnel";
 pub struct Graph<'a> {
     context: &'a Context,
     deadline: Duration,
-}
-
-/// Who publishes, subscribes and serves: for each name the nodes, in the master's order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SystemState {
-    /// Topics that are published.
-    pub publishers: BTreeMap<String, Vec<String>>,
-    /// Topics that are subscribed to.
-    pub subscribers: BTreeMap<String, Vec<String>>,
-    /// Services.
-    pub services: BTreeMap<String, Vec<String>>,
-}
-
-/// Names, and the nodes that hold each, in the master's order.
-pub type Holders = Vec<(String, Vec<String>)>;
-
-/// The same in the master's order, in which the original commands print it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
-    /// Topics that are published.
-    pub publishers: Holders,
-    /// Topics that are subscribed to.
-    pub subscribers: Holders,
-    /// Services.
-    pub services: Holders,
-}
-
-/// One connection of a node, as its bus info tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Connection {
-    /// The node's own number for it.
-    pub id: i32,
-    /// The other end: a node's name, or for an inbound one the URI of the publisher's node.
-    pub peer: String,
-    /// `i` for inbound, `o` for outbound.
-    pub direction: String,
-    /// Such as `TCPROS`.
-    pub transport: String,
-    /// The topic.
-    pub topic: String,
-    /// False while it is being made.
-    pub connected: bool,
-    /// Such as `TCPROS connection on port 40001 to [127.0.0.1:50002 on socket 9]`; empty if not told.
-    pub details: String,
-}
-
-/// What a link of a node has dropped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drops {
-    /// The topic.
-    pub topic: String,
-    /// As [`Connection::direction`].
-    pub direction: &'static str,
-    /// The connection's number.
-    pub id: i32,
-    /// Messages that were dropped since it stands.
-    pub count: i64,
 }
 
 /// A question to a node or to the master, one of many.
@@ -314,7 +263,7 @@ impl<'a> Graph<'a> {
 }
 
 fn malformed(who: &str, method: &str) -> CliError {
-    CliError::Failed(format!("{who} answers {method} with what is no answer to it"))
+    CliError::Failed(format!("{who} gives a malformed answer to {method}"))
 }
 
 /// Why whoever was asked did not grant it.
@@ -357,6 +306,12 @@ impl fmt::Display for NoAnswer {
     }
 }
 
+impl NoAnswer {
+    fn of(&self, uri: &str) -> CliError {
+        CliError::Failed(format!("{uri}: {self}"))
+    }
+}
+
 /// The value of an answer that grants what was asked.
 fn granted(answer: Result<Value, Error>) -> Result<Value, NoAnswer> {
     match parts(answer?) {
@@ -366,179 +321,13 @@ fn granted(answer: Result<Value, Error>) -> Result<Value, NoAnswer> {
     }
 }
 
-impl NoAnswer {
-    fn of(&self, uri: &str) -> CliError {
-        CliError::Failed(format!("{uri}: {self}"))
-    }
-}
-
 fn with_caller(caller: &str, params: &[&str]) -> Vec<Value> {
     [caller].iter().chain(params).map(|text| Value::from(*text)).collect()
-}
-
-/// The status, the text and the value of an answer.
-fn parts(answer: Value) -> Option<(i32, String, Value)> {
-    let Value::Array(parts) = answer else { return None };
-    let [status, text, value] = <[Value; 3]>::try_from(parts).ok()?;
-    Some((status.as_int()?, text.as_str().unwrap_or_default().to_owned(), value))
-}
-
-fn read_state(state: &Value) -> Option<Listing> {
-    let [publishers, subscribers, services] = state.as_array()? else { return None };
-    Some(Listing {
-        publishers: read_holders(publishers)?,
-        subscribers: read_holders(subscribers)?,
-        services: read_holders(services)?,
-    })
-}
-
-/// Reads `[[name, [node, ..]], ..]`.
-fn read_holders(value: &Value) -> Option<Holders> {
-    let holder = |row: &Value| {
-        let [name, nodes] = row.as_array()? else { return None };
-        let nodes: Option<Vec<String>> = nodes.as_array()?.iter().map(text).collect();
-        Some((text(name)?, nodes?))
-    };
-    value.as_array()?.iter().map(holder).collect()
-}
-
-/// Reads `[[name, type], ..]`.
-pub fn read_pairs(value: &Value) -> Option<Vec<(String, String)>> {
-    let pair = |row: &Value| {
-        let [name, value] = row.as_array()? else { return None };
-        Some((text(name)?, text(value)?))
-    };
-    value.as_array()?.iter().map(pair).collect()
-}
-
-/// Reads the rows of bus info.
-pub fn read_connections(info: &Value) -> Option<Vec<Connection>> {
-    info.as_array()?.iter().map(read_connection).collect()
-}
-
-/// Reads a row of bus info, of which old nodes leave out the end.
-fn read_connection(row: &Value) -> Option<Connection> {
-    let [id, peer, direction, transport, topic, rest @ ..] = row.as_array()? else { return None };
-    let connected = match rest.first() {
-        Some(Value::Bool(connected)) => *connected,
-        Some(number) => number.as_int()? != 0,
-        None => true,
-    };
-    Some(Connection {
-        id: id.as_int().unwrap_or_default(),
-        peer: text(peer)?,
-        direction: text(direction)?,
-        transport: text(transport)?,
-        topic: text(topic)?,
-        connected,
-        details: rest.get(1).and_then(text).unwrap_or_default(),
-    })
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-impl From<Listing> for SystemState {
-    fn from(listing: Listing) -> Self {
-        Self {
-            publishers: BTreeMap::from_iter(listing.publishers),
-            subscribers: BTreeMap::from_iter(listing.subscribers),
-            services: BTreeMap::from_iter(listing.services),
-        }
-    }
-}
-
-impl SystemState {
-    /// All topics, published or not, in order.
-    pub fn topics(&self) -> BTreeSet<&str> {
-        self.publishers.keys().chain(self.subscribers.keys()).map(String::as_str).collect()
-    }
-
-    /// Keeps only what `later` holds, too.
-    pub fn keep_common(&mut self, later: &Self) {
-        let keep = |holders: &mut BTreeMap<String, Vec<String>>, later: &BTreeMap<String, Vec<String>>| {
-            holders.retain(|name, nodes| {
-                let later = later.get(name).map(Vec::as_slice).unwrap_or_default();
-                nodes.retain(|node| later.contains(node));
-                !nodes.is_empty()
-            });
-        };
-        keep(&mut self.publishers, &later.publishers);
-        keep(&mut self.subscribers, &later.subscribers);
-        keep(&mut self.services, &later.services);
-    }
-
-    /// All nodes in order.
-    pub fn nodes(&self) -> BTreeSet<&str> {
-        let all = [&self.publishers, &self.subscribers, &self.services];
-        all.into_iter().flat_map(BTreeMap::values).flatten().map(String::as_str).collect()
-    }
-}
-
-/// The names in which `node` is listed, in order.
-pub fn names_of(holders: &BTreeMap<String, Vec<String>>, node: &str) -> Vec<String> {
-    let held = holders.iter().filter(|(_, nodes)| nodes.iter().any(|name| name == node));
-    held.map(|(name, _)| name.clone()).collect()
-}
-
-/// True if `name` is `namespace` or lies in it.
-pub fn is_within(name: &str, namespace: &str) -> bool {
-    let rest = name.strip_prefix(namespace.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// The drops of a topic's links in the answer to `getBusStats`; `None` if the node has no such link or does not say.
-fn dropped(stats: &Value, topic: &str, direction: &str) -> Option<i64> {
-    let drops = read_drops(stats);
-    let mut of_topic =
-        drops.iter().filter(|link| link.topic == topic && link.direction == direction).peekable();
-    of_topic.peek()?;
-    Some(of_topic.map(|link| link.count).sum())
-}
-
-/// The drops of all links in the answer to `getBusStats`. Rows are `[topic, bytes, links]` of a publication and
-/// `[topic, links]` of a subscription; Runnel's nodes tell the drops fifth in a link, where the originals have no place
-/// for them. What is told otherwise is passed over.
-pub fn read_drops(stats: &Value) -> Vec<Drops> {
-    let Some([publications, subscriptions, ..]) = stats.as_array() else { return Vec::new() };
-    let of_side = |(rows, direction, links_at): (&Value, &'static str, usize)| {
-        let rows = rows.as_array().unwrap_or_default().iter().filter_map(Value::as_array);
-        rows.flat_map(|row| topic_drops(row, direction, links_at).unwrap_or_default()).collect::<Vec<_>>()
-    };
-    [(publications, "o", 2), (subscriptions, "i", 1)].into_iter().flat_map(of_side).collect()
-}
-
-/// `None` if a link does not say.
-fn topic_drops(row: &[Value], direction: &'static str, links_at: usize) -> Option<Vec<Drops>> {
-    let topic = row.first().and_then(text)?;
-    let link = |link: &Value| {
-        let link = link.as_array()?;
-        let (id, count) = (link.first()?.as_int()?, i64::from(link.get(4)?.as_int()?));
-        Some(Drops { topic: topic.clone(), direction, id, count })
-    };
-    row.get(links_at)?.as_array()?.iter().map(link).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn list(values: Vec<Value>) -> Value {
-        values.into()
-    }
-
-    #[test]
-    fn the_state_of_the_system_is_read() {
-        let nodes = list(vec!["/b".into(), "/a".into()]);
-        let state = list(vec![list(vec![list(vec!["/t".into(), nodes])]), list(vec![]), list(vec![])]);
-        let state = SystemState::from(read_state(&state).expect("a state"));
-        assert_eq!(state.publishers["/t"], ["/b", "/a"]);
-        assert!(state.nodes().into_iter().eq(["/a", "/b"]));
-        assert!(state.topics().into_iter().eq(["/t"]));
-        assert_eq!(names_of(&state.publishers, "/a"), ["/t"]);
-        assert_eq!(names_of(&state.publishers, "/c"), [""; 0]);
-    }
 
     #[test]
     fn a_name_is_unknown_where_the_master_says_so_and_not_where_it_says_nothing() {
@@ -554,57 +343,5 @@ mod tests {
             let (uri, error) = look_up(none).expect_err("nothing is known");
             assert!(error.contains(&format!("the master at {uri}")), "{error}");
         }
-    }
-
-    #[test]
-    fn what_is_no_answer_is_refused() {
-        assert_eq!(parts(list(vec![1.into(), "".into()])), None);
-        assert_eq!(parts("text".into()), None);
-        assert_eq!(read_state(&list(vec![list(vec![]), list(vec![])])), None);
-        assert_eq!(
-            read_state(&list(vec![list(vec![list(vec!["/t".into()])]), list(vec![]), list(vec![])])),
-            None
-        );
-        assert_eq!(read_pairs(&list(vec![list(vec!["/t".into(), 1.into()])])), None);
-        assert_eq!(read_connection(&list(vec![1.into(), "/a".into()])), None);
-    }
-
-    #[test]
-    fn connections_of_old_nodes_are_read() {
-        let short = list(vec![1.into(), "/a".into(), "o".into(), "TCPROS".into(), "/t".into()]);
-        let connection = read_connection(&short).expect("a connection");
-        assert!(connection.connected && connection.details.is_empty());
-    }
-
-    #[test]
-    fn drops_are_added_up_over_the_links_of_a_topic() {
-        let link = |drops: i32| list(vec![1.into(), 100.into(), 10.into(), true.into(), drops.into()]);
-        let publication = list(vec!["/t".into(), 200.into(), list(vec![link(3), link(4)])]);
-        let stats = list(vec![list(vec![publication]), list(vec![]), list(vec![])]);
-        assert_eq!(dropped(&stats, "/t", "o"), Some(7));
-        assert_eq!((dropped(&stats, "/t", "i"), dropped(&stats, "/u", "o")), (None, None));
-        let silent = list(vec![1.into(), 100.into(), 10.into(), true.into()]);
-        let original =
-            list(vec![list(vec![list(vec!["/t".into(), 200.into(), list(vec![silent])])]), list(vec![])]);
-        assert_eq!(dropped(&original, "/t", "o"), None);
-        let received = list(vec![1.into(), 100.into(), 10.into(), true.into()]);
-        let subscription = list(vec!["/t".into(), list(vec![received])]);
-        let rospy = list(vec![list(vec![]), list(vec![subscription]), list(vec![])]);
-        assert_eq!(dropped(&rospy, "/t", "i"), None, "it counts what came");
-        let subscription = list(vec!["/t".into(), list(vec![link(3)])]);
-        let ours = list(vec![list(vec![]), list(vec![subscription]), list(vec![])]);
-        let drops = Drops { topic: "/t".into(), direction: "i", id: 1, count: 3 };
-        assert_eq!(read_drops(&ours), [drops]);
-    }
-
-    #[test]
-    fn a_namespace_holds_itself_and_what_is_below() {
-        assert!(
-            is_within("/a/b", "/a")
-                && is_within("/a", "/a")
-                && is_within("/a", "/")
-                && is_within("/a/b", "/a/")
-        );
-        assert!(!is_within("/ab", "/a") && !is_within("/", "/a"));
     }
 }
