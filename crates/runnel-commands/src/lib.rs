@@ -12,7 +12,6 @@ mod logging;
 mod output;
 mod ros1;
 mod session;
-mod statistics;
 mod streaming;
 mod types;
 

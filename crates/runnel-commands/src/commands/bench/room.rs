@@ -35,7 +35,7 @@ pub struct Place<'a> {
     pub master: Option<&'a str>,
 }
 
-/// See the module's documentation.
+/// What all measurements of one run share: programs, master, results.
 pub struct Room {
     /// What was found so far.
     pub report: Report,

@@ -24,7 +24,7 @@ const EACH: &str = "/rosout";
 
 #[derive(Debug, clap::Args)]
 pub struct Follow {
-    /// Only lines of this level and graver ones: debug, info, warn, error or fatal
+    /// Only lines of this level and above: debug, info, warn, error or fatal
     #[arg(short, long, default_value = "debug")]
     level: Level,
 

@@ -17,6 +17,7 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
 use crate::session::Session;
+use crate::streaming::GLANCE;
 
 /// Messages that wait at most for a slow subscriber.
 const DEPTH: usize = 100;
@@ -26,9 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
-
-/// How often waiting looks whether it is to end.
-pub const GLANCE: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:

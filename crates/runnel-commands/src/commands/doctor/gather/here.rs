@@ -23,7 +23,7 @@ pub fn gather(session: &Session) -> Here {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let argument = |name: &'static str| {
         let value =
-            session.place_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
+            session.context_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
         value.map(|value| (name, value.to_owned()))
     };
     let set = |name| variable(name).map(|value| (name, value));
