@@ -39,8 +39,8 @@ impl Program {
             Self::Rosparam => rosparam::Cli::command(),
             Self::Rosmsg => rosmsg::Cli::command().name("rosmsg").about(rosmsg::ABOUT_MESSAGES),
             Self::Rossrv => rosmsg::Cli::command().name("rossrv").about(rosmsg::ABOUT_SERVICES),
-            Self::Roscore => roscore::Args::command().name("roscore"),
-            Self::Rosmaster => roscore::Args::command().name("rosmaster"),
+            Self::Roscore => roscore::Args::command_of(roscore::Logs::Gathered),
+            Self::Rosmaster => roscore::Args::command_of(roscore::Logs::Left),
         };
         front::as_originals_parse(command)
     }

@@ -1,23 +1,26 @@
 //! `roscore` and `rosmaster`
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use runnel::io::lookup::is_loopback;
 
 use super::Failure;
 use crate::commands::master;
 use crate::session::Session;
 
-/// Run the ROS master and parameter server, as the roscore of ROS 1 does
-///
-/// It serves this computer alone, unless ROS_MASTER_URI, ROS_IP or ROS_HOSTNAME names another address than that of
-/// loopback: then it serves all that reach this computer.
+/// What the help of both programs says in full.
+const SERVES: &str = "It serves this computer alone, unless ROS_MASTER_URI, ROS_IP or ROS_HOSTNAME names another \
+                      address than that of loopback: then it serves all that reach this computer.";
+
+const ABOUT_ROSCORE: &str = "Run the ROS master and parameter server, as the roscore of ROS 1 does";
+const ABOUT_ROSMASTER: &str = "Run the ROS master and parameter server alone, as the rosmaster of ROS 1 does: what nodes log is not gathered";
+
 #[derive(Debug, Parser)]
 pub struct Args {
     /// The port to listen on [default: that of ROS_MASTER_URI, or 11311]
     #[arg(short, long)]
     port: Option<u16>,
 
-    /// Run as roscore: it always does
+    /// Taken for scripts; changes nothing
     #[arg(long)]
     core: bool,
 
@@ -36,6 +39,17 @@ pub struct Args {
     /// The least level of what the master logs
     #[arg(long, value_name = "LEVEL")]
     master_logger_level: Option<String>,
+}
+
+impl Args {
+    /// The parser of the one program or the other.
+    pub fn command_of(logs: Logs) -> clap::Command {
+        let (name, about) = match logs {
+            Logs::Gathered => ("roscore", ABOUT_ROSCORE),
+            Logs::Left => ("rosmaster", ABOUT_ROSMASTER),
+        };
+        Self::command().name(name).about(about).long_about(format!("{about}\n\n{SERVES}"))
+    }
 }
 
 /// The variables that say under which address others reach this computer.

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::Ending;
 
@@ -75,7 +75,8 @@ pub fn run(args: &Follow, session: &Session) -> Result<(), CliError> {
     let subscription = node.create_subscription(topic, QoS::keep_last(DEPTH), take)?;
     ending.wait()?;
     if subscription.dropped() > 0 {
-        log::warn!("{} lines came faster than they were printed, and were dropped", subscription.dropped());
+        let dropped = counted(subscription.dropped(), "line");
+        log::warn!("dropped {dropped}, since more came than could be printed");
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::streaming::{Ending, lock};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The topic, or several
-    #[arg(required = true, add = completion::topics())]
+    #[arg(required = true, value_name = "TOPIC", add = completion::topics())]
     topics: Vec<String>,
 
     /// Average over so many messages

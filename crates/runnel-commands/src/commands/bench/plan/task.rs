@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Exchange, Placement};
 use crate::commands::bench::usage::SETTLING;
+use crate::output::counted;
 
 /// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
@@ -205,7 +206,6 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} B ", self.exchange.name(), self.size)?;
-        let plural = |count: &usize| if *count == 1 { "" } else { "s" };
         if let Some(rate) = self.rate {
             write!(f, "{rate}/s ")?;
         }
@@ -215,7 +215,7 @@ impl fmt::Display for Case {
         for (count, what) in [(self.pairs, "pair"), (self.topics, "topic"), (self.subscribers, "subscriber")]
         {
             if let Some(count) = count {
-                write!(f, "{count} {what}{} ", plural(&count))?;
+                write!(f, "{} ", counted(count, what))?;
             }
         }
         f.write_str(self.placement.name())

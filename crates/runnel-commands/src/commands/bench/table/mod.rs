@@ -13,6 +13,7 @@ use super::plan::{Case, Exchange, INT};
 use super::published;
 use super::results::{Report, Run};
 use super::summary::CaseSummary;
+use crate::output::counted;
 
 /// All results.
 pub fn report(report: &Report) -> String {
@@ -64,8 +65,12 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             (title, unit, grid::grid(summaries, unit))
         }
     };
-    let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
-    format!("{title}, {rounds}\n{table}{}{}\n", averages(summaries, unit), marks(summaries))
+    format!(
+        "{title}, {}\n{table}{}{}\n",
+        counted(rounds, "round"),
+        averages(summaries, unit),
+        marks(summaries)
+    )
 }
 
 fn ping_pong(summaries: &[CaseSummary]) -> String {
@@ -171,10 +176,12 @@ fn marks(summaries: &[CaseSummary]) -> String {
 fn mark(summary: &CaseSummary) -> Option<String> {
     let CaseSummary { lost, doubled, rounds, rounds_counted, .. } = summary;
     let mut why: Vec<String> = summary.failures.clone();
-    let what = if summary.case.exchange.is_call() { "calls not answered" } else { "messages lost" };
-    why.extend((*lost > 0).then(|| format!("{lost} {what}")));
-    why.extend((*doubled > 0).then(|| format!("{doubled} messages doubled")));
-    (!why.is_empty()).then(|| format!("{rounds_counted} of {rounds} rounds count: {}", why.join("; ")))
+    let is_call = summary.case.exchange.is_call();
+    let (what, how) = if is_call { ("call", "not answered") } else { ("message", "lost") };
+    why.extend((*lost > 0).then(|| format!("{} {how}", counted(*lost, what))));
+    why.extend((*doubled > 0).then(|| format!("{} doubled", counted(*doubled, "message"))));
+    let rounds = counted(*rounds, "round");
+    (!why.is_empty()).then(|| format!("{rounds_counted} of {rounds} counted: {}", why.join("; ")))
 }
 
 fn footprints(footprints: &[Footprint]) -> String {
@@ -243,7 +250,7 @@ mod tests {
             line("runnel-tcpros"),
             "runnel-tcpros       6.00    9.00    9.00    5.60    1.70      0%    1.43    0.19"
         );
-        assert_eq!(line("! roscpp"), "! roscpp: 0 of 2 rounds count: late; 2 messages lost");
+        assert_eq!(line("! roscpp"), "! roscpp: 0 of 2 rounds counted: late; 2 messages lost");
         assert_eq!(line("runnel-static"), "runnel-static       1.60    1.50       1                 0");
         assert!(text.contains("note: A without real-time priority 99: not permitted\n"), "{text}");
     }
@@ -263,7 +270,7 @@ mod tests {
         let lines: Vec<&str> = calls.lines().skip(2).take(3).collect();
         assert_eq!(lines[0], "roscpp             80.00   90.00   90.00   80.00   10.00      0%    1.00");
         assert_eq!(lines[1], "roscpp-at-runnel   60.00   72.00   72.00   60.00   12.00      0%    0.75");
-        assert_eq!(lines[2], "! roscpp: 1 of 1 rounds count: 1 calls not answered");
+        assert_eq!(lines[2], "! roscpp: 1 of 1 round counted: 1 call not answered");
     }
 
     #[test]
@@ -337,7 +344,7 @@ mod tests {
                 "ROS 2                         1881.0",
                 "Cyber RT                        1.81",
                 "Isaac                           1.19",
-                "! roscpp: 128 B: 0 of 1 rounds count: 1 messages lost",
+                "! roscpp: 128 B: 0 of 1 round counted: 1 message lost",
             ]
         );
     }
