@@ -12,7 +12,8 @@ const SERVES: &str = "It serves this computer alone, unless ROS_MASTER_URI, ROS_
                       address than that of loopback: then it serves all that reach this computer.";
 
 const ABOUT_ROSCORE: &str = "Run the ROS master and parameter server, as the roscore of ROS 1 does";
-const ABOUT_ROSMASTER: &str = "Run the ROS master and parameter server alone, as the rosmaster of ROS 1 does: what nodes log is not gathered";
+const ABOUT_ROSMASTER: &str = "Run the ROS master and parameter server alone, as the rosmaster of ROS 1 does: what \
+                               nodes log is not gathered";
 
 #[derive(Debug, Parser)]
 pub struct Args {
