@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod child;
 mod commands;
 mod completion;
 mod error;
@@ -11,7 +12,6 @@ mod logging;
 mod output;
 mod ros1;
 mod session;
-mod statistics;
 mod streaming;
 mod types;
 

@@ -1,5 +1,6 @@
 //! Standard output: text for people, JSON for programs.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use serde_json::Value as Json;
@@ -72,6 +73,12 @@ pub fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
     text
 }
 
+/// `1 error`, `2 errors`.
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, word: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {word}{ending}")
+}
+
 /// A table: columns as wide as their widest cell, two spaces between them. Numbers stand to the right: all columns
 /// but the first.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
@@ -96,6 +103,12 @@ fn table_row(row: &[String], widths: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_one_there_is_no_plural() {
+        let texts = [counted(0_usize, "warning"), counted(1_u64, "error"), counted(2_usize, "error")];
+        assert_eq!(texts, ["0 warnings", "1 error", "2 errors"]);
+    }
 
     #[test]
     fn a_table_is_as_wide_as_its_cells() {

@@ -20,7 +20,7 @@ pub struct Session {
     /// Where answers go.
     pub output: Output,
     /// Where the nodes of this program stand. Names are resolved and remapped here, once.
-    place: Vec<String>,
+    context_arguments: Vec<String>,
     namespace: String,
     remapping: Remapping,
     interfaces: Vec<PathBuf>,
@@ -33,11 +33,11 @@ impl Session {
     /// When a name in the arguments is not valid.
     pub fn new(arguments: Arguments, json: bool, interfaces: Vec<PathBuf>) -> Result<Self, CliError> {
         let ros = arguments.ros;
-        let place = place(&ros);
+        let context_arguments = context_arguments(&ros);
         let given = ros.namespace.or_else(|| std::env::var("ROS_NAMESPACE").ok());
         let namespace = names::clean_namespace(given.as_deref().unwrap_or_default());
         let remapping = Remapping::new(&ros.remaps, &namespace, NODE)?;
-        Ok(Self { output: Output { json }, place, namespace, remapping, interfaces })
+        Ok(Self { output: Output { json }, context_arguments, namespace, remapping, interfaces })
     }
 
     /// The absolute name that the user means by `name`, remapped.
@@ -54,7 +54,7 @@ impl Session {
 
     /// The same for what need not be a valid name, since it is only looked up: only made absolute, and not remapped. An empty
     /// text is the namespace.
-    pub fn place(&self, name: &str) -> String {
+    pub fn absolute(&self, name: &str) -> String {
         match name.strip_prefix('~') {
             Some(private) => names::join(&names::join(&self.namespace, NODE), private),
             None => names::join(&self.namespace, name),
@@ -78,8 +78,8 @@ impl Session {
     }
 
     /// The arguments that say where nodes of this session stand, such as `__ip:=10.0.0.1`.
-    pub fn place_arguments(&self) -> &[String] {
-        &self.place
+    pub fn context_arguments(&self) -> &[String] {
+        &self.context_arguments
     }
 
     fn context(&self, signals: bool) -> Result<Context, CliError> {
@@ -88,8 +88,8 @@ impl Session {
 
     /// How contexts of this session are made.
     pub fn options(&self, signals: bool) -> ContextOptions {
-        let options = ContextOptions::default().arguments(self.place.clone()).signals(signals);
-        // What a command has to say is for whoever called it, and of the time on the wall.
+        let options = ContextOptions::default().arguments(self.context_arguments.clone()).signals(signals);
+        // Commands answer whoever typed them: nothing goes to /rosout, and time is that of the wall.
         options.rosout(false).sim_time(false)
     }
 
@@ -131,7 +131,7 @@ pub fn family() -> Family {
 }
 
 /// The arguments that say where a node stands in the graph.
-fn place(ros: &names::Arguments) -> Vec<String> {
+fn context_arguments(ros: &names::Arguments) -> Vec<String> {
     let given = [
         ("__master", &ros.master),
         ("__hostname", &ros.hostname),
@@ -153,7 +153,7 @@ mod tests {
         let line = ["a:=b", "b:=/c", "__master:=http://m:1", "__name:=me"];
         let ros = names::Arguments::parse(line).expect("sound");
         let expected = ["__master:=http://m:1", "__name:=me"];
-        assert_eq!(place(&ros), expected, "what remaps is not for the nodes");
+        assert_eq!(context_arguments(&ros), expected, "what remaps is not for the nodes");
         let arguments = Arguments { ros, own: Vec::new() };
         let session = Session::new(arguments, false, Vec::new()).expect("sound");
         assert_eq!(session.resolve("a").expect("a name"), "/b");

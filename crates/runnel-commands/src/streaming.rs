@@ -7,6 +7,9 @@ use runnel::Context;
 
 use crate::error::CliError;
 
+/// How often a wait looks whether it is over.
+pub const GLANCE: Duration = Duration::from_millis(100);
+
 /// The end of such a command, as its callbacks bring it about.
 #[derive(Clone)]
 pub struct Ending {

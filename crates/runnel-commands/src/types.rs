@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use runnel::RawMessage;
-use runnel::core::schema::{Kind, Library, ResolveError, Schema, TypeName};
+use runnel::core::schema::{Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel::msgs;
 
 use crate::error::CliError;
@@ -55,6 +55,14 @@ impl Types {
     /// When it is no name of a type, or no definition of it can be had.
     pub fn message(&self, name: &str) -> Result<Arc<Schema>, CliError> {
         self.library.message(&type_name(name)?).map_err(|error| self.unknown(error))
+    }
+
+    /// The service type of this name.
+    ///
+    /// # Errors
+    /// As [`Types::message`].
+    pub fn service(&self, name: &str) -> Result<ServiceSchema, CliError> {
+        self.library.service(&type_name(name)?).map_err(|error| self.unknown(error))
     }
 
     /// The error with what the user can do about it.

@@ -57,6 +57,11 @@ pub fn at_once(host: &str, port: u16, family: Family) -> Lookup {
     host.parse::<IpAddr>().map_or(Lookup::Unknown, |address| Lookup::Known(SocketAddr::new(address, port)))
 }
 
+/// Whether a host, as it is written, is every host itself: an address of loopback, or `localhost`.
+pub fn is_loopback(host: &str) -> bool {
+    matches!(at_once(host, 0, Family::V4), Lookup::Known(address) if address.ip().is_loopback())
+}
+
 /// Asks the system's resolver on a thread of its own and passes the address of `host` to `done`.
 ///
 /// # Errors
@@ -91,6 +96,12 @@ mod tests {
         assert!(matches!(at_once("::1", 5, Family::V4), Lookup::Known(SocketAddr::V6(_))));
         assert_eq!(at_once("robot", 5, Family::V4), Lookup::Unknown);
         assert_eq!(at_once("localhost", 5, Family::V6), Lookup::Known(([0, 0, 0, 0, 0, 0, 0, 1], 5).into()));
+    }
+
+    #[test]
+    fn a_host_is_loopback_by_its_address_or_by_its_name() {
+        assert!(["localhost", "LOCALHOST", "127.0.0.1", "127.0.1.1", "::1"].into_iter().all(is_loopback));
+        assert!(!["", "robot", "localhost.robot", "0.0.0.0", "10.0.0.1", "::"].into_iter().any(is_loopback));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use runnel_core::names::Arguments;
 use runnel_io::host;
-use runnel_io::lookup::Family;
+use runnel_io::lookup::{Family, is_loopback};
 use runnel_ros1::net::Endpoint;
 use runnel_ros1::node::SameHost;
 use runnel_ros1::rpc::Uri;
@@ -109,11 +109,6 @@ fn checked(variable: &'static str, host: String) -> Result<String, Error> {
 /// A variable that is set and not empty.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Loopback for a host that is that, and otherwise all addresses: of its family if it is an address, or else of the one

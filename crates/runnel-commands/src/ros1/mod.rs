@@ -39,8 +39,8 @@ impl Program {
             Self::Rosparam => rosparam::Cli::command(),
             Self::Rosmsg => rosmsg::Cli::command().name("rosmsg").about(rosmsg::ABOUT_MESSAGES),
             Self::Rossrv => rosmsg::Cli::command().name("rossrv").about(rosmsg::ABOUT_SERVICES),
-            Self::Roscore => roscore::Args::command().name("roscore"),
-            Self::Rosmaster => roscore::Args::command().name("rosmaster"),
+            Self::Roscore => roscore::Args::command_of(roscore::Logs::Gathered),
+            Self::Rosmaster => roscore::Args::command_of(roscore::Logs::Left),
         };
         front::as_originals_parse(command)
     }
@@ -85,7 +85,7 @@ fn print_joined<T: AsRef<str>>(session: &Session, lines: &[T]) -> Result<(), Cli
 
 /// Whether a name is the one that was typed or lies below it; behind a slash it must lie below.
 fn lies_in(session: &Session, typed: &str) -> impl Fn(&str) -> bool {
-    let place = session.place(typed);
+    let place = session.absolute(typed);
     let itself = place == "/" || !typed.ends_with('/');
     move |name| is_within(name, &place) && (itself || name != place)
 }

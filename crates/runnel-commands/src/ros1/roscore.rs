@@ -1,23 +1,27 @@
 //! `roscore` and `rosmaster`
 
-use clap::{FromArgMatches, Parser};
+use clap::{CommandFactory, Parser};
+use runnel::io::lookup::is_loopback;
 
 use super::Failure;
-use crate::commands;
-use crate::commands::master::is_loopback;
+use crate::commands::master;
 use crate::session::Session;
 
-/// Run the ROS master and parameter server, as the roscore of ROS 1 does
-///
-/// It serves this computer alone, unless ROS_MASTER_URI, ROS_IP or ROS_HOSTNAME names another address than that of
-/// loopback: then it serves all that reach this computer.
+/// What the help of both programs says in full.
+const SERVES: &str = "It serves this computer alone, unless ROS_MASTER_URI, ROS_IP or ROS_HOSTNAME names another \
+                      address than that of loopback: then it serves all that reach this computer.";
+
+const ABOUT_ROSCORE: &str = "Run the ROS master and parameter server, as the roscore of ROS 1 does";
+const ABOUT_ROSMASTER: &str = "Run the ROS master and parameter server alone, as the rosmaster of ROS 1 does: what \
+                               nodes log is not gathered";
+
 #[derive(Debug, Parser)]
 pub struct Args {
     /// The port to listen on [default: that of ROS_MASTER_URI, or 11311]
     #[arg(short, long)]
     port: Option<u16>,
 
-    /// Run as roscore: it always does
+    /// Taken for scripts; changes nothing
     #[arg(long)]
     core: bool,
 
@@ -38,8 +42,22 @@ pub struct Args {
     master_logger_level: Option<String>,
 }
 
+impl Args {
+    /// The parser of the one program or the other.
+    pub fn command_of(logs: Logs) -> clap::Command {
+        let (name, about) = match logs {
+            Logs::Gathered => ("roscore", ABOUT_ROSCORE),
+            Logs::Left => ("rosmaster", ABOUT_ROSMASTER),
+        };
+        Self::command().name(name).about(about).long_about(format!("{about}\n\n{SERVES}"))
+    }
+}
+
 /// The variables that say under which address others reach this computer.
 const ADDRESSES: [&str; 2] = ["ROS_HOSTNAME", "ROS_IP"];
+
+/// Where the master listens for nodes of other hosts.
+const EVERY_INTERFACE: &str = "0.0.0.0";
 
 /// What becomes of what nodes log: the original rosmaster leaves it to another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,40 +72,39 @@ pub fn run(args: &Args, session: &Session, logs: Logs) -> Result<(), Failure> {
     }
     let own = ADDRESSES.iter().filter_map(|name| std::env::var(name).ok());
     let master = session.master_uri()?.endpoint.host;
-    let words = master_words(args.port, logs, own.chain([master]));
-    let matches = commands::command().try_get_matches_from(words);
-    let cli = matches.and_then(|mut matches| commands::Cli::from_arg_matches_mut(&mut matches));
-    Ok(commands::run(cli.map_err(crate::error::CliError::from)?.command, session)?)
+    Ok(master::run(&master_args(args.port, logs, own.chain([master])), session)?)
 }
 
-/// The command of Runnel's that is meant, by the hosts that the environment names.
-fn master_words(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut words = vec!["runnel".to_owned(), "master".to_owned()];
-    words.extend(port.into_iter().flat_map(|port| ["--port".to_owned(), port.to_string()]));
-    if logs == Logs::Left {
-        words.push("--no-rosout".to_owned());
-    }
-    if !hosts.into_iter().all(|host| is_loopback(&host)) {
-        words.extend(["--host", "0.0.0.0"].map(str::to_owned));
-    }
-    words
+/// The master that is meant, by the hosts that the environment names.
+fn master_args(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = String>) -> master::Args {
+    // An empty variable is one that is not set.
+    let for_others = hosts.into_iter().any(|host| !host.is_empty() && !is_loopback(&host));
+    let host = if for_others { EVERY_INTERFACE } else { master::THIS_HOST }.to_owned();
+    master::Args { port, host, persist: None, no_rosout: logs == Logs::Left }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(port: Option<u16>, hosts: &[&str]) -> String {
-        master_words(port, Logs::Gathered, hosts.iter().map(|host| (*host).to_owned())).join(" ")
+    #[test]
+    fn the_master_serves_others_where_the_environment_names_an_address_for_them() {
+        let host = |hosts: &[&str]| {
+            master_args(None, Logs::Gathered, hosts.iter().map(|host| (*host).to_owned())).host
+        };
+        assert_eq!(host(&["localhost"]), "localhost");
+        assert_eq!(host(&["127.0.0.1", "localhost"]), "localhost");
+        assert_eq!(host(&["", "localhost"]), "localhost", "an empty variable names nothing");
+        assert_eq!(host(&["192.168.0.5", "localhost"]), "0.0.0.0");
+        assert_eq!(host(&["robot"]), "0.0.0.0");
     }
 
     #[test]
-    fn the_master_serves_others_where_the_environment_names_an_address_for_them() {
-        assert_eq!(words(None, &["localhost"]), "runnel master");
-        assert_eq!(words(Some(5), &["127.0.0.1", "localhost"]), "runnel master --port 5");
-        assert_eq!(words(None, &["192.168.0.5", "localhost"]), "runnel master --host 0.0.0.0");
-        assert_eq!(words(Some(0), &["robot"]), "runnel master --port 0 --host 0.0.0.0");
-        assert_eq!(master_words(None, Logs::Left, []).join(" "), "runnel master --no-rosout");
+    fn the_port_is_passed_on_and_logs_are_left_to_who_gathers_them() {
+        let args = master_args(Some(5), Logs::Gathered, []);
+        assert_eq!((args.port, args.no_rosout), (Some(5), false));
+        let args = master_args(None, Logs::Left, []);
+        assert_eq!((args.port, args.no_rosout), (None, true));
     }
 
     #[test]

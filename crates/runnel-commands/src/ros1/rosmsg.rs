@@ -50,7 +50,7 @@ struct ShowArgs {
 
 #[derive(Debug, clap::Args)]
 struct TypeArgs {
-    /// The type: std_msgs/String, or String to look in all packages; without one, a line of standard input
+    /// The type as package/Type, or Type to look in all packages; without one, a line of standard input
     #[arg(value_name = "TYPE")]
     type_name: Option<String>,
 }

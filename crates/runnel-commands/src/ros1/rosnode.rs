@@ -146,7 +146,7 @@ impl Nodes<'_> {
 
     fn info(&self, args: &InfoArgs) -> Result<(), Failure> {
         for node in &args.nodes {
-            let node = self.session.place(node);
+            let node = self.session.absolute(node);
             let state = self.graph.system_state()?;
             self.line(&"-".repeat(80))?;
             self.line(&description(&state, &self.graph.published_types()?, &node))?;
@@ -170,35 +170,28 @@ impl Nodes<'_> {
         let mut text = format!("Pid: {pid}\n");
         text += if connections.is_empty() { "" } else { "Connections:\n" };
         for connection in connections.iter().filter(|connection| connection.connected) {
-            text += &connection_text(connection, &self.peer(state, connection)?);
+            text += &connection_text(connection, self.peer(state, connection)?);
         }
         Ok(text)
     }
 
     /// The name of the node whose address stands in a connection.
-    fn peer(
-        &self,
-        state: &SystemState,
-        connection: &Connection,
-    ) -> Result<BTreeMap<String, String>, CliError> {
+    fn peer<'s>(&self, state: &'s SystemState, connection: &Connection) -> Result<Option<&'s str>, CliError> {
         if Uri::parse(&connection.peer).is_err() {
-            return Ok(BTreeMap::new());
+            return Ok(None);
         }
-        for node in [&state.publishers, &state.subscribers]
-            .into_iter()
-            .filter_map(|all| all.get(&connection.topic))
-            .flatten()
-        {
+        let ends = [&state.publishers, &state.subscribers].map(|ends| ends.get(&connection.topic));
+        for node in ends.into_iter().flatten().flatten() {
             if self.graph.node_uri(node)?.as_ref() == Some(&connection.peer) {
-                return Ok(BTreeMap::from([(connection.peer.clone(), node.clone())]));
+                return Ok(Some(node));
             }
         }
-        Ok(BTreeMap::new())
+        Ok(None)
     }
 
     fn ping(&self, args: &PingArgs) -> Result<(), Failure> {
         if let Some(node) = &args.node {
-            let node = self.session.place(node);
+            let node = self.session.absolute(node);
             self.line(&format!("rosnode: node is [{node}]"))?;
             // That a node does not answer is told, but it is no failure of the original.
             return self.ping_node(&node, args.count).map(drop);
@@ -268,7 +261,7 @@ impl Nodes<'_> {
     }
 
     fn known_only(&self, typed: &[String], known: &[String]) -> Result<Vec<String>, Failure> {
-        let nodes: Vec<String> = typed.iter().map(|name| self.session.place(name)).collect();
+        let nodes: Vec<String> = typed.iter().map(|name| self.session.absolute(name)).collect();
         let unknown: Vec<&String> = nodes.iter().filter(|node| !known.contains(node)).collect();
         match unknown.as_slice() {
             [] => Ok(nodes),

@@ -146,7 +146,7 @@ impl Params<'_> {
     }
 
     fn delete(&self, args: &DeleteArgs) -> Result<(), Failure> {
-        let name = self.session.place(&args.name);
+        let name = self.session.absolute(&args.name);
         if name == "/" {
             // The outermost cannot go.
             self.graph.set_param("/", ParamValue::Struct(Default::default()))?;
@@ -157,7 +157,7 @@ impl Params<'_> {
     }
 
     fn get(&self, args: &GetArgs) -> Result<(), Failure> {
-        let name = self.session.place(&args.name);
+        let name = self.session.absolute(&args.name);
         self.say(args.verbose, || format!("getting parameter [{name}]"))?;
         let value = self.value(&name)?;
         let text = match pyyaml::pretty(&value).filter(|_| args.pretty) {
@@ -171,7 +171,7 @@ impl Params<'_> {
     fn dump(&self, args: &DumpArgs) -> Result<(), Failure> {
         let file = args.file.as_ref().map_or("None".to_owned(), |file| file.display().to_string());
         self.say(args.verbose, || format!("dumping namespace [{}] to file [{file}]", args.namespace))?;
-        let name = self.session.place(&args.namespace);
+        let name = self.session.absolute(&args.namespace);
         let value = self.value(&name)?;
         if args.verbose {
             self.session.output.text(&assignments(&name, &value))?;
@@ -185,7 +185,7 @@ impl Params<'_> {
     }
 
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
-        let namespace = self.session.place(args.namespace.as_deref().unwrap_or("/"));
+        let namespace = self.session.absolute(args.namespace.as_deref().unwrap_or("/"));
         let outer = format!("{}/", namespace.trim_end_matches('/'));
         let mut names = self.graph.param_names()?;
         names.retain(|name| name.starts_with(&outer));
@@ -200,7 +200,7 @@ impl Params<'_> {
         })?;
         let text =
             load::read(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
-        let namespace = self.session.place(&args.namespace);
+        let namespace = self.session.absolute(&args.namespace);
         let mut documents = Vec::new();
         for mut value in yaml::documents(&text).map_err(Failure::failed)? {
             let inner = take_inner_namespace(&namespace, &mut value);
@@ -219,7 +219,7 @@ impl Params<'_> {
     }
 
     fn set(&self, args: &SetArgs) -> Result<(), Failure> {
-        let name = self.session.place(&args.name);
+        let name = self.session.absolute(&args.name);
         let unreadable = |error: &dyn std::fmt::Display, file: &PathBuf| {
             Failure::usage(format!("file '{}': {error}", file.display()))
         };

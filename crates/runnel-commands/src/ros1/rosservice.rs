@@ -10,7 +10,7 @@ use runnel::core::yaml::{self, YamlOptions};
 use runnel::{Context, Node};
 
 use super::{Failure, lies_in, print_joined};
-use crate::commands::service::{LONG, arguments, definition, probe, request};
+use crate::commands::service::{FOREVER, arguments, probe, request};
 use crate::commands::topic::publish::documents;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -91,14 +91,14 @@ pub fn run(cli: Cli, session: &Session) -> Result<(), Failure> {
     let context = session.asking()?;
     let services = Services { session, graph: Graph::new(&context), context: &context };
     match cli.command {
-        Command::Args(args) => services.args(&session.place(&args.service)),
+        Command::Args(args) => services.args(&session.absolute(&args.service)),
         Command::Call(args) => services.call(&args),
         Command::Find(args) => services.find(&args.type_name),
-        Command::Info(args) => services.info(&session.place(&args.service)),
+        Command::Info(args) => services.info(&session.absolute(&args.service)),
         Command::List(args) => services.list(&args),
-        Command::Node(args) => services.node(&session.place(&args.service)),
-        Command::Type(args) => services.type_name(&session.place(&args.service)),
-        Command::Uri(args) => services.uri(&session.place(&args.service)),
+        Command::Node(args) => services.node(&session.absolute(&args.service)),
+        Command::Type(args) => services.type_name(&session.absolute(&args.service)),
+        Command::Uri(args) => services.uri(&session.absolute(&args.service)),
     }
 }
 
@@ -161,7 +161,7 @@ impl Services<'_> {
         self.line(&format!("URI: {uri}"))?;
         let type_name = probe(&self.caller()?, service)?.type_name;
         self.line(&format!("Type: {type_name}"))?;
-        let schema = definition(self.session, &type_name)?;
+        let schema = self.session.types()?.service(&type_name)?;
         self.line(&format!("Args: {}", arguments(&schema).join(" ")))
     }
 
@@ -186,15 +186,15 @@ impl Services<'_> {
         if self.graph.service_uri(service)?.is_none() {
             return Err(Failure::failed(format!("Service [{service}] is not available.")));
         }
-        Ok(definition(self.session, &probe(caller, service)?.type_name)?)
+        Ok(self.session.types()?.service(&probe(caller, service)?.type_name)?)
     }
 
     fn call(&self, args: &CallArgs) -> Result<(), Failure> {
-        let service = self.session.place(&args.service);
+        let service = self.session.absolute(&args.service);
         let caller = self.caller()?;
         if args.wait {
             self.graph.check_master()?;
-            caller.wait_for_service(&service, LONG)?;
+            caller.wait_for_service(&service, FOREVER)?;
         }
         let schema = Arc::new(self.definition_of(&caller, &service)?);
         let client = caller.create_dynamic_client(&service, &schema)?;

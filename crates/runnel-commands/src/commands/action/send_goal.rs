@@ -19,11 +19,8 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
 use crate::session::Session;
-use crate::streaming::lock;
+use crate::streaming::{GLANCE, lock};
 use crate::types::{Types, type_name};
-
-/// How often waiting looks whether it is to end.
-const GLANCE: Duration = Duration::from_millis(100);
 
 /// How long a goal that was cancelled may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);

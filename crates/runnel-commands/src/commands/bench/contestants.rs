@@ -191,7 +191,7 @@ impl Contestant {
 /// The contestants of an exchange that are wanted and can be had; of the others the user is told.
 ///
 /// # Errors
-/// When no master can be started.
+/// When the user asks for the end.
 pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Failure> {
     let mut ready = Vec::new();
     for entry in ENTRIES.iter().filter(|entry| (entry.plays)(exchange)) {
@@ -203,9 +203,6 @@ pub fn ready(exchange: Exchange, room: &mut Room) -> Result<Vec<Contestant>, Fai
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             Err(why) => room.note(format!("{} without {}: {why}", list(exchange), entry.name)),
         }
-    }
-    if ready.iter().any(|contestant| contestant.introduction == Introduction::Master) {
-        room.start_master()?;
     }
     Ok(ready)
 }

@@ -30,7 +30,7 @@ pub struct FirstMessage {
 /// # Errors
 /// When the user asks for the end, or results cannot be saved.
 pub fn measure(amount: Amount, room: &mut Room) -> Result<(), Failure> {
-    let subscribers = subscribers(room)?;
+    let subscribers = subscribers(room);
     if subscribers.is_empty() {
         return Ok(());
     }
@@ -57,7 +57,7 @@ pub fn measure(amount: Amount, room: &mut Room) -> Result<(), Failure> {
     room.save()
 }
 
-fn subscribers(room: &mut Room) -> Result<Vec<Contestant>, Failure> {
+fn subscribers(room: &mut Room) -> Vec<Contestant> {
     let mut subscribers = Vec::new();
     for name in [RUNNEL, ROSCPP] {
         if room.wants(name) || (name == RUNNEL && room.wants("runnel")) {
@@ -67,10 +67,7 @@ fn subscribers(room: &mut Room) -> Result<Vec<Contestant>, Failure> {
             }
         }
     }
-    if !subscribers.is_empty() {
-        room.start_master()?;
-    }
-    Ok(subscribers)
+    subscribers
 }
 
 fn publisher(namespace: usize, room: &mut Room) -> Result<Process, Failure> {

@@ -60,7 +60,6 @@ pub fn measure(amount: Amount, room: &mut Room) -> Result<(), Failure> {
 }
 
 fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footprint, Failure> {
-    room.start_master()?;
     let command = command(program, room)?;
     let namespace = room.namespace();
     let mut process = room.launch(program, &command, Place { namespace, ..Place::default() })?;

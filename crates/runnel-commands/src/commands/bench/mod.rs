@@ -41,12 +41,16 @@ use crate::session::Session;
 /// Most bytes of a message of `ipc`.
 const LARGEST: usize = 64 << 20;
 
+const EXAMPLES: &str = "\
+In a network of its own, with nothing else on it:
+  unshare -rn bash -c 'ip link set lo up; runnel bench C A footprint'";
+
 /// Measure latency, rate and footprint, beside the floor and roscpp
 ///
 /// Both ends of every contestant run on the same CPUs, in turns, each turn on one CPU and on two. Results are saved
-/// as JSON after each run. In a network of its own, with nothing else on it:
-/// unshare -rn bash -c 'ip link set lo up; runnel bench C A footprint'
+/// as JSON after each run.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// What to measure [default: all]
     #[arg(value_enum, ignore_case = true)]

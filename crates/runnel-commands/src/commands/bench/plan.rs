@@ -3,7 +3,7 @@
 mod exchange;
 mod task;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use exchange::{Exchange, Figure};
 pub use task::{Case, Task};
@@ -94,8 +94,7 @@ impl Scenario {
 }
 
 /// Where the two ends run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Both on CPU 0.
     OneCore,
@@ -121,6 +120,12 @@ impl Placement {
             Self::OneCore => [0, 0],
             Self::TwoCores => [1, 0],
         }
+    }
+}
+
+impl Serialize for Placement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -15,6 +15,7 @@ use runnel::io::Reactor;
 use runnel::io::signals::Interrupts;
 
 use super::failure::Failure;
+use crate::child::ends_within;
 
 /// How often a wait looks whether the user has asked for the end. Rare enough to disturb no measurement.
 const LOOK: Duration = Duration::from_millis(100);
@@ -187,16 +188,8 @@ impl Process {
     }
 
     /// How a program has ended whose output has ended.
-    fn exit_status(&mut self) -> Option<std::process::ExitStatus> {
-        let deadline = Instant::now() + LAST_BREATH;
-        while Instant::now() < deadline {
-            match self.child.try_wait() {
-                Ok(None) => thread::yield_now(),
-                Ok(status) => return status,
-                Err(_) => return None,
-            }
-        }
-        None
+    fn exit_status(&mut self) -> Option<ExitStatus> {
+        ends_within(&mut self.child, LAST_BREATH).ok().flatten()
     }
 
     fn too_late(&self, what: &str) -> Failure {

@@ -10,7 +10,8 @@ const KIB: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Published {
     /// What was exchanged.
-    pub scenario: Exchange,
+    #[serde(rename = "scenario")]
+    pub exchange: Exchange,
     /// Bytes of payload.
     pub size: usize,
     /// Messages a second, where that was varied.
@@ -43,8 +44,8 @@ pub const PUBLISHED: [Published; 13] = [
 /// Bytes of the longest text.
 pub const HELLO: usize = "hello world 999".len();
 
-const fn of(scenario: Exchange, size: usize, who: &'static str, mean_ns: f64) -> Published {
-    Published { scenario, size, rate: None, who, mean_ns }
+const fn of(exchange: Exchange, size: usize, who: &'static str, mean_ns: f64) -> Published {
+    Published { exchange, size, rate: None, who, mean_ns }
 }
 
 const fn at_1000(size: usize, who: &'static str, mean_ns: f64) -> Published {
@@ -54,7 +55,7 @@ const fn at_1000(size: usize, who: &'static str, mean_ns: f64) -> Published {
 /// What was published of a case.
 pub fn of_case(case: Case) -> impl Iterator<Item = &'static Published> {
     PUBLISHED.iter().filter(move |published| {
-        (published.scenario, published.size, published.rate) == (case.scenario, case.size, case.rate)
+        (published.exchange, published.size, published.rate) == (case.exchange, case.size, case.rate)
     })
 }
 
@@ -66,7 +67,7 @@ mod tests {
     #[test]
     fn every_published_figure_stands_beside_one_of_ours() {
         for published in PUBLISHED {
-            let tasks = published.scenario.tasks(Amount::FULL, &[10]);
+            let tasks = published.exchange.tasks(Amount::FULL, &[10]);
             let mut cases = tasks.iter().flat_map(|task| task.cases(Placement::OneCore));
             assert!(cases.any(|case| of_case(case).any(|one| *one == published)), "{published:?}");
         }

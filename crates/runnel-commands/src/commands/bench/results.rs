@@ -36,7 +36,7 @@ impl Run {
     /// The outcome, if all messages arrived, and each once. Of calls only those that failed are left out: they are told,
     /// and change nothing for the others, as a lost message does for those that find more room.
     pub fn clean(&self) -> Option<&Outcome> {
-        let whole = |outcome: &&Outcome| outcome.lost == 0 || self.case.scenario.is_call();
+        let whole = |outcome: &&Outcome| outcome.lost == 0 || self.case.exchange.is_call();
         self.result.as_ref().ok().filter(|outcome| outcome.doubled == 0).filter(whole)
     }
 
@@ -77,10 +77,10 @@ impl fmt::Display for Run {
             let summary = Summary::of(samples.clone());
             summary.map(|all| format!("{what} {:.2} us", all.p50 as f64 / 1e3))
         };
-        let figure = match self.case.scenario.figure() {
+        let figure = match self.case.exchange.figure() {
             Figure::Rate => outcome.messages_per_second().map(|rate| format!("{rate:.0} messages/s")),
             Figure::OneWay => micros("one-way", &outcome.one_way),
-            Figure::RoundTrip if self.case.scenario.is_call() => micros("call", &outcome.round_trip),
+            Figure::RoundTrip if self.case.exchange.is_call() => micros("call", &outcome.round_trip),
             Figure::RoundTrip => micros("round trip", &outcome.round_trip),
             Figure::Cpu => outcome.costs.map(|Costs { receiver, sender }| {
                 let (receiver, sender) = (receiver.cpu_per_mille, sender.cpu_per_mille);
@@ -166,6 +166,8 @@ impl Report {
 
 #[cfg(test)]
 pub mod tests {
+    use runnel_floor::Touch;
+
     use super::*;
     use crate::commands::bench::plan::{Exchange, Placement};
     use crate::commands::bench::usage::Cost;
@@ -215,7 +217,7 @@ pub mod tests {
             report.add(Run { case, contestant, round: 1, result: Ok(outcome) });
         }
         let mut all = Case::of(Exchange::Sizes, 10, Placement::OneCore);
-        all.payload = Some("write");
+        all.payload = Some(Touch::Write);
         (all.pairs, all.topics, all.subscribers) = (Some(2), Some(10), Some(4));
         let outcome = Outcome { sent: 1, one_way: vec![5000], ..Outcome::default() };
         report.add(Run { case: all, contestant: "floor-tcp", round: 1, result: Ok(outcome) });

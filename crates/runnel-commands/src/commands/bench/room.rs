@@ -35,7 +35,7 @@ pub struct Place<'a> {
     pub master: Option<&'a str>,
 }
 
-/// See the module's documentation.
+/// What all measurements of one run share: programs, master, results.
 pub struct Room {
     /// What was found so far.
     pub report: Report,
@@ -117,14 +117,11 @@ impl Room {
         }
     }
 
-    /// Starts a master for contestants that need one, if it does not run yet.
+    /// Starts the master that runs all the time, for contestants that need one.
     ///
     /// # Errors
     /// When it does not start.
     pub fn start_master(&mut self) -> Result<(), Failure> {
-        if self.master.is_some() {
-            return Ok(());
-        }
         self.master = Some(Kind::Runnel.start(Place::default(), Instant::now() + MASTER, self)?);
         Ok(())
     }

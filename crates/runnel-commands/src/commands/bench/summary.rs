@@ -64,7 +64,7 @@ impl CaseSummary {
             summaries.map(|summary| summary.p50 as f64).collect()
         };
         let costs: Vec<Costs> = clean.iter().filter_map(|outcome| outcome.costs).collect();
-        let (rates, spread_percent) = match case.scenario.figure() {
+        let (rates, spread_percent) = match case.exchange.figure() {
             Figure::Rate => (rates.clone(), spread(&rates)),
             Figure::OneWay => (Vec::new(), spread(&medians(|outcome| &outcome.one_way))),
             Figure::RoundTrip => (Vec::new(), spread(&medians(|outcome| &outcome.round_trip))),
@@ -93,9 +93,17 @@ impl CaseSummary {
         }
     }
 
+    /// What messages took, there and back if they come back.
+    pub fn delays(&self) -> Option<Summary> {
+        match self.case.exchange.figure() {
+            Figure::RoundTrip => self.round_trip_ns,
+            Figure::OneWay | Figure::Rate | Figure::Cpu => self.one_way_ns,
+        }
+    }
+
     /// The figure that contestants are compared by.
     fn figure(&self) -> Option<f64> {
-        match self.case.scenario.figure() {
+        match self.case.exchange.figure() {
             Figure::Rate => self.messages_per_second,
             Figure::OneWay => self.one_way_ns.map(|delay| delay.p50 as f64),
             Figure::RoundTrip => self.round_trip_ns.map(|trip| trip.p50 as f64),
@@ -155,7 +163,7 @@ fn compared(mut summaries: Vec<CaseSummary>) -> Vec<CaseSummary> {
         // Of nothing there is no ratio.
         let to = |name| of(summary.case, name).filter(|other| *other > 0.0);
         let ratio = |name| Some(summary.figure()? / to(name)?);
-        let floor = floor_of(summary.case.scenario);
+        let floor = floor_of(summary.case.exchange);
         (summary.to_floor, summary.to_roscpp) = (ratio(floor), ratio(ROSCPP));
     }
     summaries
@@ -195,7 +203,7 @@ mod tests {
     #[test]
     fn calls_that_are_not_answered_leave_the_others_their_figures() {
         let mut run = run("roscpp", 1, &[10, 12], 1);
-        run.case.scenario = Exchange::CallOnce;
+        run.case.exchange = Exchange::CallOnce;
         let summary = summaries(&[run]).remove(0);
         assert_eq!((summary.lost, summary.rounds_counted), (1, 1));
         assert_eq!(summary.round_trip_ns.unwrap().max, 12);
@@ -224,7 +232,7 @@ mod tests {
                 resident_bytes,
             };
             let costs = Costs { receiver: cost(receiving, 100 * u64::from(round)), sender: cost(sending, 7) };
-            let case = Case { scenario: Exchange::Idle, ..Case::of(Exchange::Idle, 10, Placement::OneCore) };
+            let case = Case::of(Exchange::Idle, 10, Placement::OneCore);
             let outcome = Outcome { sent: 1, one_way: vec![1], costs: Some(costs), ..Outcome::default() };
             Run { case, contestant, round, result: Ok(outcome) }
         };

@@ -224,7 +224,7 @@ fn read(task: &Task, groups: &[Group]) -> Result<Vec<Outcome>, Failure> {
         let taken = taken(task, group)?;
         let cases = task.cases(Placement::OneCore);
         let of = |(case, taken): (_, &Taken)| Outcome::of(case, task.trial(), taken);
-        let cases = cases.into_iter().map(|case| case.scenario);
+        let cases = cases.into_iter().map(|case| case.exchange);
         cases.zip(&taken.parts(task)).map(of).collect::<Result<Vec<_>, _>>()
     };
     let mut outcomes = Vec::<Outcome>::new();

@@ -129,13 +129,13 @@ impl Drive {
         self.tracer.check()
     }
 
-    fn hung(&mut self, goal: Goal) -> CliError {
+    fn hung(&self, goal: Goal) -> CliError {
         let (seconds, stage) = (goal.lap_within.as_secs(), stage_name(self.stage));
         let [sensors, commands] = self.rates.last.unwrap_or_default();
         let mut text = format!(
             "no lap within {seconds} s: it is still {stage} ({LIGHT_SENSORS} {sensors:.0} Hz, {CMD_VEL} {commands:.0} Hz)"
         );
-        for node in [&mut self.control, &mut self.tracer] {
+        for node in [&self.control, &self.tracer] {
             let said = node.last_words();
             if !said.is_empty() {
                 text.push_str(&format!("\nnode {} said:\n{said}", node.name()));

@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     record: Option<PathBuf>,
 
-    /// Lines in place of the picture, also on a terminal
+    /// Print lines instead of drawing, also on a terminal
     #[arg(long)]
     headless: bool,
 

@@ -1,19 +1,18 @@
 //! A node of the demonstration in a process of its own.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use line_trace::latency::Log;
 use runnel::ros1::rpc::Uri;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process};
 
+use crate::child::ends_within;
 use crate::error::CliError;
 
 /// How long a node may take to end once it has been told to.
@@ -26,7 +25,7 @@ const HASTY_END: Duration = Duration::from_secs(1);
 const MOST: u64 = 64 << 20;
 
 /// Bytes of what a node said last that are shown.
-const LAST_WORDS: i64 = 2000;
+const LAST_WORDS: u64 = 2000;
 
 /// Variables that would lead a node elsewhere.
 const CLEARED: [&str; 3] = ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE"];
@@ -109,14 +108,10 @@ impl NodeProcess {
     /// # Errors
     /// When it does not end in time, ends with a failure, or has not written its records.
     pub fn finish(mut self) -> Result<Log, CliError> {
-        if !self.ends_within(END)? {
-            return Err(CliError::Failed(format!(
-                "node {} did not end within {} s",
-                self.name,
-                END.as_secs()
-            )));
-        }
-        let status = self.child.wait()?;
+        let Some(status) = ends_within(&mut self.child, END)? else {
+            let why = format!("node {} did not end within {} s", self.name, END.as_secs());
+            return Err(CliError::Failed(why));
+        };
         if !status.success() {
             return Err(self.failure(status));
         }
@@ -126,25 +121,17 @@ impl NodeProcess {
     }
 
     /// What it said last on standard error, empty if nothing.
-    pub fn last_words(&mut self) -> String {
-        let length = self.errors.metadata().map_or(0, |found| i64::try_from(found.len()).unwrap_or(i64::MAX));
-        let mut bytes = Vec::new();
-        let read = self
-            .errors
-            .seek(SeekFrom::End(-length.min(LAST_WORDS)))
-            .and_then(|_| (&self.errors).take(LAST_WORDS.unsigned_abs()).read_to_end(&mut bytes));
-        match read {
-            Ok(_) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+    pub fn last_words(&self) -> String {
+        let length = self.errors.metadata().map_or(0, |found| found.len());
+        match bytes_from(&self.errors, length.saturating_sub(LAST_WORDS), LAST_WORDS) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
             Err(error) => format!("(its messages cannot be read: {error})"),
         }
     }
 
-    /// What it has written that was not heard yet. Where it goes on to write is left alone.
+    /// What it has written that was not heard yet.
     fn unread(&self) -> Result<Vec<u8>, CliError> {
-        let length = self.output.metadata()?.len().saturating_sub(self.read);
-        let mut bytes = vec![0; usize::try_from(length.min(MOST)).unwrap_or_default()];
-        self.output.read_exact_at(&mut bytes, self.read)?;
-        Ok(bytes)
+        Ok(bytes_from(&self.output, self.read, MOST)?)
     }
 
     fn hear(&mut self, pieces: &[u8]) -> Result<(), CliError> {
@@ -154,26 +141,12 @@ impl NodeProcess {
         Ok(())
     }
 
-    fn failure(&mut self, status: ExitStatus) -> CliError {
+    fn failure(&self, status: ExitStatus) -> CliError {
         let said = match self.last_words() {
             said if said.is_empty() => "it said nothing".to_owned(),
             said => format!("it said:\n{said}"),
         };
         CliError::Failed(format!("node {} has ended ({status}); {said}", self.name))
-    }
-
-    fn ends_within(&self, time: Duration) -> io::Result<bool> {
-        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
-        let deadline = Instant::now() + time;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-            match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
-                Ok(ended) => return Ok(ended > 0),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 }
 
@@ -182,13 +155,22 @@ impl Drop for NodeProcess {
         if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
-        let ended = self.tell_to_end().is_ok() && self.ends_within(HASTY_END).unwrap_or(false);
-        if !ended {
+        let told = self.tell_to_end().is_ok();
+        if !told || !matches!(ends_within(&mut self.child, HASTY_END), Ok(Some(_))) {
             // It may end just now, and then there is nothing to kill.
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
     }
+}
+
+/// What a file holds from there on, so many bytes at most. The place at which the process writes on, which is that of
+/// the file, is left alone.
+fn bytes_from(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len().saturating_sub(start).min(most);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    file.read_exact_at(&mut bytes, start)?;
+    Ok(bytes)
 }
 
 fn memory_file(name: &str) -> io::Result<File> {
@@ -197,6 +179,8 @@ fn memory_file(name: &str) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn process(script: &str) -> NodeProcess {
@@ -217,9 +201,21 @@ mod tests {
     #[test]
     fn of_much_that_was_said_the_last_is_shown() {
         let mut process = process("seq 1 5000 >&2");
-        assert!(process.ends_within(Duration::from_secs(20)).unwrap());
+        assert!(ends_within(&mut process.child, Duration::from_secs(20)).unwrap().is_some());
         let said = process.last_words();
         assert!(said.len() <= LAST_WORDS as usize && said.ends_with("\n4999\n5000"), "{said}");
+    }
+
+    #[test]
+    fn what_a_process_says_while_it_is_listened_to_stays_whole() {
+        let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); echo $i >&2; done";
+        let mut process = process(script);
+        while process.child.try_wait().unwrap().is_none() {
+            process.last_words();
+        }
+        let said = bytes_from(&process.errors, 0, MOST).unwrap();
+        let expected: String = (1..=50_000).map(|number| format!("{number}\n")).collect();
+        assert!(said == expected.as_bytes(), "{} of {} bytes are left", said.len(), expected.len());
     }
 
     #[test]
@@ -249,15 +245,15 @@ mod tests {
 
     #[test]
     fn a_process_that_was_told_to_end_ends() {
-        let waiting = process("exec sleep 600");
+        let mut waiting = process("exec sleep 600");
         waiting.tell_to_end().unwrap();
-        assert!(waiting.ends_within(Duration::from_secs(20)).unwrap());
+        assert!(ends_within(&mut waiting.child, Duration::from_secs(20)).unwrap().is_some());
     }
 
     #[test]
     fn a_process_that_is_dropped_is_gone_even_if_it_does_not_want_to_end() {
         for script in ["echo ready >&2; exec sleep 600", "trap '' TERM; echo ready >&2; exec sleep 600"] {
-            let mut process = process(script);
+            let process = process(script);
             let deadline = Instant::now() + Duration::from_secs(20);
             while process.last_words() != "ready" {
                 assert!(Instant::now() < deadline, "{script}");

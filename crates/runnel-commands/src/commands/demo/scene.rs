@@ -23,7 +23,7 @@ pub struct Scene {
     #[arg(long, default_value_t = 0.0, value_name = "METRES", value_parser = metres, allow_negative_numbers = true)]
     start: f64,
 
-    /// What chance is drawn from: how the robot's parts are, what its sensors and its wheels add, how it is set down
+    /// Seed of the random numbers: tolerances of the robot, noise of sensors and wheels, how it is set down
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 }

@@ -62,7 +62,8 @@ fn far_off(stamp: &Stamp) -> Option<Finding> {
     }
     let (far, side) = (seconds.abs(), if *seconds > 0.0 { "ahead of" } else { "behind" });
     let what = format!("stamps of {node} are {far:.1} s {side} this host's clock");
-    let advice = "set the clocks of both hosts (chrony), unless it replays or is that slow";
+    let advice =
+        "set the clocks of both hosts (chrony), unless the node replays a bag, or its messages are that old";
     Some(Finding::warning(Area::Clock, topic, what, advice))
 }
 

@@ -131,11 +131,6 @@ pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
     }
 }
 
-/// `1 error`, `2 errors`.
-pub fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 /// The words on lines of at most [`WIDTH`] columns. A word that is longer has a line of its own.
 pub fn wrapped(words: &str, first: &str, indent: &str) -> String {
     let (mut text, mut line) = (String::new(), first.to_owned());
@@ -200,10 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn names_and_counts_read_as_a_sentence() {
+    fn names_read_as_a_sentence() {
         assert_eq!(listed(&["/a"], 3), "/a");
         assert_eq!(listed(&["/a", "/b", "/c"], 3), "/a, /b and /c");
         assert_eq!(listed(&["/a", "/b", "/c"], 1), "/a and 2 more");
-        assert_eq!((counted(1, "error"), counted(0, "warning")), ("1 error".into(), "0 warnings".into()));
     }
 }

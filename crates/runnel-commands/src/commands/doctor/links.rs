@@ -11,7 +11,7 @@ use crate::graph::{Connection, Drops};
 
 /// What to do about ends that do not meet.
 const RESTART: &str = "see what the subscriber logs (another definition of the type, a host name that does not \
-                       resolve there, a firewall, UDPROS that the publisher has not), and restart it";
+                       resolve there, a firewall, or UDPROS, which the publisher does not speak), and restart it";
 
 /// A publisher and a subscriber that the master lists and that both answer.
 struct Pair<'g> {
@@ -90,7 +90,7 @@ impl Pair<'_> {
         match (self.publisher_knows, self.subscriber_knows) {
             (Some(false), Some(true)) => {
                 let what = format!("{ends}: the subscriber holds a connection that the publisher has lost");
-                Finding::error(Area::Link, *topic, what, "restart the subscriber: it waits for nothing")
+                Finding::error(Area::Link, *topic, what, "restart the subscriber: it waits in vain")
             }
             (Some(true), Some(false)) => {
                 let what = format!("{ends}: the publisher sends, but the subscriber knows of no connection");

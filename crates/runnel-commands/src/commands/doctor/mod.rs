@@ -13,14 +13,15 @@ mod services;
 mod topics;
 
 use crate::error::CliError;
+use crate::output::counted;
 use crate::session::Session;
-use finding::{Finding, Severity, counted};
+use finding::{Finding, Severity};
 use found::Found;
 
 /// Look at the whole graph, and say what is wrong with it and what to do
 ///
-/// Asks the master, every node, the publishers of topics that are subscribed to, and every service. Exit code 1 if it
-/// finds an error; warnings and infos are none.
+/// Asks the master, every node, the publishers of topics that are subscribed to, and every service. Exit code 1 only for
+/// errors, not for warnings or infos.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Also show what was found of the graph: variables, hosts and nodes

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use runnel::io::lookup::is_loopback;
 use runnel::ros1::rpc::Uri;
 
 use super::finding::{Area, Finding, listed};
 use super::found::{GraphFound, Here, NodeFound, Trouble};
-use super::process::is_loopback;
 use crate::graph::names_of;
 
 /// How many topics are named in a finding.

@@ -1,5 +1,7 @@
 //! What may be wrong with this process: its variables, and its way to the master.
 
+use runnel::io::lookup::is_loopback;
+
 use super::finding::{Area, Finding};
 use super::found::{Here, MasterFound, StatedHost, Trouble};
 
@@ -63,12 +65,6 @@ fn stated_trouble(stated: &StatedHost, master: Option<&MasterFound>) -> Option<F
         return error(format!("{host} is this host alone, but the master is on another"), advice);
     }
     None
-}
-
-/// Whether a host, as it is written, means every host itself.
-pub fn is_loopback(host: &str) -> bool {
-    let address = host.parse::<std::net::IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::finding::{Finding, Severity, counted};
+use super::finding::{Finding, Severity};
 use super::found::{Found, GraphFound, NodeFound};
 use crate::graph::names_of;
-use crate::output::{lines, table};
+use crate::output::{counted, lines, table};
 
 /// How many findings are of a severity.
 pub fn count(findings: &[Finding], severity: Severity) -> usize {

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::Ending;
 
@@ -24,7 +24,7 @@ const EACH: &str = "/rosout";
 
 #[derive(Debug, clap::Args)]
 pub struct Follow {
-    /// Only lines of this level and graver ones: debug, info, warn, error or fatal
+    /// Only lines of this level and above: debug, info, warn, error or fatal
     #[arg(short, long, default_value = "debug")]
     level: Level,
 
@@ -75,7 +75,8 @@ pub fn run(args: &Follow, session: &Session) -> Result<(), CliError> {
     let subscription = node.create_subscription(topic, QoS::keep_last(DEPTH), take)?;
     ending.wait()?;
     if subscription.dropped() > 0 {
-        log::warn!("{} lines came faster than they were printed, and were dropped", subscription.dropped());
+        let dropped = counted(subscription.dropped(), "line");
+        log::warn!("dropped {dropped}, since more came than could be printed");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `runnel log set`
 
-use runnel::logging::{Level, UnknownLevel};
+use runnel::logging::Level;
 use runnel::msgs::roscpp::{SetLoggerLevel, SetLoggerLevelRequest};
 
 use super::PATIENCE;
@@ -19,17 +19,16 @@ pub struct Args {
     logger: String,
 
     /// debug, info, warn, error or fatal
-    level: String,
+    level: Level,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let level: Level =
-        args.level.parse().map_err(|error: UnknownLevel| CliError::Usage(error.to_string()))?;
     let context = session.asking()?;
     let service = format!("{}/set_logger_level", session.resolve(&args.node)?);
     let client = session.node(&context, "log")?.create_client::<SetLoggerLevel>(&service)?;
     // In lower case, as both originals read it.
-    let request = SetLoggerLevelRequest { logger: args.logger.clone(), level: level.name().to_lowercase() };
+    let request =
+        SetLoggerLevelRequest { logger: args.logger.clone(), level: args.level.name().to_lowercase() };
     client.call_timeout(&request, PATIENCE)?;
     Ok(())
 }

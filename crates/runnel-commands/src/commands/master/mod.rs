@@ -3,7 +3,7 @@
 mod rosout;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use runnel::io::lookup::{self, Family, Lookup};
@@ -14,6 +14,9 @@ use serde_json::json;
 use crate::error::{CliError, plain};
 use crate::session::{Session, family};
 
+/// Where a master listens for nodes of its own host alone.
+pub const THIS_HOST: &str = "localhost";
+
 /// Run the ROS master and parameter server, as roscore does
 ///
 /// It listens on this host alone unless --host names an address that others reach. It gathers what nodes log on
@@ -22,20 +25,20 @@ use crate::session::{Session, family};
 pub struct Args {
     /// The port to listen on; 0 takes a free one [default: that of ROS_MASTER_URI, or 11311]
     #[arg(short, long)]
-    port: Option<u16>,
+    pub port: Option<u16>,
 
     /// The address or host name to listen on and to announce; 0.0.0.0 is every interface
-    #[arg(long, value_name = "ADDR", default_value = "localhost")]
-    host: String,
+    #[arg(long, value_name = "ADDR", default_value = THIS_HOST)]
+    pub host: String,
 
     /// Keep parameters in this file, and begin with those that it holds (a journal of the master's own; a YAML file is
     /// loaded with 'runnel param load')
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    persist: Option<PathBuf>,
+    pub persist: Option<PathBuf>,
 
     /// Do not gather what nodes log
     #[arg(long)]
-    no_rosout: bool,
+    pub no_rosout: bool,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
@@ -73,18 +76,12 @@ fn start(args: &Args, bind: SocketAddr, session: &Session) -> Result<(Context, S
 /// What there is to say when nodes look for the master at `named`, and this one, found at `here`, listens on loopback alone.
 fn elsewhere(named: &Uri, bind: SocketAddr, here: &str) -> Option<String> {
     let host = &named.endpoint.host;
-    (bind.ip().is_loopback() && !is_loopback(host)).then(|| {
+    (bind.ip().is_loopback() && !lookup::is_loopback(host)).then(|| {
         format!(
             "ROS_MASTER_URI is {named}, but this master listens on loopback alone: '--host {host}' has it listen there, \
              and ROS_MASTER_URI={here} has nodes of this host look here"
         )
     })
-}
-
-/// Whether a host's name or address says that it is this host.
-pub fn is_loopback(host: &str) -> bool {
-    let address: Option<IpAddr> = host.parse().ok();
-    address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
 }
 
 /// The address that `host` names, one of the family if it names several.

@@ -123,8 +123,8 @@ impl Info {
         if let Some(Ok(own)) = &self.own {
             text += &format!("Pid: {}\nMachine: {}\n", own.pid, self.machine().unwrap_or_default());
             text += if own.connections.is_empty() { "" } else { "Connections:\n" };
-            text +=
-                &self.connections().map(|connection| connection_text(connection, peers)).collect::<String>();
+            let peer = |connection: &Connection| peers.get(&connection.peer).map(String::as_str);
+            text += &self.connections().map(|link| connection_text(link, peer(link))).collect::<String>();
         }
         text + "\n"
     }
@@ -167,13 +167,11 @@ fn typed_topic((topic, type_name): &(String, Option<String>)) -> String {
     format!(" * {topic} [{}]", type_name.as_deref().unwrap_or("unknown type"))
 }
 
-/// A connection, and by `peers` the names of the nodes whose addresses stand in connections.
-pub fn connection_text(connection: &Connection, peers: &BTreeMap<String, String>) -> String {
+/// A connection, with the name of the node whose address stands in it.
+pub fn connection_text(connection: &Connection, peer: Option<&str>) -> String {
     let Connection { topic, transport, .. } = connection;
     let socket = socket_text(&connection.details).map(|text| format!(" {text}")).unwrap_or_default();
-    let to = peers
-        .get(&connection.peer)
-        .map_or_else(|| connection.peer.clone(), |name| format!("{name} ({})", connection.peer));
+    let to = peer.map_or_else(|| connection.peer.clone(), |name| format!("{name} ({})", connection.peer));
     let direction = direction(connection);
     format!(
         " * topic: {topic}\n    * to: {to}\n    * direction: {direction}{socket}\n    * transport: {transport}\n"
@@ -225,10 +223,9 @@ mod tests {
             connected: true,
             details: "TCPROS connection on port 40001 to [127.0.0.1:5 on socket 9]".into(),
         };
-        let peers = BTreeMap::from([("http://a:1/".to_owned(), "/talker".to_owned())]);
         let expected = " * topic: /chatter\n    * to: /talker (http://a:1/)\n    \
                         * direction: inbound (40001 - 127.0.0.1:5) [9]\n    * transport: TCPROS\n";
-        assert_eq!(connection_text(&connection, &peers), expected);
+        assert_eq!(connection_text(&connection, Some("/talker")), expected);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::session::Session;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The parameters
-    #[arg(required = true, add = completion::parameters())]
+    #[arg(required = true, value_name = "NAME", add = completion::parameters())]
     names: Vec<String>,
 }
 

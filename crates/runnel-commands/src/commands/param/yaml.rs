@@ -42,7 +42,7 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {
         Yaml::Bool(truth) => truth.into(),
         Yaml::Number(number) => match (number.as_i64().map(i32::try_from), number.as_f64()) {
             (Some(Ok(whole)), _) => whole.into(),
-            (None, Some(number)) => number.into(),
+            (None, Some(float)) if number.is_f64() => float.into(),
             _ => return Err(format!("{}{number} has more than 32 bits, which no parameter can", here())),
         },
         Yaml::String(text) => text.into(),
@@ -152,6 +152,7 @@ mod tests {
         for (text, told) in [
             ("a: {b: null}", "a.b: a parameter cannot be null"),
             ("[1, 3000000000]", "[1]: 3000000000 has more than 32 bits"),
+            ("9223372036854775808", "9223372036854775808 has more than 32 bits"),
             ("? [1]\n: 2", "cannot be a name"),
             ("!odd 1", "the tag !odd is not known"),
             ("a: [", "not YAML"),

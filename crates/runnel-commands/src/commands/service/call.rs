@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::{Schema, ServiceSchema};
+use runnel::core::schema::Schema;
 use runnel::core::yaml;
 use runnel::io::clock;
 
@@ -12,7 +12,6 @@ use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::session::Session;
-use crate::types::type_name;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,32 +36,26 @@ pub struct Args {
     #[arg(short, long)]
     wait: bool,
 
-    /// How long to wait at most [default: as long as it takes]
+    /// How long to wait at most for the service, and then for the response [default: as long as it takes]
     #[arg(long, value_name = "SECONDS", value_parser = crate::commands::seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 }
 
 /// How long to wait for a service if nothing else is said: as good as for ever.
-pub const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
+pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let service = session.resolve(&args.service)?;
     let context = session.asking()?;
     let node = session.node(&context, "service")?;
     if args.wait {
-        node.wait_for_service(&service, args.timeout.unwrap_or(LONG))?;
+        node.wait_for_service(&service, args.timeout.unwrap_or(FOREVER))?;
     }
-    let schema = Arc::new(definition(session, &probe(&node, &service)?.type_name)?);
+    let schema = Arc::new(session.types()?.service(&probe(&node, &service)?.type_name)?);
     let request = request(&schema.request, &args.values)?;
     let response = node.create_dynamic_client(&service, &schema)?.call(&request, args.timeout)?;
     let text = || yaml::to_yaml(&response, &yaml::YamlOptions::default());
     session.output.answer(text, || yaml::to_json(&response))
-}
-
-/// The service type of this name.
-pub fn definition(session: &Session, name: &str) -> Result<ServiceSchema, CliError> {
-    let types = session.types()?;
-    types.library().service(&type_name(name)?).map_err(|error| types.unknown(error))
 }
 
 /// The request that the values mean now.

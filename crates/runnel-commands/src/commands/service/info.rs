@@ -8,7 +8,6 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::session::Session;
-use crate::types::type_name;
 
 /// Show who provides a service, where, of which type and with which arguments
 #[derive(Debug, clap::Args)]
@@ -25,9 +24,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let none = || CliError::Failed(format!("no service {service} (see 'runnel service list')"));
     let uri = uri.ok_or_else(none)?;
     let info = probe(&session.node(&context, "service")?, &service)?;
-    let schema =
-        type_name(&info.type_name).ok().and_then(|name| session.types().ok()?.library().service(&name).ok());
-    let arguments = schema.as_ref().map(arguments);
+    let arguments = session.types()?.service(&info.type_name).ok().as_ref().map(arguments);
     let text = || {
         let known = arguments.as_ref().map_or("unknown".to_owned(), |names| names.join(" "));
         format!("Node: {}\nURI: {uri}\nType: {}\nArgs: {known}\n", info.node, info.type_name)

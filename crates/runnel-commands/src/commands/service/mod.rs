@@ -14,7 +14,7 @@ use runnel::{Node, ServiceInfo};
 use crate::error::CliError;
 use crate::session::Session;
 
-pub use call::{LONG, definition, request};
+pub use call::{FOREVER, request};
 pub use info::arguments;
 
 /// How long a node may take to say of which type its service is.

@@ -6,7 +6,8 @@ use runnel::io::clock;
 use runnel::{Context, RawMessage};
 use serde_json::json;
 
-use super::hz::{DEPTH, PERIOD, subscribed};
+use super::measure::{DEPTH, PERIOD, subscribed};
+use super::statistics::{Bandwidth, Flow};
 use super::subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
@@ -14,7 +15,6 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
 use crate::session::Session;
-use crate::statistics::{Bandwidth, Flow};
 use crate::streaming::{Ending, lock};
 
 /// Show how many bytes arrive
@@ -93,7 +93,7 @@ fn to_json(topic: &str, flow: &Flow) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Summary;
+    use crate::commands::topic::statistics::Summary;
 
     fn flow(bytes_per_second: f64) -> Flow {
         let size = Summary { mean: 102.0, min: 100.0, max: 104.0, std_dev: 0.0 };

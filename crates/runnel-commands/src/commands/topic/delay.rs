@@ -8,7 +8,8 @@ use runnel::io::clock;
 use runnel::{Context, RawMessage, Time};
 use serde_json::json;
 
-use super::hz::{DEPTH, PERIOD, subscribed};
+use super::measure::{DEPTH, PERIOD, subscribed};
+use super::statistics::{Delays, Summary, WIDEST};
 use super::subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
@@ -16,7 +17,6 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
 use crate::session::Session;
-use crate::statistics::{Delays, Summary, WIDEST};
 use crate::streaming::{Ending, lock};
 use crate::types::ReceivedTypes;
 

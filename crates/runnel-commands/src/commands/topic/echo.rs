@@ -9,7 +9,7 @@ use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::Ending;
 use crate::types::ReceivedTypes;
@@ -103,10 +103,8 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     ending.wait()?;
     tell_lost([&subscription]);
     if subscription.dropped() > 0 {
-        log::warn!(
-            "{} messages came faster than they were printed, and were dropped",
-            subscription.dropped()
-        );
+        let dropped = counted(subscription.dropped(), "message");
+        log::warn!("dropped {dropped}, since more came than could be printed");
     }
     Ok(())
 }

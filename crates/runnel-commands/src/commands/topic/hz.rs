@@ -1,12 +1,13 @@
 //! `runnel topic hz`
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use runnel::io::clock;
 use runnel::{Context, RawMessage};
 use serde_json::json;
 
+use super::measure::{DEPTH, PERIOD, subscribed};
+use super::statistics::{Intervals, Summary, WIDEST};
 use super::subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
@@ -14,20 +15,13 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::{Output, table};
 use crate::session::Session;
-use crate::statistics::{Intervals, Summary, WIDEST};
 use crate::streaming::{Ending, lock};
-
-/// Messages that wait at most to be counted.
-pub const DEPTH: usize = 1000;
-
-/// How often results are printed.
-pub const PERIOD: Duration = Duration::from_secs(1);
 
 /// Show how often messages arrive
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The topic, or several
-    #[arg(required = true, add = completion::topics())]
+    #[arg(required = true, value_name = "TOPIC", add = completion::topics())]
     topics: Vec<String>,
 
     /// Average over so many messages
@@ -80,11 +74,6 @@ pub fn measure(
     let ended = ending.wait();
     tell_lost(&subscriptions);
     ended
-}
-
-/// Tells people that messages are waited for.
-pub fn subscribed(output: Output, topic: &str) -> Result<(), CliError> {
-    if output.json { Ok(()) } else { output.line(&format!("subscribed to [{topic}]")) }
 }
 
 /// Prints a few words for one topic, and a table for several.

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::{Graph, NODE_DEADLINE};
+use crate::graph::{Connection, Graph};
 use crate::output::lines;
 use crate::session::Session;
 
@@ -36,7 +36,7 @@ struct End {
     asked: Option<Asked>,
 }
 
-/// What a node says itself; an error if it does not answer.
+/// What a node says itself, or why it does not, with its address.
 type Asked = Result<Said, String>;
 
 struct Said {
@@ -77,30 +77,19 @@ impl End {
     fn of(graph: &Graph<'_>, node: &str, links: Option<(&str, &str)>) -> Result<Self, CliError> {
         let uri = graph.node_uri(node)?;
         let asked = uri.as_deref().zip(links).map(|(uri, (topic, direction))| {
-            let answers = graph.pid(uri).and_then(|pid| Ok((pid, graph.connections(uri)?)));
-            let here = |count: usize, link: &crate::graph::Connection| {
-                count + usize::from(link.topic == topic && link.direction == direction && link.connected)
-            };
-            let dropped = graph.dropped(uri, topic, direction);
-            let said =
-                |(pid, all): (i32, Vec<_>)| Said { pid, connections: all.iter().fold(0, here), dropped };
-            answers.map(said).map_err(|error| error.to_string())
+            Said::of(graph, uri, topic, direction).map_err(|error| error.to_string())
         });
         Ok(Self { node: node.to_owned(), uri, asked })
     }
 
     fn text(&self) -> String {
-        let Self { node, uri, .. } = self;
-        let mut text = match uri {
-            Some(uri) => format!(" * {node} ({uri})"),
-            None => format!(" * {node} (unknown address)"),
-        };
-        match &self.asked {
-            Some(Ok(said)) => text += &said.text(),
-            Some(Err(_)) => text += &format!(" no answer within {} s", NODE_DEADLINE.as_secs()),
-            None => {}
+        let Self { node, uri, asked } = self;
+        let address = uri.as_deref().unwrap_or("unknown address");
+        match asked {
+            Some(Ok(said)) => format!(" * {node} ({address}){}", said.text()),
+            Some(Err(why)) => format!(" * {node}: {why}"),
+            None => format!(" * {node} ({address})"),
         }
-        text
     }
 
     fn json(&self) -> Json {
@@ -119,6 +108,14 @@ impl End {
 }
 
 impl Said {
+    /// Asks a node. One that does not answer is asked nothing else, since that would take as long again.
+    fn of(graph: &Graph<'_>, uri: &str, topic: &str, direction: &str) -> Result<Self, CliError> {
+        let here = |link: &&Connection| link.topic == topic && link.direction == direction && link.connected;
+        let pid = graph.pid(uri)?;
+        let connections = graph.connections(uri)?.iter().filter(here).count();
+        Ok(Self { pid, connections, dropped: graph.dropped(uri, topic, direction) })
+    }
+
     fn text(&self) -> String {
         let Self { pid, connections, dropped } = self;
         let dropped = dropped.map_or(String::new(), |count| format!(", dropped {count}"));
@@ -149,5 +146,19 @@ impl Info {
             json["md5"] = json!(md5);
         }
         json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::fake;
+
+    #[test]
+    fn of_a_node_that_does_not_answer_is_told_why() {
+        let node = fake::server(vec![None]);
+        let context = fake::context(vec![Some(fake::granted(node.clone()))]);
+        let end = End::of(&Graph::new(&context), "/a", Some(("/t", "o"))).expect("the master answers");
+        assert_eq!(end.text(), format!(" * /a: {node}: connection closed before the answer"));
     }
 }

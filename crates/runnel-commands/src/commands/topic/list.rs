@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState, is_within};
-use crate::output::lines;
+use crate::output::{counted, lines};
 use crate::session::Session;
 
 /// List topics
@@ -86,18 +86,17 @@ impl Topics {
     fn verbose_text(&self, args: &Args) -> String {
         let mut text = String::new();
         if !args.subscribers {
-            text += &format!("\nPublished topics:\n{}", self.counted(&self.state.publishers, "publisher"));
+            text += &format!("\nPublished topics:\n{}", self.held(&self.state.publishers, "publisher"));
         }
         if !args.publishers {
-            text += &format!("\nSubscribed topics:\n{}", self.counted(&self.state.subscribers, "subscriber"));
+            text += &format!("\nSubscribed topics:\n{}", self.held(&self.state.subscribers, "subscriber"));
         }
         text + "\n"
     }
 
-    fn counted(&self, holders: &BTreeMap<String, Vec<String>>, word: &str) -> String {
+    fn held(&self, holders: &BTreeMap<String, Vec<String>>, word: &str) -> String {
         lines(holders.iter().map(|(topic, nodes)| {
-            let ending = if nodes.len() == 1 { "" } else { "s" };
-            format!(" * {topic} [{}] {} {word}{ending}", self.type_of(topic), nodes.len())
+            format!(" * {topic} [{}] {}", self.type_of(topic), counted(nodes.len(), word))
         }))
     }
 

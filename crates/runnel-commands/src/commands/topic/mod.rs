@@ -7,7 +7,9 @@ mod find;
 pub mod hz;
 mod info;
 mod list;
+mod measure;
 pub mod publish;
+pub mod statistics;
 mod subject;
 pub mod transport;
 mod type_name;
@@ -16,7 +18,7 @@ use clap::Subcommand;
 
 use crate::error::CliError;
 use crate::session::Session;
-use crate::statistics::WIDEST;
+use statistics::WIDEST;
 
 /// Look at topics, and publish to them (rostopic, ros2 topic)
 #[derive(Debug, Subcommand)]

@@ -15,8 +15,9 @@ use runnel::{Context, DynamicPublisher, QoS, Rate};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::session::Session;
+use crate::streaming::GLANCE;
 
 /// Messages that wait at most for a slow subscriber.
 const DEPTH: usize = 100;
@@ -26,9 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
-
-/// How often waiting looks whether it is to end.
-pub const GLANCE: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -169,7 +167,11 @@ impl Job<'_> {
     /// that the master knows of.
     fn wait_for_subscribers(&self, graph: &Graph<'_>) -> Result<(), CliError> {
         if let Some(count) = self.args.wait {
-            self.output.note(&format!("waiting until {count} subscribe to {}", self.publisher.topic()));
+            self.output.note(&format!(
+                "waiting for {} of {}",
+                counted(count, "subscriber"),
+                self.publisher.topic()
+            ));
             return self.wait_for(count, None).map(drop);
         }
         // A message that is kept needs no waiting before it.
@@ -259,7 +261,7 @@ impl Job<'_> {
 
     fn tell_of_losses(&self) {
         if self.publisher.dropped() > 0 {
-            log::warn!("{} messages were dropped for slow subscribers", self.publisher.dropped());
+            log::warn!("dropped {} for slow subscribers", counted(self.publisher.dropped(), "message"));
         }
     }
 }

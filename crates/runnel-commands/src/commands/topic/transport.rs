@@ -2,6 +2,8 @@
 
 use runnel::{QoS, Subscription};
 
+use crate::output::counted;
+
 /// What is asked of publishers.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Transport {
@@ -21,6 +23,7 @@ impl Transport {
 /// Says how many messages were lost on the way, if any were.
 pub fn tell_lost<'a>(subscriptions: impl IntoIterator<Item = &'a Subscription>) {
     for subscription in subscriptions.into_iter().filter(|subscription| subscription.lost() > 0) {
-        log::warn!("{}: {} messages sent as datagrams were lost", subscription.topic(), subscription.lost());
+        let lost = counted(subscription.lost(), "message");
+        log::warn!("{}: lost {lost} sent as datagrams", subscription.topic());
     }
 }

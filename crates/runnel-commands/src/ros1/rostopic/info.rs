@@ -30,7 +30,7 @@ pub struct FindArgs {
 }
 
 pub fn info(args: &InfoArgs, session: &Session) -> Result<(), Failure> {
-    let topic = session.place(&args.topic);
+    let topic = session.absolute(&args.topic);
     let context = session.asking()?;
     let graph = Graph::new(&context);
     let listing = graph.listing()?;

@@ -14,11 +14,12 @@ use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
 
 use super::Failure;
-use crate::commands::topic::publish::{GLANCE, documents, rate};
+use crate::commands::topic::publish::{documents, rate};
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
 use crate::session::Session;
+use crate::streaming::GLANCE;
 
 /// Messages that wait at most for a slow subscriber.
 const DEPTH: usize = 100;

@@ -4,13 +4,13 @@ use runnel::Context;
 
 use super::Failure;
 use super::subject::Subject;
+use crate::commands::topic::statistics::{Summary, WIDEST};
 use crate::commands::topic::transport::Transport;
 use crate::commands::topic::{bw, delay, hz};
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::Output;
 use crate::session::Session;
-use crate::statistics::{Summary, WIDEST};
 
 /// Show how often messages arrive
 #[derive(Debug, clap::Args)]

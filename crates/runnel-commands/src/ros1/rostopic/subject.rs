@@ -1,7 +1,5 @@
 //! What the user of `rostopic` names: a topic, or a field of its messages.
 
-use std::time::Duration;
-
 use runnel::Context;
 use runnel::core::schema::{Arity, Schema};
 
@@ -10,13 +8,11 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::ros1::tell;
 use crate::session::Session;
+use crate::streaming::GLANCE;
 use crate::types::Types;
 
 /// The type of a topic of which nobody has said it.
 const ANY: &str = "*";
-
-/// How often waiting asks the master.
-const GLANCE: Duration = Duration::from_millis(100);
 
 /// A topic whose type is known, and perhaps a field of its messages.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use runnel_floor::Touch;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Amount, INT, Placement, Task};
 use crate::commands::bench::published::HELLO;
@@ -34,55 +34,39 @@ const CALM: u32 = 100;
 const CALMER: u32 = 50;
 
 /// What two ends, or more, do with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// One message at a time, there and back.
-    #[serde(rename = "C")]
     PingPong,
     /// All messages at once, one way.
-    #[serde(rename = "A")]
     Queue,
     /// Messages of growing size at a rate, one way.
-    #[serde(rename = "B")]
     Rates,
     /// Messages of growing size at a rate, there and back.
-    #[serde(rename = "D")]
     Flow,
     /// The same by several pairs at once.
-    #[serde(rename = "D-pairs")]
     FlowPairs,
     /// One message at a time, there and back, of any size.
-    #[serde(rename = "ipc")]
     Ipc,
     /// Texts.
-    #[serde(rename = "hello")]
     Hello,
     /// Three ends in a row.
-    #[serde(rename = "chain")]
     Chain,
     /// Messages of growing size whose payload is handed over, written or read.
-    #[serde(rename = "sizes")]
     Sizes,
     /// One message at a time, there by one of many topics and back.
-    #[serde(rename = "scale-topics")]
     Topics,
     /// One message to many.
-    #[serde(rename = "scale-subscribers")]
     Subscribers,
     /// Nothing, or little, on one of many topics.
-    #[serde(rename = "idle")]
     Idle,
     /// Calls of a service that is looked up and connected to for each.
-    #[serde(rename = "service-once")]
     CallOnce,
     /// Calls of a service on one connection.
-    #[serde(rename = "service-persistent")]
     CallPersistent,
     /// Setting a parameter at the master.
-    #[serde(rename = "param-set")]
     SetParam,
     /// Getting it from there.
-    #[serde(rename = "param-get")]
     GetParam,
 }
 
@@ -205,34 +189,12 @@ impl Exchange {
             Self::SetParam | Self::GetParam => [INT, 100].map(|size| self.calls(size, amount)).to_vec(),
             Self::Hello => vec![self.paced(HELLO, amount.paced)],
             Self::Chain => vec![self.paced(8, amount.paced)],
-            Self::Subscribers => {
-                let task = self.paced(10, amount.to_many);
-                let to = |subscribers: &usize| Task { subscribers: Some(*subscribers), ..task.clone() };
-                amount.subscribers.iter().map(to).collect()
-            }
-            Self::Idle => {
-                let of = |rate| amount.topics.iter().map(move |topics| self.watched(*topics, rate, amount));
-                [None, Some(CALM)].into_iter().flat_map(of).collect()
-            }
+            Self::Subscribers => self.to_many(amount),
+            Self::Idle => self.quiet(amount),
             Self::Rates => self.at_rates(&SIZES, amount.of_size, amount.rates),
-            Self::Sizes => {
-                let tasks = self.at_rates(&PART_SIZES, amount.of_size / 2, &[CALMER]);
-                let touched =
-                    |touch| tasks.iter().map(move |task| Task { touch: Some(touch), ..task.clone() });
-                [Touch::None, Touch::Write, Touch::Read].into_iter().flat_map(touched).collect()
-            }
-            Self::Flow => {
-                let tasks = self.at_rates(&SIZES, amount.answered, amount.rates);
-                tasks.into_iter().map(|task| Task { watermark: Some(WATERMARK), ..task }).collect()
-            }
-            Self::FlowPairs => {
-                let tasks = self.at_rates(&PAIR_SIZES, amount.answered, &[PAIR_RATE]);
-                let of = |pairs| {
-                    let task = move |task: &Task| Task { pairs: Some(pairs), ..task.clone() };
-                    tasks.iter().map(task).map(|task| Task { watermark: Some(WATERMARK), ..task })
-                };
-                [1, 2, 3].into_iter().flat_map(of).collect()
-            }
+            Self::Sizes => self.touched(amount),
+            Self::Flow => self.answered(&SIZES, amount, amount.rates),
+            Self::FlowPairs => self.of_pairs(amount),
         }
     }
 
@@ -244,12 +206,42 @@ impl Exchange {
         Task { rate: Some(CALM), ..Task::of(self, size, count, 0) }
     }
 
+    fn to_many(self, amount: Amount) -> Vec<Task> {
+        let task = self.paced(10, amount.to_many);
+        let to = |subscribers: &usize| Task { subscribers: Some(*subscribers), ..task.clone() };
+        amount.subscribers.iter().map(to).collect()
+    }
+
+    /// First no message at all, then few.
+    fn quiet(self, amount: Amount) -> Vec<Task> {
+        let of = |rate| amount.topics.iter().map(move |topics| self.watched(*topics, rate, amount));
+        [None, Some(CALM)].into_iter().flat_map(of).collect()
+    }
+
     /// So many topics, and messages on one of them until the ends have been watched, with a second to spare; without a
     /// rate one message when that is over, by which the ends are seen to be joined still.
     fn watched(self, topics: usize, rate: Option<u32>, amount: Amount) -> Task {
         let count = rate.map_or(1, |rate| u64::from(rate) * (SETTLING.as_secs() + amount.idle_seconds + 1));
         let watched = Some(Duration::from_secs(amount.idle_seconds));
         Task { topics: Some(topics), rate, watched, ..Task::of(self, 10, count, 0) }
+    }
+
+    fn touched(self, amount: Amount) -> Vec<Task> {
+        let tasks = self.at_rates(&PART_SIZES, amount.of_size / 2, &[CALMER]);
+        let touched = |touch| tasks.iter().map(move |task| Task { touch: Some(touch), ..task.clone() });
+        [Touch::None, Touch::Write, Touch::Read].into_iter().flat_map(touched).collect()
+    }
+
+    fn of_pairs(self, amount: Amount) -> Vec<Task> {
+        let tasks = self.answered(&PAIR_SIZES, amount, &[PAIR_RATE]);
+        let of = |pairs| tasks.iter().map(move |task| Task { pairs: Some(pairs), ..task.clone() });
+        [1, 2, 3].into_iter().flat_map(of).collect()
+    }
+
+    /// There and back, with no more messages unanswered than was published.
+    fn answered(self, sizes: &[usize], amount: Amount, rates: &[u32]) -> Vec<Task> {
+        let tasks = self.at_rates(sizes, amount.answered, rates);
+        tasks.into_iter().map(|task| Task { watermark: Some(WATERMARK), ..task }).collect()
     }
 
     /// So many messages of each size in one run, at each rate.
@@ -260,6 +252,12 @@ impl Exchange {
             ..Task::of(self, sizes.iter().copied().max().unwrap_or_default(), count, 0)
         };
         rates.iter().map(at).collect()
+    }
+}
+
+impl Serialize for Exchange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

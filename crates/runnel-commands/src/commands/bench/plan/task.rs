@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use runnel_floor::{Touch, Trial};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Exchange, Placement};
 use crate::commands::bench::usage::SETTLING;
+use crate::output::counted;
 
 /// How often the memory of a message exists at most: in the sender's queue, the kernel, and the receiver's queue.
 const COPIES: u64 = 3;
@@ -83,7 +84,7 @@ impl Task {
     /// What is told apart in the results of one run, in the order of the parts of its stamps.
     pub fn cases(&self, placement: Placement) -> Vec<Case> {
         let case = |size: usize| {
-            let case = move |scenario| Case { scenario, size, placement, ..self.case() };
+            let case = move |exchange| Case { exchange, size, placement, ..self.case() };
             self.exchange.by_turns().into_iter().map(case)
         };
         self.sizes.iter().flat_map(|size| case(*size)).collect()
@@ -92,7 +93,7 @@ impl Task {
     fn case(&self) -> Case {
         Case {
             rate: self.varied_rate(),
-            payload: self.touch.map(payload),
+            payload: self.touch,
             pairs: self.pairs,
             topics: self.topics,
             subscribers: self.subscribers,
@@ -146,7 +147,7 @@ impl Task {
 }
 
 /// The name in results of what is done with the payload.
-fn payload(touch: Touch) -> &'static str {
+fn payload_name(touch: Touch) -> &'static str {
     match touch {
         Touch::None => "hand-over",
         Touch::Write => "write",
@@ -154,11 +155,16 @@ fn payload(touch: Touch) -> &'static str {
     }
 }
 
+fn payload_by_name<S: Serializer>(touch: &Option<Touch>, serializer: S) -> Result<S::Ok, S::Error> {
+    touch.map(payload_name).serialize(serializer)
+}
+
 /// What is exchanged, and where: what is told apart in the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
-    /// The scenario.
-    pub scenario: Exchange,
+    /// What is exchanged.
+    #[serde(rename = "scenario")]
+    pub exchange: Exchange,
     /// Bytes of payload.
     pub size: usize,
     /// Where the ends run.
@@ -167,8 +173,8 @@ pub struct Case {
     #[serde(rename = "rate_hz", skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
     /// What is done with the payload, where that is told apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub payload: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "payload_by_name")]
+    pub payload: Option<Touch>,
     /// Pairs that do so at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<usize>,
@@ -182,9 +188,9 @@ pub struct Case {
 
 impl Case {
     /// One in which nothing else is varied.
-    pub fn of(scenario: Exchange, size: usize, placement: Placement) -> Self {
+    pub fn of(exchange: Exchange, size: usize, placement: Placement) -> Self {
         Self {
-            scenario,
+            exchange,
             size,
             placement,
             rate: None,
@@ -199,18 +205,17 @@ impl Case {
 /// As progress names it.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} B ", self.scenario.name(), self.size)?;
-        let plural = |count: &usize| if *count == 1 { "" } else { "s" };
+        write!(f, "{} {} B ", self.exchange.name(), self.size)?;
         if let Some(rate) = self.rate {
             write!(f, "{rate}/s ")?;
         }
         if let Some(payload) = self.payload {
-            write!(f, "{payload} ")?;
+            write!(f, "{} ", payload_name(payload))?;
         }
         for (count, what) in [(self.pairs, "pair"), (self.topics, "topic"), (self.subscribers, "subscriber")]
         {
             if let Some(count) = count {
-                write!(f, "{count} {what}{} ", plural(&count))?;
+                write!(f, "{} ", counted(count, what))?;
             }
         }
         f.write_str(self.placement.name())
@@ -253,7 +258,7 @@ mod tests {
     #[test]
     fn what_takes_turns_is_a_case_of_its_own() {
         let task = &Exchange::SetParam.tasks(Amount::QUICK, &[])[0];
-        let cases: Vec<Exchange> = task.cases(Placement::OneCore).iter().map(|case| case.scenario).collect();
+        let cases: Vec<Exchange> = task.cases(Placement::OneCore).iter().map(|case| case.exchange).collect();
         assert_eq!(cases, [Exchange::SetParam, Exchange::GetParam]);
         assert_eq!((task.whole_trial().count, task.whole_trial().warm_up), (400, 40));
     }

@@ -1,8 +1,9 @@
 //! Tables of one figure over what is varied: a column for each size, number of topics or number of subscribers.
 
+use runnel_floor::Touch;
+
 use super::cells::{figures, number, ratio, row};
-use crate::commands::bench::plan::{Case, Exchange, Figure};
-use crate::commands::bench::statistics::Summary;
+use crate::commands::bench::plan::{Case, Exchange};
 use crate::commands::bench::summary::CaseSummary;
 use crate::commands::bench::usage::Cost;
 
@@ -10,7 +11,7 @@ const KIB: usize = 1024;
 
 /// What the cases of one table have in common: all but what is varied.
 pub(super) fn in_common(case: Case) -> Case {
-    match case.scenario {
+    match case.exchange {
         Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => Case { size: 0, ..case },
         Exchange::Topics | Exchange::Idle => Case { topics: None, ..case },
         Exchange::Subscribers => Case { subscribers: None, ..case },
@@ -20,7 +21,7 @@ pub(super) fn in_common(case: Case) -> Case {
 
 /// The head of a case's column; empty if nothing is varied.
 pub(super) fn column(case: Case) -> String {
-    match case.scenario {
+    match case.exchange {
         Exchange::Rates | Exchange::Flow | Exchange::FlowPairs | Exchange::Sizes => size(case.size),
         Exchange::Topics | Exchange::Idle => case.topics.unwrap_or_default().to_string(),
         Exchange::Subscribers => case.subscribers.unwrap_or_default().to_string(),
@@ -38,7 +39,7 @@ fn size(bytes: usize) -> String {
 
 /// What a table is of, and its unit in nanoseconds.
 pub(super) fn title(case: Case) -> (String, f64) {
-    let (what, unit) = match case.scenario {
+    let (what, unit) = match case.exchange {
         Exchange::Rates => ("B  one-way", 1e6),
         Exchange::Flow => ("D  round trip, 1 pair", 1e6),
         Exchange::FlowPairs => ("D  round trip", 1e6),
@@ -49,9 +50,9 @@ pub(super) fn title(case: Case) -> (String, f64) {
     let rate = case.rate.map(|rate| format!("{rate}/s"));
     let pairs = case.pairs.map(|pairs| if pairs == 1 { "1 pair".into() } else { format!("{pairs} pairs") });
     let payload = case.payload.map(|payload| match payload {
-        "write" => "written",
-        "read" => "written and read",
-        _ => "handed over",
+        Touch::None => "handed over",
+        Touch::Write => "written",
+        Touch::Read => "written and read",
     });
     let more = [payload.map(str::to_owned), rate, pairs].into_iter().flatten();
     let unit_name = if unit == 1e6 { "milliseconds" } else { "microseconds" };
@@ -72,8 +73,8 @@ pub(super) fn costs_title(case: Case) -> String {
 /// One block of rows for each figure.
 pub(super) fn grid(summaries: &[CaseSummary], unit: f64) -> String {
     let grid = Grid::of(summaries);
-    let mut text = grid.block("p50", |summary| figures(delays(summary), unit)[0].clone());
-    text += &grid.block("p99", |summary| figures(delays(summary), unit)[1].clone());
+    let mut text = grid.block("p50", |summary| figures(summary.delays(), unit)[0].clone());
+    text += &grid.block("p99", |summary| figures(summary.delays(), unit)[1].clone());
     text += &grid.block("p50 over floor", |summary| ratio(summary.to_floor));
     if summaries.iter().any(|summary| summary.late_ns.is_some()) {
         text += &grid.block("latest sending", |summary| figures(summary.late_ns, unit)[2].clone());
@@ -133,13 +134,6 @@ impl<'a> Grid<'a> {
         };
         let line = |who: &&str| row(who, &self.cases.iter().map(|case| of(who, case)).collect::<Vec<_>>());
         row(name, &heads) + &self.contestants.iter().map(line).collect::<String>()
-    }
-}
-
-fn delays(summary: &CaseSummary) -> Option<Summary> {
-    match summary.case.scenario.figure() {
-        Figure::RoundTrip => summary.round_trip_ns,
-        Figure::OneWay | Figure::Rate | Figure::Cpu => summary.one_way_ns,
     }
 }
 

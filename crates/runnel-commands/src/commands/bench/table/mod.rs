@@ -9,10 +9,11 @@ use self::cells::{COLUMN, NAME, figures, micros, number, percent, ratio, row, sh
 use super::contestants::floor_of;
 use super::first::FirstMessage;
 use super::footprint::Footprint;
-use super::plan::{Case, Exchange, Figure, INT};
+use super::plan::{Case, Exchange, INT};
 use super::published;
 use super::results::{Report, Run};
 use super::summary::CaseSummary;
+use crate::output::counted;
 
 /// All results.
 pub fn report(report: &Report) -> String {
@@ -35,7 +36,7 @@ pub fn report(report: &Report) -> String {
 fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
     let placement = case.placement.name();
     let rounds = summaries.iter().map(|summary| summary.rounds).max().unwrap_or_default();
-    let (title, unit, table) = match case.scenario {
+    let (title, unit, table) = match case.exchange {
         Exchange::PingPong => {
             let title = format!("C  ping-pong, {} B, {placement}, microseconds", case.size);
             (title, 1e3, ping_pong(summaries))
@@ -56,7 +57,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             (title, 1e3, one_way(summaries))
         }
         Exchange::Idle => (grid::costs_title(case), 1e3, grid::costs(summaries)),
-        _ if case.scenario.is_call() => {
+        _ if case.exchange.is_call() => {
             (format!("{}, {placement}, microseconds", call(case)), 1e3, calls(summaries))
         }
         _ => {
@@ -64,8 +65,12 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             (title, unit, grid::grid(summaries, unit))
         }
     };
-    let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
-    format!("{title}, {rounds}\n{table}{}{}\n", averages(summaries, unit), marks(summaries))
+    format!(
+        "{title}, {}\n{table}{}{}\n",
+        counted(rounds, "round"),
+        averages(summaries, unit),
+        marks(summaries)
+    )
 }
 
 fn ping_pong(summaries: &[CaseSummary]) -> String {
@@ -110,11 +115,7 @@ fn averages(summaries: &[CaseSummary], unit: f64) -> String {
     let column = grid::column(first.case);
     let mut text = line(&format!("average {column}"), "here", "published");
     for summary in &ours {
-        let delays = match summary.case.scenario.figure() {
-            Figure::RoundTrip => summary.round_trip_ns,
-            Figure::OneWay | Figure::Rate | Figure::Cpu => summary.one_way_ns,
-        };
-        text += &line(summary.contestant, &number(delays.map(|delays| delays.mean / unit)), "");
+        text += &line(summary.contestant, &number(summary.delays().map(|delays| delays.mean / unit)), "");
     }
     for published in published::of_case(first.case) {
         text += &line(published.who, "", &number(Some(published.mean_ns / unit)));
@@ -125,7 +126,7 @@ fn averages(summaries: &[CaseSummary], unit: f64) -> String {
 /// What a call does.
 fn call(case: Case) -> String {
     let value = if case.size == INT { "an int".into() } else { format!("a string of {} B", case.size) };
-    match case.scenario {
+    match case.exchange {
         Exchange::CallOnce => "service  calls, each on its own connection".into(),
         Exchange::CallPersistent => "service  calls, all on one connection".into(),
         Exchange::SetParam => format!("param  setting {value}"),
@@ -175,10 +176,12 @@ fn marks(summaries: &[CaseSummary]) -> String {
 fn mark(summary: &CaseSummary) -> Option<String> {
     let CaseSummary { lost, doubled, rounds, rounds_counted, .. } = summary;
     let mut why: Vec<String> = summary.failures.clone();
-    let what = if summary.case.scenario.is_call() { "calls not answered" } else { "messages lost" };
-    why.extend((*lost > 0).then(|| format!("{lost} {what}")));
-    why.extend((*doubled > 0).then(|| format!("{doubled} messages doubled")));
-    (!why.is_empty()).then(|| format!("{rounds_counted} of {rounds} rounds count: {}", why.join("; ")))
+    let is_call = summary.case.exchange.is_call();
+    let (what, how) = if is_call { ("call", "not answered") } else { ("message", "lost") };
+    why.extend((*lost > 0).then(|| format!("{} {how}", counted(*lost, what))));
+    why.extend((*doubled > 0).then(|| format!("{} doubled", counted(*doubled, "message"))));
+    let rounds = counted(*rounds, "round");
+    (!why.is_empty()).then(|| format!("{rounds_counted} of {rounds} counted: {}", why.join("; ")))
 }
 
 fn footprints(footprints: &[Footprint]) -> String {
@@ -219,8 +222,8 @@ fn notes(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let messages = || report.runs.iter().filter(|run| !run.case.scenario.is_call());
-    let is_floor = |run: &Run| run.contestant == floor_of(run.case.scenario);
+    let messages = || report.runs.iter().filter(|run| !run.case.exchange.is_call());
+    let is_floor = |run: &Run| run.contestant == floor_of(run.case.exchange);
     if messages().next().is_some() && !messages().any(is_floor) {
         text += "note: without the floor there is nothing to compare with\n";
     }
@@ -247,7 +250,7 @@ mod tests {
             line("runnel-tcpros"),
             "runnel-tcpros       6.00    9.00    9.00    5.60    1.70      0%    1.43    0.19"
         );
-        assert_eq!(line("! roscpp"), "! roscpp: 0 of 2 rounds count: late; 2 messages lost");
+        assert_eq!(line("! roscpp"), "! roscpp: 0 of 2 rounds counted: late; 2 messages lost");
         assert_eq!(line("runnel-static"), "runnel-static       1.60    1.50       1                 0");
         assert!(text.contains("note: A without real-time priority 99: not permitted\n"), "{text}");
     }
@@ -267,7 +270,7 @@ mod tests {
         let lines: Vec<&str> = calls.lines().skip(2).take(3).collect();
         assert_eq!(lines[0], "roscpp             80.00   90.00   90.00   80.00   10.00      0%    1.00");
         assert_eq!(lines[1], "roscpp-at-runnel   60.00   72.00   72.00   60.00   12.00      0%    0.75");
-        assert_eq!(lines[2], "! roscpp: 1 of 1 rounds count: 1 calls not answered");
+        assert_eq!(lines[2], "! roscpp: 1 of 1 round counted: 1 call not answered");
     }
 
     #[test]
@@ -311,7 +314,7 @@ mod tests {
         assert!(!report(&some).contains(missed));
         some.runs.retain(|run| run.contestant != FLOOR);
         assert!(report(&some).contains(missed));
-        some.runs.retain(|run| run.case.scenario.is_call());
+        some.runs.retain(|run| run.case.exchange.is_call());
         assert!(!some.runs.is_empty() && !report(&some).contains(missed));
     }
 
@@ -341,7 +344,7 @@ mod tests {
                 "ROS 2                         1881.0",
                 "Cyber RT                        1.81",
                 "Isaac                           1.19",
-                "! roscpp: 128 B: 0 of 1 rounds count: 1 messages lost",
+                "! roscpp: 128 B: 0 of 1 round counted: 1 message lost",
             ]
         );
     }

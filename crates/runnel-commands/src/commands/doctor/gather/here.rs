@@ -1,6 +1,7 @@
 //! Where this process stands, and whether the master answers it.
 
 use std::env;
+use std::net::IpAddr;
 
 use runnel::Context;
 use runnel::ros1::rpc::Uri;
@@ -22,7 +23,7 @@ pub fn gather(session: &Session) -> Here {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let argument = |name: &'static str| {
         let value =
-            session.place_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
+            session.context_arguments().iter().find_map(|word| word.strip_prefix(name)?.strip_prefix(":="));
         value.map(|value| (name, value.to_owned()))
     };
     let set = |name| variable(name).map(|value| (name, value));
@@ -50,16 +51,15 @@ pub fn master(context: &Context, graph: &Graph<'_>) -> Result<MasterFound, CliEr
     let address = reach::address(&uri.endpoint.host);
     let own = address.as_ref().is_ok_and(|address| reach::is_own(*address));
     let trouble = match &address {
-        Ok(_) => answers(graph, uri)?,
+        Ok(address) => answers(graph, uri, *address)?,
         Err(why) => Some(Trouble::Unresolved { host: uri.endpoint.host.clone(), why: why.clone() }),
     };
     Ok(MasterFound { uri: uri.to_string(), address: address.ok(), own, trouble })
 }
 
-fn answers(graph: &Graph<'_>, uri: &Uri) -> Result<Option<Trouble>, CliError> {
+fn answers(graph: &Graph<'_>, uri: &Uri, address: IpAddr) -> Result<Option<Trouble>, CliError> {
     let question = Question { uri: uri.clone(), method: "getPid", params: Vec::new() };
     let answer = graph.ask_all(&[question])?.pop();
     let Some(Err(why)) = answer else { return Ok(None) };
-    let host = reach::address(&uri.endpoint.host);
-    Ok(Some(super::nodes::trouble(host, uri.endpoint.port, &why)))
+    Ok(Some(super::nodes::trouble(Some(address), uri.endpoint.port, &why)))
 }

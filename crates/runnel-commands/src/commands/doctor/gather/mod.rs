@@ -30,7 +30,7 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// Looks at the whole graph.
 ///
 /// # Errors
-/// When the arguments are wrong, or folders with definitions cannot be read.
+/// When the arguments are wrong.
 pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
     let mut here = here::gather(session);
     let context = match session.asking() {
@@ -47,7 +47,11 @@ pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
     if found.trouble.is_none() {
         match whole_graph(args, session, &context, &master) {
             Ok(whole) => graph = Some(whole),
-            Err(CliError::Failed(why)) => found.trouble = Some(Trouble::Nonsense(why)),
+            Err(CliError::Failed(why)) => {
+                // It answered at first, and may be gone or hang by now.
+                found = here::master(&context, &master)?;
+                found.trouble.get_or_insert(Trouble::Nonsense(why));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -105,7 +109,8 @@ fn look_again(
     let passed = clock::monotonic().since(begun);
     context.sleep_wall(SETTLING.saturating_sub(passed))?;
     if !suspects.is_empty() {
-        found.state = master.system_state()?;
+        // Of what came in between, the nodes have told nothing.
+        found.state.keep_common(&master.system_state()?);
         let connections = nodes::ask_again(master, &of(found, &suspects), "getBusInfo", read_connections)?;
         for (name, connections) in connections {
             found.nodes.entry(name).and_modify(|node| node.connections = connections);
@@ -123,4 +128,43 @@ fn droppers(found: &GraphFound) -> impl Iterator<Item = (&String, &NodeFound)> {
 
 fn of<'f>(found: &'f GraphFound, names: &'f BTreeSet<String>) -> Vec<(&'f str, &'f NodeFound)> {
     names.iter().filter_map(|name| Some((name.as_str(), found.answering(name)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use runnel::core::names;
+    use runnel::ros1::xmlrpc::Value;
+
+    use super::*;
+    use crate::arguments::Arguments;
+    use crate::graph::{SystemState, fake};
+
+    #[test]
+    fn a_master_that_ends_half_way_is_not_called_another_program() {
+        let master = fake::server(vec![Some(fake::granted(7)), None]);
+        let ros = names::Arguments::parse([format!("__master:={master}")]).expect("sound");
+        let session = Session::new(Arguments { ros, own: Vec::new() }, false, Vec::new()).expect("sound");
+        let args = Args { report: false, all: false, stamps: false };
+        let found = gather(&args, &session).expect("it looks");
+        assert!(found.graph.is_none());
+        assert_eq!(found.here.master.and_then(|master| master.trouble), Some(Trouble::Refused));
+    }
+
+    #[test]
+    fn of_a_registration_that_comes_during_the_looks_nothing_is_told() {
+        let list = |values: &[&Value]| Value::Array(values.iter().map(|value| (*value).clone()).collect());
+        let held = |topic: &str, node: &str| list(&[&topic.into(), &list(&[&node.into()])]);
+        let publishers = list(&[&held("/new", "/a"), &held("/t", "/a")]);
+        let later = list(&[&publishers, &list(&[&held("/t", "/b")]), &list(&[])]);
+        let context = fake::context(vec![Some(fake::granted(later))]);
+
+        let ends = |node: &str| BTreeMap::from([("/t".to_owned(), vec![node.to_owned()])]);
+        let (publishers, subscribers) = (ends("/a"), ends("/b"));
+        let state = SystemState { publishers, subscribers, ..SystemState::default() };
+        let node = || NodeFound { connections: Some(Vec::new()), ..NodeFound::default() };
+        let nodes = [("/a".to_owned(), node()), ("/b".to_owned(), node())].into();
+        let mut found = GraphFound { state: state.clone(), nodes, ..GraphFound::default() };
+        look_again(&context, &Graph::new(&context), Instant(0), &mut found).expect("the master answers");
+        assert_eq!(found.state, state);
+    }
 }

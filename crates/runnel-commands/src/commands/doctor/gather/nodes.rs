@@ -104,9 +104,7 @@ fn ping(graph: &Graph<'_>, candidates: &mut [Candidate<'_>]) -> Result<(), CliEr
         .iter()
         .map(|(candidate, why)| (candidate.found.address, candidate.uri.endpoint.port, why.clone()))
         .collect();
-    let troubles = side_by_side(&where_and_why, |(address, port, why)| {
-        trouble(address.ok_or_else(String::new), *port, why)
-    });
+    let troubles = side_by_side(&where_and_why, |(address, port, why)| trouble(*address, *port, why));
     for ((candidate, _), trouble) in failed.into_iter().zip(troubles) {
         candidate.found.trouble = Some(trouble);
     }
@@ -120,12 +118,12 @@ fn with_no_trouble<'c, 'n>(
 }
 
 /// What is wrong at an address where a call failed, seen by a connection that says nothing.
-pub fn trouble(address: Result<IpAddr, String>, port: u16, why: &NoAnswer) -> Trouble {
-    let Ok(address) = address else { return Trouble::Unreachable(why.why.clone()) };
+pub fn trouble(address: Option<IpAddr>, port: u16, why: &NoAnswer) -> Trouble {
+    let Some(address) = address else { return Trouble::Unreachable(why.to_string()) };
     match reach::connect(SocketAddr::new(address, port)) {
         Err(trouble) => trouble,
-        Ok(_) if why.late => Trouble::Mute,
-        Ok(_) => Trouble::Nonsense(why.why.clone()),
+        Ok(_) if *why == NoAnswer::Late => Trouble::Mute,
+        Ok(_) => Trouble::Nonsense(why.to_string()),
     }
 }
 

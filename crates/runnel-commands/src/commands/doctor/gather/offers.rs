@@ -12,21 +12,31 @@ use super::tcpros::Link;
 use super::times::CLOCK;
 use crate::commands::doctor::found::{GraphFound, Offer, Offered, Refusal, Served, ServiceFound, Trouble};
 use crate::error::CliError;
-use crate::graph::{Graph, Question};
+use crate::graph::{Graph, NoAnswer, Question};
 
 /// The name under which publishers and servers are asked.
 const CALLER: &str = "/runnel_doctor";
 
-/// Where a publisher sends a topic from.
-type Place = Result<(String, u16), Refusal>;
+/// A publisher that answers, to be asked about a topic.
+struct End {
+    topic: String,
+    node: String,
+    uri: Uri,
+}
 
-/// The topics whose publishers are asked, each with a publisher that answers: those that are subscribed to and the
-/// clock, or all.
-fn to_ask(found: &GraphFound, all: bool) -> Vec<(String, String)> {
+/// Where a publisher sends a topic from.
+type Offering = Result<(String, u16), Refusal>;
+
+/// The publishers of topics that are subscribed to and of the clock, or of all.
+fn to_ask(found: &GraphFound, all: bool) -> Vec<End> {
     let asked = |topic: &str| all || topic == CLOCK || !found.subscribers(topic).is_empty();
     let topics = found.state.publishers.iter().filter(|(topic, _)| asked(topic));
-    let ends = topics.flat_map(|(topic, nodes)| nodes.iter().map(move |node| (topic.clone(), node.clone())));
-    ends.filter(|(_, node)| found.answering(node).is_some()).collect()
+    let ends = topics.flat_map(|(topic, nodes)| nodes.iter().map(move |node| (topic, node)));
+    let end = |(topic, node): (&String, &String)| {
+        let uri = Uri::parse(found.answering(node)?.uri.as_deref()?).ok()?;
+        Some(End { topic: topic.clone(), node: node.clone(), uri })
+    };
+    ends.filter_map(end).collect()
 }
 
 /// Asks every publisher for its header.
@@ -40,29 +50,31 @@ pub fn gather(
     hosts: &mut Hosts,
 ) -> Result<Vec<Offer>, CliError> {
     let ends = to_ask(found, all);
-    let places = places(graph, found, &ends)?;
-    hosts.look_up(places.iter().flatten().map(|(host, _)| host.as_str()));
-    let asked: Vec<_> = ends.into_iter().zip(places).collect();
-    Ok(side_by_side(&asked, |((topic, node), place)| {
-        let said = place.clone().and_then(|(host, port)| offered(topic, &host, port, hosts));
+    let offerings = offerings(graph, &ends)?;
+    hosts.look_up(offerings.iter().flatten().map(|(host, _)| host.as_str()));
+    let asked: Vec<_> = ends.into_iter().zip(offerings).collect();
+    Ok(side_by_side(&asked, |(End { topic, node, .. }, offering)| {
+        let said = offering.clone().and_then(|(host, port)| offered(topic, &host, port, hosts));
         Offer { topic: topic.clone(), node: node.clone(), said }
     }))
 }
 
-fn places(graph: &Graph<'_>, found: &GraphFound, ends: &[(String, String)]) -> Result<Vec<Place>, CliError> {
+fn offerings(graph: &Graph<'_>, ends: &[End]) -> Result<Vec<Offering>, CliError> {
     let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
-    let question = |(topic, node): &(String, String)| {
-        let uri = Uri::parse(found.answering(node)?.uri.as_deref()?).ok()?;
-        let params = vec![topic.as_str().into(), protocols.clone()];
-        Some(Question { uri, method: "requestTopic", params })
+    let question = |End { topic, uri, .. }: &End| Question {
+        uri: uri.clone(),
+        method: "requestTopic",
+        params: vec![topic.as_str().into(), protocols.clone()],
     };
-    let questions: Vec<Question> = ends.iter().filter_map(question).collect();
-    let answers = graph.ask_all(&questions)?;
-    Ok(answers.into_iter().map(|answer| place(&answer.map_err(|why| Refusal::Said(why.why))?)).collect())
+    let answers = graph.ask_all(&ends.iter().map(question).collect::<Vec<_>>())?;
+    let offering = |answer: Result<Value, NoAnswer>| {
+        answer.map_err(|why| Refusal::Said(why.to_string())).and_then(|answer| offering(&answer))
+    };
+    Ok(answers.into_iter().map(offering).collect())
 }
 
 /// Reads `["TCPROS", host, port]`.
-fn place(answer: &Value) -> Place {
+fn offering(answer: &Value) -> Offering {
     let read = || {
         let [_, host, port] = answer.as_array()? else { return None };
         Some((host.as_str()?.to_owned(), u16::try_from(port.as_int()?).ok()?))
@@ -165,8 +177,8 @@ mod tests {
     #[test]
     fn where_messages_come_from_is_read_or_refused() {
         let answer = |port: i32| Value::Array(vec!["TCPROS".into(), "robot".into(), port.into()]);
-        assert_eq!(place(&answer(4000)), Ok(("robot".to_owned(), 4000)));
-        assert!(place(&answer(70_000)).is_err() && place(&Value::Array(Vec::new())).is_err());
+        assert_eq!(offering(&answer(4000)), Ok(("robot".to_owned(), 4000)));
+        assert!(offering(&answer(70_000)).is_err() && offering(&Value::Array(Vec::new())).is_err());
     }
 
     #[test]
@@ -177,10 +189,11 @@ mod tests {
         let publishers = holders(&[("/heard", "/a"), ("/dead", "/b"), ("/unheard", "/a")]);
         let subscribers = holders(&[("/heard", "/c"), ("/dead", "/c")]);
         let state = SystemState { publishers, subscribers, ..SystemState::default() };
-        let dead = NodeFound { trouble: Some(Trouble::Refused), ..NodeFound::default() };
-        let nodes = [("/a".to_owned(), NodeFound::default()), ("/b".to_owned(), dead)].into();
+        let alive = NodeFound { uri: Some("http://robot:1/".into()), ..NodeFound::default() };
+        let dead = NodeFound { trouble: Some(Trouble::Refused), ..alive.clone() };
+        let nodes = [("/a".to_owned(), alive), ("/b".to_owned(), dead)].into();
         let found = GraphFound { state, nodes, ..GraphFound::default() };
-        let ask = |all| to_ask(&found, all).into_iter().map(|(topic, _)| topic).collect::<Vec<_>>();
+        let ask = |all| to_ask(&found, all).into_iter().map(|end| end.topic).collect::<Vec<_>>();
         assert_eq!(ask(false), ["/heard"]);
         assert_eq!(ask(true), ["/heard", "/unheard"]);
     }
