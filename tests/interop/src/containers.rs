@@ -12,8 +12,9 @@ use crate::runnel;
 /// Where a container finds the programs of this workspace.
 const PROGRAMS: &str = "/mnt/programs";
 
-/// Sets up a container with what `$1` does to its network: `$2` is the folder of the programs; then come pairs of a folder outside and one inside, of which
-/// the latter may end with `:ro`. Of the folders in which programs usually meet, nothing is shared.
+/// Sets up a container. `$1` is a command that sets up its network, `$2` the folder of the programs; then come pairs of a folder
+/// outside and its place inside, which `:ro` follows where it may not be written. Of the folders in which programs usually
+/// meet, nothing is shared.
 const SETUP: &str = r#"set -e
 $1
 shift
