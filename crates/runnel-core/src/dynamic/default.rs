@@ -43,6 +43,7 @@ pub(crate) fn default_field(
     depth: usize,
 ) -> Result<Value, DynamicError> {
     if let Some(value) = field.default.as_ref().and_then(|literal| given(field, literal)) {
+        budget.take_held(&value)?;
         return Ok(value);
     }
     match field.arity {
