@@ -2,10 +2,8 @@
 
 use super::array::with_vector;
 use super::fit::{check_bound, check_len};
-use super::{
-    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, MAX_DEPTH, Value, element_name, parts,
-};
-use crate::schema::{Arity, Element, Field, Primitive, Schema};
+use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, parts};
+use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use crate::wire::{DecodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire};
 use std::sync::Arc;
@@ -35,7 +33,7 @@ struct Decoder<'a> {
 
 impl Decoder<'_> {
     fn message(&mut self, schema: &Arc<Schema>, depth: usize) -> Result<DynamicMessage, DynamicError> {
-        if depth >= MAX_DEPTH {
+        if depth >= MAX_MESSAGE_DEPTH {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         self.budget.take_message(schema.def.fields.len())?;

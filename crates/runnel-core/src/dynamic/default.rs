@@ -2,10 +2,9 @@
 
 use super::array::with_vector;
 use super::{
-    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, MAX_DEPTH, Value, element_name,
-    fit_element, parts,
+    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, fit_element, parts,
 };
-use crate::schema::{Arity, Element, Field, Literal, Primitive, Schema};
+use crate::schema::{Arity, Element, Field, Literal, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ fn default_message(
     budget: &mut Budget,
     depth: usize,
 ) -> Result<DynamicMessage, DynamicError> {
-    if depth >= MAX_DEPTH {
+    if depth >= MAX_MESSAGE_DEPTH {
         return Err(DynamicErrorKind::TooDeep.into());
     }
     budget.take_message(schema.def.fields.len())?;

@@ -4,7 +4,7 @@
 //! says, so encoding cannot fail. Arrays of numbers are kept as numbers ([`Array`]), not as values one by one.
 //!
 //! A schema may come from a peer, as bytes do. So what a message may take up in memory is bounded
-//! ([`MAX_MEMORY`]), and so is how deep messages may lie in one another ([`MAX_DEPTH`]).
+//! ([`MAX_MEMORY`]), and so is how deep messages may lie in one another ([`MAX_MESSAGE_DEPTH`](crate::schema::MAX_MESSAGE_DEPTH)).
 
 mod array;
 mod budget;
@@ -34,9 +34,6 @@ use std::sync::Arc;
 
 /// The most bytes of memory that a message may take up beyond the bytes it was decoded from.
 pub const MAX_MEMORY: usize = 256 << 20;
-
-/// The most levels that messages may lie in one another.
-pub const MAX_DEPTH: usize = 64;
 
 /// A message of a type known by its schema.
 #[derive(Clone, Debug)]

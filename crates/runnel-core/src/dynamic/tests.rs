@@ -1,5 +1,5 @@
 use super::*;
-use crate::schema::{Arity, Element, Primitive, TypeName};
+use crate::schema::{Arity, Element, MAX_MESSAGE_DEPTH, Primitive, TypeName};
 use crate::time::{Duration, Time};
 use crate::wire::{DecodeErrorKind, encode};
 use crate::yaml::{YamlErrorKind, from_yaml};
@@ -204,13 +204,13 @@ fn a_schema_that_asks_for_too_much_is_refused() {
     let explosion = tower(30, 6000);
     assert_eq!(*DynamicMessage::default_of(&explosion).unwrap_err().kind(), DynamicErrorKind::TooLarge);
     assert_eq!(*DynamicMessage::decode(&explosion, &[]).unwrap_err().kind(), DynamicErrorKind::TooLarge);
-    let deep = tower(MAX_DEPTH, 1);
+    let deep = tower(MAX_MESSAGE_DEPTH, 1);
     assert_eq!(*DynamicMessage::default_of(&deep).unwrap_err().kind(), DynamicErrorKind::TooDeep);
     assert_eq!(*DynamicMessage::decode(&deep, &[]).unwrap_err().kind(), DynamicErrorKind::TooDeep);
     let wide = joined(vec![fixed(Element::Primitive(Primitive::F64), 1 << 30)], vec![None]);
     assert_eq!(*DynamicMessage::default_of(&wide).unwrap_err().kind(), DynamicErrorKind::TooLarge);
     assert!(DynamicMessage::decode(&wide, &[0; 100]).is_err());
-    assert!(DynamicMessage::default_of(&tower(MAX_DEPTH - 1, 1)).is_ok());
+    assert!(DynamicMessage::default_of(&tower(MAX_MESSAGE_DEPTH - 1, 1)).is_ok());
 }
 
 #[test]

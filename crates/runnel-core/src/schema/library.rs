@@ -59,7 +59,15 @@ struct Definitions {
 pub(super) struct Definition {
     pub(super) source: Source,
     /// What a message came to be; stays empty for services and actions, which are made of messages.
-    pub(super) schema: OnceLock<Arc<Schema>>,
+    pub(super) resolved: OnceLock<Resolved>,
+}
+
+/// A message whose parts were found.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub(super) schema: Arc<Schema>,
+    /// How many messages lie in one another there at most, itself counted.
+    pub(super) depth: usize,
 }
 
 /// Where the text of a definition is.
@@ -192,7 +200,7 @@ impl Definitions {
 
     /// Keeps what is there, unless that only comes with a service or an action: a file of its own says more.
     fn insert(&mut self, kind: Kind, name: TypeName, source: Source) {
-        let definition = Definition { source, schema: OnceLock::new() };
+        let definition = Definition { source, resolved: OnceLock::new() };
         match self.by_name.entry((kind, name)) {
             Entry::Vacant(place) => {
                 place.insert(definition);

@@ -15,7 +15,7 @@ mod types;
 pub use folders::{DefinitionFile, definition_files};
 pub use library::{Kind, Library};
 pub use parse::ParseError;
-pub use resolve::ResolveError;
+pub use resolve::{MAX_MESSAGE_DEPTH, ResolveError};
 pub use types::{
     ActionDef, ActionSchema, Arity, Constant, Element, Field, Literal, MessageDef, Primitive, Schema,
     ServiceDef, ServiceSchema, TypeName,
