@@ -7,7 +7,7 @@ mod action;
 mod folders;
 mod full_text;
 mod library;
-pub mod md5;
+mod md5;
 pub mod parse;
 mod resolve;
 mod types;
