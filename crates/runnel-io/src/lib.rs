@@ -7,7 +7,6 @@
 pub mod bell;
 pub mod clock;
 pub mod cpu;
-pub mod futex;
 pub mod host;
 pub mod lookup;
 pub mod memory;
