@@ -14,6 +14,7 @@ pub mod output;
 pub mod reactor;
 pub mod segment;
 pub mod signals;
+mod socket;
 pub mod tcp;
 pub mod udp;
 pub mod unix;
