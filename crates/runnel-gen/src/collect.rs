@@ -123,16 +123,6 @@ fn distinct(errors: Vec<ResolveError>) -> Vec<GenerateError> {
     distinct
 }
 
-/// True if nothing but numbers is in a message, at any depth and outside arrays.
-pub(crate) fn is_plain(schema: &Schema) -> bool {
-    use runnel_core::schema::{Arity, Element, Primitive};
-    schema.def.fields.iter().zip(&schema.parts).all(|(field, part)| {
-        let is_text =
-            matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)));
-        field.arity == Arity::One && !is_text && part.as_deref().is_none_or(is_plain)
-    })
-}
-
 /// The definitions below a folder as a Rust slice of `Definition { kind, name, text }`.
 pub(crate) fn definition_list(folder: &Path) -> Result<String, Vec<GenerateError>> {
     let files = definition_files(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;

@@ -1,12 +1,12 @@
 //! Writes the Rust code of packages. What a message type is made of stands in `runnel_core::message!`; here it is
 //! only called.
 
-use crate::collect::{GenerateError, Interfaces, Package, is_plain};
+use crate::collect::{GenerateError, Interfaces, Package};
 use crate::docs::Comments;
 use crate::tail::{self, TailField};
 use crate::{names, values};
 use runnel_core::schema::{
-    ActionSchema, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
+    ActionSchema, Arity, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -126,6 +126,13 @@ fn head(schema: &Schema) -> String {
 /// The name of a message's view, which a plain message does not have: it is seen as itself.
 fn view_name(schema: &Schema) -> Option<String> {
     (!is_plain(schema)).then(|| format!("{}View", type_name(&schema.def)))
+}
+
+/// True if nothing but numbers is in a message, at any depth and outside arrays.
+fn is_plain(schema: &Schema) -> bool {
+    schema.def.fields.iter().zip(&schema.parts).all(|(field, part)| {
+        field.arity == Arity::One && !field.element.is_text() && part.as_deref().is_none_or(is_plain)
+    })
 }
 
 /// What follows a message's names if it ends in an array of numbers.

@@ -1,7 +1,7 @@
 //! ROS 1 bytes to dynamic messages.
 
 use super::array::with_vector;
-use super::fit::{check_bound, check_len};
+use super::fit::{check_len, check_text};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, parts};
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
@@ -138,14 +138,6 @@ impl Decoder<'_> {
             true => Err(DecodeErrorKind::CountBeyondMessage { count, left }.into()),
             false => Ok(count),
         }
-    }
-}
-
-fn check_text(primitive: Primitive, text: &str) -> Result<(), DynamicErrorKind> {
-    match primitive {
-        Primitive::String(bound) => check_bound(bound, text.len()),
-        Primitive::WString(bound) => check_bound(bound, text.encode_utf16().count()),
-        _ => Ok(()),
     }
 }
 

@@ -58,14 +58,10 @@ fn given(field: &Field, literal: &Literal) -> Option<Value> {
     match (field.arity, literal) {
         (Arity::One, literal) => element(literal),
         (arity, Literal::List(literals)) => {
-            let fits = match arity {
-                Arity::Fixed(len) => literals.len() == len,
-                Arity::Bounded(bound) => literals.len() <= bound,
-                _ => true,
-            };
             let mut array = Array::empty(&field.element);
             let mut all = literals.iter().map(|literal| array.push(element(literal)?).ok());
-            (fits && all.all(|pushed| pushed.is_some())).then_some(Value::Array(array))
+            (arity.allows(literals.len()) && all.all(|pushed| pushed.is_some()))
+                .then_some(Value::Array(array))
         }
         _ => None,
     }
@@ -74,10 +70,7 @@ fn given(field: &Field, literal: &Literal) -> Option<Value> {
 fn from_literal(literal: &Literal) -> Option<Value> {
     match literal {
         Literal::Bool(value) => Some(Value::Bool(*value)),
-        Literal::Int(value) => {
-            let unsigned = || u64::try_from(*value).ok().map(Value::UInt);
-            i64::try_from(*value).ok().map(Value::Int).or_else(unsigned)
-        }
+        Literal::Int(value) => Value::of_whole(*value),
         Literal::Float(value) => Some(Value::F64(*value)),
         Literal::Text(value) => Some(Value::String(value.clone())),
         Literal::List(_) => None,

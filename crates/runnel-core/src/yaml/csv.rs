@@ -7,7 +7,7 @@
 use super::number::{duration, time, time_since};
 use super::print::{YamlOptions, abbreviated, number_text, truncated};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
-use crate::schema::{Arity, Element, Field, Primitive};
+use crate::schema::{Arity, Field};
 use crate::time::Time;
 
 /// All values of the message in order on one line, arrays element by element, times as seconds and nanoseconds.
@@ -104,11 +104,9 @@ fn plotted<'a>(
     options: &YamlOptions,
 ) -> impl Iterator<Item = (&'a Field, ValueRef<'a>)> {
     let YamlOptions { no_arr, no_str, .. } = *options;
-    let is_text = |field: &Field| {
-        matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)))
-    };
     let fields = message.fields().map(|(field, value)| (field, value.view()));
-    fields.filter(move |(field, _)| !(no_arr && field.arity != Arity::One || no_str && is_text(field)))
+    fields
+        .filter(move |(field, _)| !(no_arr && field.arity != Arity::One || no_str && field.element.is_text()))
 }
 
 fn plot_cells(value: ValueRef<'_>, options: &YamlOptions, cells: &mut Vec<String>) {

@@ -3,7 +3,7 @@
 use super::number::{duration, float, time_since, truth};
 use super::text::{field_text, item_text};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
-use crate::schema::{Arity, Element, Field, Primitive};
+use crate::schema::{Arity, Element, Field};
 use crate::time::Time;
 use std::fmt::Write;
 
@@ -202,7 +202,7 @@ pub(super) fn number_text(value: ValueRef<'_>) -> String {
 
 /// What stands for a field that is not to be printed; `None` if it is.
 pub(super) fn abbreviated(field: &Field, value: &Value, options: &YamlOptions) -> Option<String> {
-    let text = matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)));
+    let text = field.element.is_text();
     match (field.arity, value) {
         (Arity::One, Value::String(value)) if options.no_str => {
             Some(format!("<string length: {}>", value.chars().count()))

@@ -57,9 +57,8 @@ fn whole(scalar: Scalar<'_>) -> Option<i128> {
 }
 
 fn whole_value(number: i128, expected: &str) -> Result<Value, DynamicErrorKind> {
-    let unsigned = || u64::try_from(number).map(Value::UInt);
-    let value = i64::try_from(number).map(Value::Int).or_else(|_| unsigned());
-    value.map_err(|_| DynamicErrorKind::OutOfRange { expected: expected.into(), found: number.to_string() })
+    let beyond = || DynamicErrorKind::OutOfRange { expected: expected.into(), found: number.to_string() };
+    Value::of_whole(number).ok_or_else(beyond)
 }
 
 fn text(context: &Context, scalar: Scalar<'_>) -> Result<Option<Value>, DynamicErrorKind> {
