@@ -10,11 +10,11 @@ mod array;
 mod budget;
 mod decode;
 mod default;
+mod describe;
 mod encode;
 mod error;
 mod fit;
 mod path;
-mod primitive;
 mod select;
 mod value;
 
@@ -24,10 +24,10 @@ pub use value::{Value, ValueRef};
 
 pub(crate) use budget::Budget;
 pub(crate) use default::default_field;
+pub(crate) use describe::{describe, element_name};
 pub(crate) use error::join;
 pub(crate) use fit::{check_len, fit_element};
 pub(crate) use path::no_such_field;
-pub(crate) use primitive::{describe, element_name};
 
 use crate::schema::{Field, Schema};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Fields by path: `pose.position.x`, `poses[3].position`, `ranges[0]`.
 
+use super::describe::field_names;
 use super::fit::{fit_element, fit_field};
-use super::primitive::field_names;
 use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value, ValueRef, describe, join};
 use crate::schema::{Field, Schema};
 use std::sync::Arc;

@@ -27,7 +27,7 @@ impl Kind {
     pub const ALL: [Self; 3] = [Self::Message, Self::Service, Self::Action];
 
     /// The ending of such a file's name, which is also the name of the folder of a package that holds them.
-    pub fn word(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Message => "msg",
             Self::Service => "srv",
@@ -117,7 +117,8 @@ impl Library {
     ) {
         for (kind, name, text) in definitions {
             if let Some(name) = TypeName::parse(name) {
-                let file = format!("{}/{}/{}.{}", name.package, kind.word(), name.name, kind.word());
+                let file =
+                    format!("{}/{}/{}.{}", name.package, kind.extension(), name.name, kind.extension());
                 self.add_text(kind, name, text, &file);
             }
         }

@@ -22,4 +22,4 @@ pub use types::{
 };
 
 #[cfg(test)]
-mod library_tests;
+mod tests;

@@ -50,11 +50,11 @@ impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { kind, name, wanted_by: None } => {
-                write!(f, "no {}.{} is known", name, kind.word())
+                write!(f, "no {}.{} is known", name, kind.extension())
             }
             Self::Unknown { kind, name, wanted_by: Some(place) } => {
                 write!(f, "{place}: expected a type, but {} is not built in and ", name.name)?;
-                write!(f, "no {name}.{} is known", kind.word())
+                write!(f, "no {name}.{} is known", kind.extension())
             }
             Self::Parse(error) => error.fmt(f),
             Self::Read { name, reason } => write!(f, "{name}: {reason}"),
