@@ -68,7 +68,9 @@ impl Drop for Actions {
     }
 }
 
-/// Has a signal that nobody catches end the process: the handler stays for good once there was one.
+/// Has a signal that nobody catches end the process: the handler stays for good once there was one. A signal that arrives
+/// in the moment in which the first handler is installed is lost, since the registry has no way to do what the system
+/// would have done.
 fn end_where_nobody_catches() -> io::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.get().is_some() {
