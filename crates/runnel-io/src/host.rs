@@ -22,8 +22,8 @@ pub fn descriptor_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// How many connections peers may hold, if they may hold `most` where descriptors are plenty: no more than that share
-/// of the descriptors that this process may have open, of 4.
+/// How many connections peers may hold: `most`, but no more than so many quarters of the descriptors that this process
+/// may have open.
 pub fn connections_for_peers(most: usize, quarters: usize) -> usize {
     descriptor_limit().map_or(most, |limit| most.min(usize::try_from(limit / 4).unwrap_or(most) * quarters))
 }

@@ -1,5 +1,5 @@
-//! Making values fit fields: numbers change width where nothing is lost, everything else must be of the type asked
-//! for.
+//! Making values fit fields: whole numbers change width where nothing is lost, floats may lose digits but never become
+//! infinite, and everything else must be of the type asked for.
 
 use super::{Array, DynamicError, DynamicErrorKind, Value, describe, element_name};
 use crate::schema::{Arity, Element, Field, Primitive, Schema};

@@ -29,8 +29,8 @@ impl DynamicMessage {
         Ok(value)
     }
 
-    /// Sets the value at a path. A number may be of another width if the field's can hold it, and an array of other
-    /// numbers likewise.
+    /// Sets the value at a path. A number may be of another width if the field's range holds it; a float may lose
+    /// digits. An array of other numbers likewise.
     ///
     /// # Errors
     /// As [`DynamicMessage::get`], and when the value does not fit the field. The message is then unchanged.
