@@ -3,8 +3,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use runnel::io::{cpu, host};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use runnel::io::cpu;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use crate::{Failure, failed};
 
@@ -28,9 +28,10 @@ const GREED: u64 = 2;
 /// How much CPU time it may use in all, in seconds, as long as a run may take.
 const SHARE: u64 = 30;
 
-/// Becomes the program, which ends with whoever started this.
+/// Becomes the program. The kernel kills it when the thread that started this ends, so that nothing is left behind even
+/// where the parent is killed itself.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    host::end_with_parent()?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     allow_descriptors()?;
     if let Some(cpu) = args.cpu {
         cpu::bind_thread(&[cpu]).map_err(|error| failed(format_args!("cannot run on CPU {cpu}: {error}")))?;

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use runnel_io::futex::{self, SharedWords, WORDS};
-
 use crate::Trial;
+use crate::futex::{self, SharedWords, WORDS};
 use crate::stamps::{Stamps, now};
 
 /// How long the other end may take before it counts as gone.

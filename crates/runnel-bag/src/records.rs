@@ -8,7 +8,7 @@
 //! ```
 //! Numbers are little-endian. A bag is the line [`MAGIC`], a bag header, chunks with an index behind each, and at the end
 //! the connections once more and where the chunks are. A bag header without that place belongs to a bag that was not
-//! finished; `rosbag reindex` makes one of it.
+//! finished; `rosbag reindex` makes one of it. Source: wiki.ros.org/Bags/Format/2.0.
 
 use runnel_core::time::Time;
 
@@ -39,7 +39,7 @@ impl Fields {
         Self::none().with("op", &[op as u8])
     }
 
-    /// Of what stands in the data of a connection.
+    /// Fields without `op`, as a connection's data has them.
     pub(crate) fn none() -> Self {
         Self(Vec::new())
     }

@@ -96,12 +96,12 @@ impl<W: Write + Seek> Writer<W> {
     /// Adds a message that came at `time`.
     ///
     /// # Errors
-    /// Those of the writer, and [`ErrorKind::InvalidInput`] for a connection of another writer and for a message of more
-    /// than 2 GiB.
+    /// Those of the writer, after which the bag cannot be continued; and [`ErrorKind::InvalidInput`] for a connection that
+    /// this writer does not have and for a message of more than 2 GiB. An id of another writer is not recognised as such.
     pub fn write(&mut self, connection: ConnectionId, time: Time, message: &[u8]) -> io::Result<()> {
         let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
         if connection.0 as usize >= self.connections.len() {
-            return refused("a connection of another bag");
+            return refused("a connection that the bag does not have");
         }
         if message.len() > LONGEST {
             return refused("a message of more than 2 GiB");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_of_another_bag_is_refused() {
+    fn a_connection_that_the_bag_does_not_have_is_refused() {
         let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
         let error = writer.write(ConnectionId(0), at(0), b"").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);

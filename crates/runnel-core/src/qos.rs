@@ -1,8 +1,8 @@
 //! Quality of service: what a publisher offers and a subscription asks for.
 //!
-//! ROS 1 has queue sizes and latching only. There, [`History::KeepLast`]'s depth is the queue size, and
-//! [`Durability::TransientLocal`] is a latched topic: its late subscribers get the last message, so
-//! [`QoS::latched`] is `QoS::keep_last(1).transient_local()`.
+//! ROS 1 has queue sizes and latching only: [`History`] and depth are the queue, [`Durability::TransientLocal`] is a
+//! latched topic, whose late subscribers get the last message. Reliability, deadline, lifespan and liveliness are words
+//! of ROS 2 and change nothing in ROS 1, where every TCPROS connection is reliable.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -144,12 +144,16 @@ impl QoS {
     }
 
     /// Sends lost messages again.
+    ///
+    /// Without effect in ROS 1.
     #[must_use]
     pub const fn reliable(self) -> Self {
         Self { reliability: Reliability::Reliable, ..self }
     }
 
     /// Sends each message once.
+    ///
+    /// Without effect in ROS 1.
     #[must_use]
     pub const fn best_effort(self) -> Self {
         Self { reliability: Reliability::BestEffort, ..self }
@@ -168,18 +172,24 @@ impl QoS {
     }
 
     /// Sets the longest time between two messages.
+    ///
+    /// Without effect in ROS 1.
     #[must_use]
     pub const fn deadline(self, deadline: Duration) -> Self {
         Self { deadline: Some(deadline), ..self }
     }
 
     /// Sets how long a message is worth delivering.
+    ///
+    /// Without effect in ROS 1.
     #[must_use]
     pub const fn lifespan(self, lifespan: Duration) -> Self {
         Self { lifespan: Some(lifespan), ..self }
     }
 
     /// Sets how a publisher shows that it lives, and for how long that holds.
+    ///
+    /// Without effect in ROS 1.
     #[must_use]
     pub const fn liveliness(self, kind: Liveliness, lease: Option<Duration>) -> Self {
         Self { liveliness: kind, liveliness_lease: lease, ..self }

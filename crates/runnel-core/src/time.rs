@@ -62,6 +62,11 @@ impl Duration {
     pub fn as_nanos(self) -> i64 {
         i64::from(self.sec) * NANOS_PER_SECOND + i64::from(self.nanosec as i32)
     }
+
+    /// Seconds, for people and rates; reads `nanosec` as [`Duration::as_nanos`] does.
+    pub fn as_secs_f64(self) -> f64 {
+        f64::from(self.sec) + f64::from(self.nanosec as i32) / 1e9
+    }
 }
 
 impl Sub for Time {
@@ -119,14 +124,16 @@ impl AddAssign<core::time::Duration> for Instant {
 }
 
 impl fmt::Display for Time {
+    /// Seconds with nine decimals; as ROS 1 does, it reads them as unsigned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}", self.sec, self.nanosec)
+        write!(f, "{}.{:09}", self.sec as u32, self.nanosec)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     #[test]
     fn nanoseconds_survive_the_way_there_and_back() {
@@ -140,6 +147,18 @@ mod tests {
     fn what_does_not_fit_is_held_at_the_end() {
         assert_eq!(Time::from_nanos(i64::MAX), Time { sec: i32::MAX, nanosec: 999_999_999 });
         assert_eq!(Time::from_nanos(i64::MIN).sec, i32::MIN);
+    }
+
+    #[test]
+    fn a_time_is_printed_without_a_sign() {
+        assert_eq!(format!("{}", Time { sec: 1, nanosec: 5 }), "1.000000005");
+        assert_eq!(format!("{}", Time::from_nanos(-1_500_000_000)), "4294967294.500000000");
+    }
+
+    #[test]
+    fn a_duration_in_seconds_may_be_negative() {
+        assert_eq!(Duration::from_nanos(-1_500_000_000).as_secs_f64(), -1.5);
+        assert_eq!(Duration { sec: -1, nanosec: -500_000_000i32 as u32 }.as_secs_f64(), -1.5);
     }
 
     #[test]

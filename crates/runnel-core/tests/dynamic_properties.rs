@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use runnel_core::dynamic::{Array, DynamicMessage, Value};
 use runnel_core::schema::{Schema, TypeName};
 use runnel_core::time::{Duration, Time};
-use runnel_core::yaml::{YamlOptions, from_json, from_yaml, to_csv, to_json, to_yaml};
+use runnel_core::yaml::{EchoOptions, from_json, from_yaml, to_csv, to_json, to_yaml};
 use std::sync::Arc;
 
 const RULE: &str =
@@ -69,7 +69,7 @@ proptest! {
 
     #[test]
     fn what_is_printed_is_read(message in message()) {
-        let text = to_yaml(&message, &YamlOptions::default());
+        let text = to_yaml(&message, &EchoOptions::default());
         let read = from_yaml(message.schema(), &text, Time::default());
         prop_assert!(read.is_ok(), "{}\n{}", read.unwrap_err(), text);
         prop_assert_eq!(read.unwrap().to_bytes(), without_nan_bits(&message), "{}", text);
@@ -92,7 +92,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = to;
         if let Ok(message) = DynamicMessage::decode(&schema(), &bytes) {
-            let options = YamlOptions { no_arr: to & 1 == 0, no_str: to & 2 == 0, truncate: Some(usize::from(to >> 4)), ..YamlOptions::default() };
+            let options = EchoOptions { no_arr: to & 1 == 0, no_str: to & 2 == 0, truncate: Some(usize::from(to >> 4)), ..EchoOptions::default() };
             let _ = (to_yaml(&message, &options), to_csv(&message, &options));
         }
         bytes.truncate(at);

@@ -6,7 +6,7 @@ use runnel_core::dynamic::{DynamicMessage, ValueRef};
 use runnel_core::schema::{Schema, TypeName};
 use runnel_core::time::Time;
 use runnel_core::yaml::{
-    YamlOptions, from_json, from_yaml, from_yaml_args, plot_header, plot_row, to_json, to_yaml,
+    EchoOptions, from_json, from_yaml, from_yaml_args, plot_header, plot_row, to_json, to_yaml,
 };
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -57,16 +57,16 @@ fn messages_are_printed_as_rostopic_echo_prints_them() {
     let mut count = 0;
     for (entry, message) in vectors.messages() {
         let expected = entry["echo"].as_str().unwrap();
-        assert_eq!(to_yaml(&message, &YamlOptions::default()), expected);
-        let check = |option: &str, options: YamlOptions| {
+        assert_eq!(to_yaml(&message, &EchoOptions::default()), expected);
+        let check = |option: &str, options: EchoOptions| {
             assert_eq!(
                 to_yaml(&message, &options),
                 entry[option].as_str().unwrap_or(expected),
                 "with {option}"
             );
         };
-        check("noarr", YamlOptions { no_arr: true, ..YamlOptions::default() });
-        check("nostr", YamlOptions { no_str: true, ..YamlOptions::default() });
+        check("noarr", EchoOptions { no_arr: true, ..EchoOptions::default() });
+        check("nostr", EchoOptions { no_str: true, ..EchoOptions::default() });
         count += 1;
     }
     assert!(count > 300, "{count} vectors");
@@ -79,7 +79,7 @@ fn tables_for_plotting_are_those_of_rostopic_echo() {
     let mut count = 0;
     for (entry, message) in plotted {
         let header = entry["plot"][0].as_str().unwrap();
-        let (value, options) = (ValueRef::Message(&message), YamlOptions::default());
+        let (value, options) = (ValueRef::Message(&message), EchoOptions::default());
         assert_eq!(plot_header(value, &options), header);
         assert_eq!(plot_row(value, NOW, &options), entry["plot"][1].as_str().unwrap());
         count += 1;
@@ -99,7 +99,7 @@ fn what_is_printed_is_read_back() {
     for (entry, message) in Vectors::read().messages() {
         // Bytes are compared, since NaN does not equal itself.
         let wire = unhex(entry["wire"].as_str().unwrap());
-        let text = to_yaml(&message, &YamlOptions::default());
+        let text = to_yaml(&message, &EchoOptions::default());
         let read = from_yaml(message.schema(), &text, NOW).map(|message| message.to_bytes());
         assert_eq!(read.as_ref(), Ok(&wire), "{text}");
         let text = to_json(&message).to_string();

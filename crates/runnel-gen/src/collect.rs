@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Code cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GenerateError {
+pub(crate) enum GenerateError {
     /// A definition is wrong, or names one that is nowhere.
     Definition(ResolveError),
     /// A folder or file cannot be read or written.
@@ -43,7 +43,7 @@ impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Definition(error) => error.fmt(f),
-            Self::Folder { path, reason } => write!(f, "folder {}: {reason}", path.display()),
+            Self::Folder { path, reason } => write!(f, "{}: {reason}", path.display()),
             Self::SameName { package, name } => {
                 write!(f, "package {package} has two types that are both named {name} in Rust")
             }
@@ -51,8 +51,6 @@ impl fmt::Display for GenerateError {
         }
     }
 }
-
-impl std::error::Error for GenerateError {}
 
 /// What code is to be generated for.
 pub(crate) struct Interfaces {
@@ -71,16 +69,14 @@ pub(crate) struct Package {
 }
 
 impl Interfaces {
-    /// Reads the packages in some folders, which may name the standard ones.
-    pub(crate) fn collect(folders: &[PathBuf], standard: Option<&Path>) -> Result<Self, Vec<GenerateError>> {
+    /// Reads the packages in a folder, which may name the standard ones.
+    pub(crate) fn collect(folder: &Path, standard: Option<&Path>) -> Result<Self, Vec<GenerateError>> {
         let mut library = Library::new();
-        for folder in folders {
-            let count =
-                library.add_folder(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
-            if count == 0 {
-                let reason = "holds no .msg, .srv or .action file".to_owned();
-                return Err(vec![GenerateError::Folder { path: folder.clone(), reason }]);
-            }
+        let count =
+            library.add_folder(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
+        if count == 0 {
+            let reason = "holds no .msg, .srv or .action file".to_owned();
+            return Err(vec![GenerateError::Folder { path: folder.to_owned(), reason }]);
         }
         let messages: Vec<TypeName> = library.names(Kind::Message).cloned().collect();
         let services: Vec<TypeName> = library.names(Kind::Service).cloned().collect();
@@ -125,16 +121,6 @@ fn distinct(errors: Vec<ResolveError>) -> Vec<GenerateError> {
         }
     }
     distinct
-}
-
-/// True if nothing but numbers is in a message, at any depth and outside arrays.
-pub(crate) fn is_plain(schema: &Schema) -> bool {
-    use runnel_core::schema::{Arity, Element, Primitive};
-    schema.def.fields.iter().zip(&schema.parts).all(|(field, part)| {
-        let is_text =
-            matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)));
-        field.arity == Arity::One && !is_text && part.as_deref().is_none_or(is_plain)
-    })
 }
 
 /// The definitions below a folder as a Rust slice of `Definition { kind, name, text }`.

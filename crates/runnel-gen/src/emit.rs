@@ -1,12 +1,12 @@
 //! Writes the Rust code of packages. What a message type is made of stands in `runnel_core::message!`; here it is
 //! only called.
 
-use crate::collect::{GenerateError, Interfaces, Package, is_plain};
+use crate::collect::{GenerateError, Interfaces, Package};
 use crate::docs::Comments;
 use crate::tail::{self, TailField};
 use crate::{names, values};
 use runnel_core::schema::{
-    ActionSchema, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
+    ActionSchema, Arity, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -28,13 +28,13 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
 
 /// An error for each name that two types of a package would have.
 fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
-    let messages = package.messages.iter().map(|schema| &schema.def.name);
-    let services = package.services.iter();
-    let services =
-        services.flat_map(|service| [&service.name, &service.request.def.name, &service.response.def.name]);
+    let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
+    let schemas = package.messages.iter().chain(parts);
+    let views = schemas.clone().filter_map(|schema| view_name(schema));
+    let messages = schemas.map(|schema| type_name(&schema.def));
+    let services = package.services.iter().map(|service| names::type_name(&service.name.name));
     let mut taken = HashSet::new();
-    let names = messages.chain(services).map(|name| names::type_name(&name.name));
-    let twice = names.filter(|name| !taken.insert(name.clone()));
+    let twice = messages.chain(services).chain(views).filter(|name| !taken.insert(name.clone()));
     twice.map(|name| GenerateError::SameName { package: package_name.to_owned(), name }).collect()
 }
 
@@ -117,7 +117,22 @@ fn action(schema: &ActionSchema) -> String {
 /// What leads the fields: the name, and that of the view if it has one of its own.
 fn head(schema: &Schema) -> String {
     let name = type_name(&schema.def);
-    if is_plain(schema) { format!("plain {name}") } else { format!("{name} as {name}View") }
+    match view_name(schema) {
+        Some(view) => format!("{name} as {view}"),
+        None => format!("plain {name}"),
+    }
+}
+
+/// The name of a message's view, which a plain message does not have: it is seen as itself.
+fn view_name(schema: &Schema) -> Option<String> {
+    (!is_plain(schema)).then(|| format!("{}View", type_name(&schema.def)))
+}
+
+/// True if nothing but numbers is in a message, at any depth and outside arrays.
+fn is_plain(schema: &Schema) -> bool {
+    schema.def.fields.iter().zip(&schema.parts).all(|(field, part)| {
+        field.arity == Arity::One && !field.element.is_text() && part.as_deref().is_none_or(is_plain)
+    })
 }
 
 /// What follows a message's names if it ends in an array of numbers.
@@ -186,5 +201,24 @@ fn primitive(element: &Element) -> Option<Primitive> {
     match element {
         Element::Primitive(primitive) => Some(*primitive),
         Element::Message(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(messages: [(&str, &str); 2]) -> Package {
+        let schema = |(name, text)| Schema::from_full_text(&TypeName::new("p", name), text).unwrap();
+        Package { messages: messages.map(schema).into(), ..Package::default() }
+    }
+
+    #[test]
+    fn a_name_that_two_types_would_have_is_told() {
+        let twice = |messages| same_names("p", &package(messages));
+        let same = |name: &str| vec![GenerateError::SameName { package: "p".into(), name: name.into() }];
+        assert_eq!(twice([("my_foo", "int8 x"), ("MyFoo", "int8 x")]), same("MyFoo"));
+        assert_eq!(twice([("Foo", "string s"), ("FooView", "int8 x")]), same("FooView"));
+        assert_eq!(twice([("Foo", "int8 x"), ("FooView", "string s")]), []);
     }
 }

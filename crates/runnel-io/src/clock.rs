@@ -8,7 +8,8 @@ pub fn monotonic() -> Instant {
     Instant(nanos(clock_gettime(ClockId::Monotonic)) as u64)
 }
 
-/// The same, as it was at the last tick of the kernel, some milliseconds ago: it costs a fifth.
+/// The same as it was at the kernel's last tick (`CLOCK_MONOTONIC_COARSE`): 1 to 10 ms ago, as the kernel was built. It
+/// costs a fifth.
 pub fn last_tick() -> Instant {
     Instant(nanos(clock_gettime(ClockId::MonotonicCoarse)) as u64)
 }

@@ -17,22 +17,13 @@ pub fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Has the kernel kill this process when the thread that started it ends, so that nothing is left behind even where
-/// the parent is killed itself. It holds for the program that this process becomes by `exec` as well.
-///
-/// # Errors
-/// None on any supported kernel.
-pub fn end_with_parent() -> io::Result<()> {
-    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
-}
-
 /// How many descriptors this process may have open now; `None` if there is no limit.
 pub fn descriptor_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// How many connections peers may hold, if they may hold `most` where descriptors are plenty: no more than that share
-/// of the descriptors that this process may have open, of 4.
+/// How many connections peers may hold: `most`, but no more than so many quarters of the descriptors that this process
+/// may have open.
 pub fn connections_for_peers(most: usize, quarters: usize) -> usize {
     descriptor_limit().map_or(most, |limit| most.min(usize::try_from(limit / 4).unwrap_or(most) * quarters))
 }

@@ -7,7 +7,6 @@
 pub mod bell;
 pub mod clock;
 pub mod cpu;
-pub mod futex;
 pub mod host;
 pub mod lookup;
 pub mod memory;
@@ -15,6 +14,7 @@ pub mod output;
 pub mod reactor;
 pub mod segment;
 pub mod signals;
+mod socket;
 pub mod tcp;
 pub mod udp;
 pub mod unix;

@@ -15,6 +15,13 @@ static CATCHING: AtomicUsize = AtomicUsize::new(0);
 /// catches it any more, a signal ends the process as if it had never been caught.
 #[derive(Debug)]
 pub struct Interrupts {
+    /// Removed last: a signal that arrives meanwhile ends the process, and is not lost.
+    _actions: Actions,
+}
+
+/// What is done when a signal arrives, until dropped.
+#[derive(Debug, Default)]
+struct Actions {
     ids: Vec<signal_hook_registry::SigId>,
 }
 
@@ -25,8 +32,7 @@ impl Interrupts {
     /// When the kernel refuses the handler.
     pub fn catch(flag: &Arc<AtomicBool>, waker: &Waker) -> io::Result<Self> {
         end_where_nobody_catches()?;
-        CATCHING.fetch_add(1, Ordering::SeqCst);
-        let mut caught = Self { ids: Vec::new() };
+        let mut actions = Actions::default();
         let first = Arc::new(AtomicBool::new(true));
         for signal in SIGNALS {
             let (flag, waker, first) = (Arc::clone(flag), waker.clone(), Arc::clone(&first));
@@ -40,22 +46,31 @@ impl Interrupts {
             };
             // SAFETY: the action stores atomics, writes 8 bytes to an eventfd, and may change a signal's disposition and
             // raise it; all are allowed in a handler, and none allocates, locks or panics.
-            caught.ids.push(unsafe { signal_hook_registry::register(signal, action) }?);
+            actions.ids.push(unsafe { signal_hook_registry::register(signal, action) }?);
         }
-        Ok(caught)
+        // Not before: a signal whose action was not there yet would be lost.
+        CATCHING.fetch_add(1, Ordering::SeqCst);
+        Ok(Self { _actions: actions })
     }
 }
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        for id in self.ids.drain(..) {
-            signal_hook_registry::unregister(id);
-        }
         CATCHING.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// Has a signal that nobody catches end the process: the handler stays for good once there was one.
+impl Drop for Actions {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            signal_hook_registry::unregister(id);
+        }
+    }
+}
+
+/// Has a signal that nobody catches end the process: the handler stays for good once there was one. A signal that arrives
+/// in the moment in which the first handler is installed is lost, since the registry has no way to do what the system
+/// would have done.
 fn end_where_nobody_catches() -> io::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.get().is_some() {

@@ -1,15 +1,12 @@
 //! TCP sockets that never block.
 
+use crate::socket::{FLAGS, open, to_std};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{
-    self, AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, SocketType, sockopt,
-};
+use rustix::net::{self, RecvFlags, SendFlags, SocketType, sockopt};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
-
-const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
 /// Connections that the kernel holds for us until they are accepted.
 const BACKLOG: i32 = 1024;
@@ -22,15 +19,6 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How often it asks in vain.
 const KEEPALIVE_COUNT: u32 = 3;
-
-fn socket(address: &SocketAddr) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    Ok(net::socket_with(family, SocketType::STREAM, FLAGS, None)?)
-}
-
-fn to_std(address: SocketAddrAny) -> Option<SocketAddr> {
-    address.try_into().ok()
-}
 
 /// A socket that accepts connections.
 #[derive(Debug)]
@@ -45,7 +33,7 @@ impl Listener {
     /// # Errors
     /// When the address is in use or not of this host, or descriptors run out.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let fd = socket(&address)?;
+        let fd = open(address.ip(), SocketType::STREAM)?;
         sockopt::set_socket_reuseaddr(&fd, true)?;
         net::bind(&fd, &address)?;
         net::listen(&fd, BACKLOG)?;
@@ -93,7 +81,7 @@ impl Stream {
     /// # Errors
     /// When the address cannot be reached at all, or descriptors run out.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
-        let fd = socket(&address)?;
+        let fd = open(address.ip(), SocketType::STREAM)?;
         match net::connect(&fd, &address) {
             Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(Self { fd }),
             Err(error) => Err(error.into()),
@@ -106,14 +94,6 @@ impl Stream {
     /// The reason why there is no connection.
     pub fn finish_connect(&self) -> io::Result<()> {
         Ok(sockopt::socket_error(&self.fd)??)
-    }
-
-    /// Our address on this connection.
-    ///
-    /// # Errors
-    /// When the connection has ended.
-    pub fn local_address(&self) -> io::Result<SocketAddr> {
-        to_std(net::getsockname(&self.fd)?).ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
     }
 
     /// Sends small messages at once instead of waiting for more.
@@ -217,7 +197,7 @@ mod tests {
         let near = Stream::connect(listener.address()).unwrap();
         wait_for(&reactor, Token(0));
         let (far, peer) = listener.accept().unwrap().unwrap();
-        assert_eq!(peer, near.local_address().unwrap());
+        assert_eq!(Some(peer), to_std(net::getsockname(&near.fd).unwrap()));
         near.finish_connect().unwrap();
         (near, far)
     }

@@ -1,14 +1,11 @@
 //! UDP sockets that never block.
 
+use crate::socket::{open, to_std};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{
-    self, AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, SocketType, sockopt,
-};
+use rustix::net::{self, RecvFlags, SendFlags, SocketType, sockopt};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
-
-const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
 /// A datagram socket.
 #[derive(Debug)]
@@ -34,7 +31,7 @@ impl Datagrams {
     /// # Errors
     /// When the address is not of this host, or descriptors run out.
     pub fn bind(ip: IpAddr) -> io::Result<Self> {
-        let fd = socket(ip)?;
+        let fd = open(ip, SocketType::DGRAM)?;
         net::bind(&fd, &SocketAddr::new(ip, 0))?;
         Self::new(fd)
     }
@@ -44,7 +41,7 @@ impl Datagrams {
     /// # Errors
     /// When there is no way to the peer, or descriptors run out.
     pub fn connect(peer: SocketAddr) -> io::Result<Self> {
-        let fd = socket(peer.ip())?;
+        let fd = open(peer.ip(), SocketType::DGRAM)?;
         net::connect(&fd, &peer)?;
         Self::new(fd)
     }
@@ -93,15 +90,6 @@ impl Datagrams {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-fn socket(ip: IpAddr) -> io::Result<OwnedFd> {
-    let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    Ok(net::socket_with(family, SocketType::DGRAM, FLAGS, None)?)
-}
-
-fn to_std(address: SocketAddrAny) -> Option<SocketAddr> {
-    address.try_into().ok()
 }
 
 impl AsFd for Datagrams {

@@ -1,12 +1,13 @@
 //! Unix sockets that keep packets apart and carry descriptors (SEQPACKET); they never block.
 
 use crate::host;
+use crate::socket::FLAGS;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, FileType, Mode};
 use rustix::io::Errno;
 use rustix::net::{
     self, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketType,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,13 +17,14 @@ use std::path::{Path, PathBuf};
 
 pub mod folder;
 
-const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
-
 /// Connections that the kernel holds for us until they are accepted.
 const BACKLOG: i32 = 1024;
 
 /// Bytes of a socket's name: a path ends with a zero, an abstract name begins with one.
 const LONGEST: usize = 107;
+
+/// What the kernel calls all users whom this namespace does not know.
+const ANYBODY: u32 = 65534;
 
 /// Most descriptors that one packet carries.
 pub const MAX_FDS: usize = 4;
@@ -52,10 +54,6 @@ impl Place<'_> {
             Self::Path(path) => SocketAddrUnix::new(*path)?,
         })
     }
-}
-
-fn socket() -> io::Result<OwnedFd> {
-    Ok(net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?)
 }
 
 /// A socket that accepts connections.
@@ -105,74 +103,6 @@ impl AsFd for PacketListener {
     }
 }
 
-fn bind_file(fd: &OwnedFd, path: &Path, address: &SocketAddrUnix) -> io::Result<SocketFile> {
-    match net::bind(fd, address) {
-        Err(Errno::ADDRINUSE) => {
-            remove_dead(path, address)?;
-            net::bind(fd, address)?;
-        }
-        bound => bound?,
-    }
-    SocketFile::at(path)
-}
-
-/// Removes a socket's file to which nobody listens. The living do not hear of it: a socket of another kind can connect to
-/// none of them.
-///
-/// Two processes that do so with one name at the same moment may both succeed, and one of them is not found: names are
-/// random, so that this is for a name that a user gave twice.
-fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
-    let taken = |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
-    let file = SocketFile::at(path).map_err(|_| taken("is there and is no socket"))?;
-    // A file that stays must not go with this value.
-    let file = std::mem::ManuallyDrop::new(file);
-    let probe = net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
-    match net::connect(probe, address) {
-        Err(Errno::CONNREFUSED) => file.remove(),
-        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => return Err(taken("belongs to a living socket")),
-        Err(error) => return Err(taken(&format!("may belong to a living socket: {error}"))),
-    }
-    Ok(())
-}
-
-/// A socket's file, removed when dropped.
-#[derive(Debug)]
-struct SocketFile {
-    path: PathBuf,
-    /// Device and number.
-    identity: (u64, u64),
-}
-
-impl SocketFile {
-    fn at(path: &Path) -> io::Result<Self> {
-        // The process may change its folder before the file is removed.
-        let path = std::path::absolute(path)?;
-        let identity = identity(&path)?;
-        Ok(Self { path, identity })
-    }
-
-    /// Removes it unless another has taken its place.
-    fn remove(&self) {
-        if identity(&self.path).is_ok_and(|found| found == self.identity) {
-            let _ = fs::unlink(&self.path);
-        }
-    }
-}
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        self.remove();
-    }
-}
-
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
-    let stat = fs::lstat(path)?;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Socket => Ok((stat.st_dev, stat.st_ino)),
-        _ => Err(io::ErrorKind::AlreadyExists.into()),
-    }
-}
-
 /// Who is at the other end, by the kernel's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
@@ -185,9 +115,6 @@ pub struct Peer {
 /// Proof that the process at the other end of a connection is of this one's user: only [`Packets::same_user`] gives it.
 #[derive(Clone, Copy, Debug)]
 pub struct SameUser(pub(crate) ());
-
-/// What the kernel calls all users whom this namespace does not know.
-const ANYBODY: u32 = 65534;
 
 /// What one look at a connection found.
 #[derive(Debug)]
@@ -314,6 +241,78 @@ impl Packets {
 impl AsFd for Packets {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+}
+
+fn socket() -> io::Result<OwnedFd> {
+    Ok(net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?)
+}
+
+fn bind_file(fd: &OwnedFd, path: &Path, address: &SocketAddrUnix) -> io::Result<SocketFile> {
+    match net::bind(fd, address) {
+        Err(Errno::ADDRINUSE) => {
+            remove_dead(path, address)?;
+            net::bind(fd, address)?;
+        }
+        bound => bound?,
+    }
+    SocketFile::at(path)
+}
+
+/// Removes a socket's file to which nobody listens. The living do not hear of it: a socket of another kind can connect to
+/// none of them.
+///
+/// Two processes that do so with one name at the same moment may both succeed, and one of them is not found: names are
+/// random, so that this is for a name that a user gave twice.
+fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
+    let taken = |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
+    let file = SocketFile::at(path).map_err(|_| taken("is there and is no socket"))?;
+    // A file that stays must not go with this value.
+    let file = std::mem::ManuallyDrop::new(file);
+    let probe = net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
+    match net::connect(probe, address) {
+        Err(Errno::CONNREFUSED) => file.remove(),
+        Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => return Err(taken("belongs to a living socket")),
+        Err(error) => return Err(taken(&format!("may belong to a living socket: {error}"))),
+    }
+    Ok(())
+}
+
+/// A socket's file, removed when dropped.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    /// Device and number.
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn at(path: &Path) -> io::Result<Self> {
+        // The process may change its folder before the file is removed.
+        let path = std::path::absolute(path)?;
+        let identity = identity(&path)?;
+        Ok(Self { path, identity })
+    }
+
+    /// Removes it unless another has taken its place.
+    fn remove(&self) {
+        if identity(&self.path).is_ok_and(|found| found == self.identity) {
+            let _ = fs::unlink(&self.path);
+        }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let stat = fs::lstat(path)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Socket => Ok((stat.st_dev, stat.st_ino)),
+        _ => Err(io::ErrorKind::AlreadyExists.into()),
     }
 }
 

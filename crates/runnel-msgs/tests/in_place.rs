@@ -8,58 +8,43 @@ use runnel_msgs::{
     diagnostic_msgs, geometry_msgs, map_msgs, nav_msgs, sensor_msgs, shape_msgs, std_msgs, stereo_msgs,
     tf2_msgs, trajectory_msgs, visualization_msgs,
 };
+use runnel_testkit::net::Rng;
 use std::sync::Arc;
 
 /// What fills memory before a message is written there.
 const NOISE: u8 = 0xa5;
 
-/// Numbers that look random and are the same in every run (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// The wire form of a message with random contents.
-    fn message(&mut self, schema: &Schema) -> Vec<u8> {
-        let mut out = Vec::new();
-        for (field, part) in schema.def.fields.iter().zip(&schema.parts) {
-            let count = match field.arity {
-                Arity::One => 1,
-                Arity::Fixed(count) => count,
-                Arity::Bounded(_) | Arity::Unbounded => {
-                    let count = self.below(6);
-                    out.extend((count as u32).to_le_bytes());
-                    count
-                }
-            };
-            (0..count).for_each(|_| out.extend(self.element(field, part.as_deref())));
-        }
-        out
-    }
-
-    fn element(&mut self, field: &Field, part: Option<&Schema>) -> Vec<u8> {
-        let bytes = self.next().to_le_bytes();
-        match (&field.element, part) {
-            (Element::Primitive(Primitive::Bool), _) => vec![bytes[0] & 1],
-            (Element::Primitive(Primitive::String(_) | Primitive::WString(_)), _) => {
-                let len = self.below(12);
-                [&(len as u32).to_le_bytes()[..], &b"runnel at last"[..len]].concat()
+/// The wire form of a message with random contents.
+fn random_message(random: &mut Rng, schema: &Schema) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (field, part) in schema.def.fields.iter().zip(&schema.parts) {
+        let count = match field.arity {
+            Arity::One => 1,
+            Arity::Fixed(count) => count,
+            Arity::Bounded(_) | Arity::Unbounded => {
+                let count = random.below(6);
+                out.extend((count as u32).to_le_bytes());
+                count
             }
-            // Never a NaN, which would not equal itself.
-            (Element::Primitive(Primitive::F32), _) => vec![bytes[0], bytes[1], bytes[2], bytes[3] & 0xbf],
-            (Element::Primitive(Primitive::F64), _) => [&bytes[..7], &[bytes[7] & 0xbf]].concat(),
-            (Element::Primitive(primitive), _) => bytes[..width(*primitive).unwrap()].to_vec(),
-            (Element::Message(_), part) => self.message(part.unwrap()),
+        };
+        (0..count).for_each(|_| out.extend(random_element(random, field, part.as_deref())));
+    }
+    out
+}
+
+fn random_element(random: &mut Rng, field: &Field, part: Option<&Schema>) -> Vec<u8> {
+    let bytes = random.bits().to_le_bytes();
+    match (&field.element, part) {
+        (Element::Primitive(Primitive::Bool), _) => vec![bytes[0] & 1],
+        (Element::Primitive(primitive), _) if primitive.is_text() => {
+            let len = random.below(12);
+            [&(len as u32).to_le_bytes()[..], &b"runnel at last"[..len]].concat()
         }
+        // Never a NaN, which would not equal itself.
+        (Element::Primitive(Primitive::F32), _) => vec![bytes[0], bytes[1], bytes[2], bytes[3] & 0xbf],
+        (Element::Primitive(Primitive::F64), _) => [&bytes[..7], &[bytes[7] & 0xbf]].concat(),
+        (Element::Primitive(primitive), _) => bytes[..width(*primitive).unwrap()].to_vec(),
+        (Element::Message(_), part) => random_message(random, part.unwrap()),
     }
 }
 
@@ -125,11 +110,11 @@ fn schema<M: Message>() -> Arc<Schema> {
 
 /// Any message that is written with its last array filled in place is the message with that array.
 fn fills_in_place<M: Message>() -> &'static str {
-    let (schema, mut random) = (schema::<M>(), Random(M::TYPE.len() as u64));
+    let (schema, mut random) = (schema::<M>(), Rng::new(M::TYPE.len() as u64));
     let tail = M::TAIL.unwrap();
     assert_eq!(Some(tail), tail_of(&schema), "{}", M::TYPE);
     for _ in 0..60 {
-        let bytes = random.message(&schema);
+        let bytes = random_message(&mut random, &schema);
         let message: M = decode(&bytes).unwrap();
         assert_eq!(encode(&message), bytes);
         let count = message.tail_len();
@@ -258,9 +243,9 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
 
 /// The length is that of the bytes, which memory of that size holds and less does not.
 fn has_its_length<M: Message>() {
-    let (schema, mut random) = (schema::<M>(), Random(7));
+    let (schema, mut random) = (schema::<M>(), Rng::new(7));
     for _ in 0..100 {
-        let bytes = random.message(&schema);
+        let bytes = random_message(&mut random, &schema);
         let message: M = decode(&bytes).unwrap();
         assert_eq!(message.wire_len(), bytes.len(), "{}", M::TYPE);
         let mut memory = vec![NOISE; bytes.len()];

@@ -47,7 +47,8 @@ pub struct Peer {
 impl Peer {
     /// Starts `command` with nothing to read and its output captured; `name` stands for it in errors.
     ///
-    /// Fails with [`PeerErrorKind::NotStarted`] when the program is missing or cannot run.
+    /// # Errors
+    /// [`PeerErrorKind::NotStarted`] when the program is missing or cannot run.
     pub fn spawn(name: &str, mut command: Command) -> Result<Peer, PeerError> {
         use std::os::unix::process::CommandExt;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -86,7 +87,8 @@ impl Peer {
     /// Waits for a line, of either stream, that `wanted` accepts, and returns it. The next call goes on
     /// behind that line, so that two calls wait for two lines.
     ///
-    /// Fails with [`PeerErrorKind::TooLate`] at the deadline, and with [`PeerErrorKind::Silent`] as soon as
+    /// # Errors
+    /// [`PeerErrorKind::TooLate`] at the deadline, and [`PeerErrorKind::Silent`] as soon as
     /// both streams are closed and no such line was among them.
     pub fn wait_for_line(
         &mut self,
@@ -110,7 +112,8 @@ impl Peer {
 
     /// Waits for the process to end by itself, and returns how it did; what is left of its group is killed.
     ///
-    /// Fails with [`PeerErrorKind::TooLate`] when it still runs at the deadline.
+    /// # Errors
+    /// [`PeerErrorKind::TooLate`] when it still runs at the deadline.
     pub fn wait_exit(&mut self, deadline: Instant) -> Result<ExitStatus, PeerError> {
         if let Some(status) = self.status {
             return Ok(status);
@@ -125,7 +128,8 @@ impl Peer {
 
     /// Sends a signal to the process and its group, as a terminal does for Ctrl-C.
     ///
-    /// Fails with [`PeerErrorKind::System`] when the process has ended.
+    /// # Errors
+    /// [`PeerErrorKind::System`] when the process has ended.
     pub fn signal(&self, signal: Signal) -> Result<(), PeerError> {
         if self.status.is_some() {
             return Err(self.system_error(rustix::io::Errno::SRCH.into()));

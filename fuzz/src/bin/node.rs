@@ -1,4 +1,4 @@
-//! A node that publishes and subscribes, against a master and peers that say and do anything.
+//! A node that publishes, subscribes, provides a service and asks for one, against a master and peers that say and do anything.
 #![no_main]
 
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use runnel_core::time::Instant;
 use runnel_fuzz::{Engine, play};
 use runnel_ros1::net::{ConnId, Transmit};
-use runnel_ros1::node::{Limits, Node, NodeConfig, Port, SameHost, TopicSpec};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, SameHost, ServiceSpec, TopicSpec, WantedService};
 use runnel_ros1::rpc::Uri;
 
 struct Subject(Node);
@@ -73,6 +73,20 @@ fn node() -> Node {
     node.subscribe(Instant(0), strings("/in")).expect("another topic");
     let radio = TopicSpec { udpros: true, ..strings("/radio") };
     node.subscribe(Instant(0), radio).expect("a third topic");
+    let switch = ServiceSpec {
+        service: "/switch".to_owned(),
+        type_name: "std_srvs/SetBool".to_owned(),
+        md5: "09fb03525b03e7ea1fd3992bafd87e16".to_owned(),
+    };
+    node.advertise_service(Instant(0), switch).expect("a first service");
+    let asked = WantedService {
+        service: "/asked".to_owned(),
+        type_name: "*".to_owned(),
+        md5: "*".to_owned(),
+        persistent: true,
+        probe: false,
+    };
+    node.open_service(Instant(0), asked, None);
     node
 }
 

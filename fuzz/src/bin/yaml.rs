@@ -5,16 +5,16 @@
 use libfuzzer_sys::fuzz_target;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::time::Time;
-use runnel_core::yaml::{YamlOptions, from_json, from_yaml, to_csv, to_json, to_yaml};
+use runnel_core::yaml::{EchoOptions, from_json, from_yaml, to_csv, to_json, to_yaml};
 
 fn print(message: &DynamicMessage, now: Time) {
-    let options = YamlOptions::default();
+    let options = EchoOptions::default();
     let json = to_json(message).to_string();
     let again = from_json(message.schema(), &json, now).expect("JSON printed here can be read");
     assert_eq!(again.to_bytes(), message.to_bytes(), "{json}");
     drop(to_csv(message, &options));
     drop(to_yaml(message, &options));
-    drop(to_yaml(message, &YamlOptions { no_arr: true, no_str: true, truncate: Some(3), ..options }));
+    drop(to_yaml(message, &EchoOptions { no_arr: true, no_str: true, truncate: Some(3), ..options }));
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use runnel::ParamValue;
-use runnel::core::yaml::{block_text, float_of_yaml, python_float};
+use runnel::core::yaml::{block_text, python_float, yaml_float};
 
 /// The value as `yaml.dump` writes it, but for the marker `...` that follows an unquoted scalar.
 pub fn dump(value: &ParamValue) -> String {
@@ -78,7 +78,7 @@ fn scalar_text(value: &ParamValue, column: usize, indent: usize) -> String {
     match value {
         ParamValue::Int(number) => number.to_string(),
         ParamValue::Bool(truth) => truth.to_string(),
-        ParamValue::Double(number) => float_of_yaml(*number),
+        ParamValue::Double(number) => yaml_float(*number),
         ParamValue::String(text) | ParamValue::DateTime(text) => block_text(text, column, indent),
         ParamValue::Binary(bytes) => binary_text(bytes, indent),
         ParamValue::Array(_) => "[]".to_owned(),

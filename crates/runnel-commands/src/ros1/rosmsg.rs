@@ -114,7 +114,7 @@ impl Interfaces<'_> {
 
     fn show(&self, args: &ShowArgs) -> Result<(), Failure> {
         let typed = given(args.subject.type_name.as_deref())?;
-        let ending = format!(".{}", self.mode.kind().word());
+        let ending = format!(".{}", self.mode.kind().extension());
         let typed = typed.strip_suffix(&ending).unwrap_or(&typed);
         if typed.contains(['.', ':']) {
             return Err(Failure::usage(format!("invalid type '{typed}': write package/Type")));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::ServiceSchema;
-use runnel::core::yaml::{self, YamlOptions};
+use runnel::core::yaml::{self, EchoOptions};
 use runnel::{Context, Node};
 
 use super::{Failure, lies_in, print_joined};
@@ -216,5 +216,5 @@ impl Services<'_> {
 }
 
 fn text(message: &DynamicMessage) -> String {
-    yaml::to_yaml(message, &YamlOptions::default())
+    yaml::to_yaml(message, &EchoOptions::default())
 }

@@ -1,6 +1,6 @@
 //! How much memory a message may still take up.
 
-use super::{DynamicErrorKind, MAX_MEMORY, Value};
+use super::{Array, DynamicErrorKind, MAX_MEMORY, Value};
 
 /// Counts down what a message under construction takes up. Schemas and bytes from peers can each ask for far more
 /// memory than they have bytes: fixed arrays in fixed arrays, empty messages, one-byte messages.
@@ -29,5 +29,22 @@ impl Budget {
     /// When no more is left.
     pub(crate) fn take_message(&mut self, fields: usize) -> Result<(), DynamicErrorKind> {
         self.take(fields + 1, size_of::<Value>())
+    }
+
+    /// Takes what a value that a definition gives holds beside itself: the bytes of a text, the elements of an array.
+    /// Definitions give no messages.
+    ///
+    /// # Errors
+    /// When no more is left.
+    pub(crate) fn take_held(&mut self, value: &Value) -> Result<(), DynamicErrorKind> {
+        match value {
+            Value::String(text) => self.take(text.len(), 1),
+            Value::Array(array) => {
+                self.take(array.len(), array.element_size())?;
+                let Array::String(texts) = array else { return Ok(()) };
+                texts.iter().try_for_each(|text| self.take(text.len(), 1))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -1,11 +1,9 @@
 //! ROS 1 bytes to dynamic messages.
 
 use super::array::with_vector;
-use super::fit::{check_bound, check_len};
-use super::{
-    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, MAX_DEPTH, Value, element_name, parts,
-};
-use crate::schema::{Arity, Element, Field, Primitive, Schema};
+use super::fit::{check_len, check_text};
+use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, parts};
+use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use crate::wire::{DecodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire};
 use std::sync::Arc;
@@ -35,7 +33,7 @@ struct Decoder<'a> {
 
 impl Decoder<'_> {
     fn message(&mut self, schema: &Arc<Schema>, depth: usize) -> Result<DynamicMessage, DynamicError> {
-        if depth >= MAX_DEPTH {
+        if depth >= MAX_MESSAGE_DEPTH {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         self.budget.take_message(schema.def.fields.len())?;
@@ -91,8 +89,7 @@ impl Decoder<'_> {
 
     fn array(&mut self, primitive: Primitive, arity: Arity) -> Result<Array, DynamicError> {
         let mut array = Array::empty(&Element::Primitive(primitive));
-        with_vector!(&mut array, vector => fill(vector, arity, &mut self.reader)?, _messages => ());
-        check_len(arity, array.len())?;
+        with_vector!(&mut array, vector => self.fill(vector, arity)?, _messages => ());
         if let Array::String(texts) = &array {
             for (index, text) in texts.iter().enumerate() {
                 check_text(primitive, text)
@@ -102,16 +99,28 @@ impl Decoder<'_> {
         Ok(array)
     }
 
+    /// Reads as many elements as the type says or a count in the bytes.
+    fn fill<T: Wire + Default>(&mut self, vector: &mut Vec<T>, arity: Arity) -> Result<(), DynamicError> {
+        let count = match arity {
+            Arity::Fixed(count) => count,
+            _ => self.reader.count(T::MIN_LEN)?,
+        };
+        check_len(arity, count)?;
+        let (needed, left) = (count.saturating_mul(T::MIN_LEN), self.reader.rest().len());
+        if needed > left {
+            return Err(DecodeErrorKind::Truncated { needed, left }.into());
+        }
+        // An empty text takes far more memory than bytes.
+        self.budget.take(count, size_of::<T>().saturating_sub(T::MIN_LEN))?;
+        vector.resize_with(count, T::default);
+        Ok(T::read_all(vector, &mut self.reader)?)
+    }
+
     fn messages(&mut self, schema: &Arc<Schema>, arity: Arity, depth: usize) -> Result<Array, DynamicError> {
         let count = match arity {
             Arity::Fixed(count) => count,
-            _ => u32::read_view(&mut self.reader)? as usize,
+            _ => self.count_of_messages(arity)?,
         };
-        check_len(arity, count)?;
-        let left = self.reader.rest().len();
-        if count > left.max(MAX_EMPTY_ELEMENTS) {
-            return Err(DecodeErrorKind::CountBeyondMessage { count, left }.into());
-        }
         let mut messages = Vec::with_capacity(count.min(FIRST_ROOM));
         for index in 0..count {
             let message = self.message(schema, depth).map_err(|error| error.within(&format!("[{index}]")))?;
@@ -119,28 +128,16 @@ impl Decoder<'_> {
         }
         Ok(Array::Message(messages))
     }
-}
 
-/// Reads as many elements as the type says or a count in the bytes.
-fn fill<T: Wire + Default>(
-    vector: &mut Vec<T>,
-    arity: Arity,
-    from: &mut Reader<'_>,
-) -> Result<(), DynamicError> {
-    let Arity::Fixed(count) = arity else { return Ok(vector.read_into(from)?) };
-    let left = from.rest().len();
-    if count.checked_mul(T::MIN_LEN).is_none_or(|needed| needed > left) {
-        return Err(DecodeErrorKind::Truncated { needed: count.saturating_mul(T::MIN_LEN), left }.into());
-    }
-    vector.resize_with(count, T::default);
-    Ok(T::read_all(vector, from)?)
-}
-
-fn check_text(primitive: Primitive, text: &str) -> Result<(), DynamicErrorKind> {
-    match primitive {
-        Primitive::String(bound) => check_bound(bound, text.len()),
-        Primitive::WString(bound) => check_bound(bound, text.encode_utf16().count()),
-        _ => Ok(()),
+    /// A count in the bytes of messages that may be empty.
+    fn count_of_messages(&mut self, arity: Arity) -> Result<usize, DynamicError> {
+        let count = u32::read_view(&mut self.reader)? as usize;
+        check_len(arity, count)?;
+        let left = self.reader.rest().len();
+        match count > left.max(MAX_EMPTY_ELEMENTS) {
+            true => Err(DecodeErrorKind::CountBeyondMessage { count, left }.into()),
+            false => Ok(count),
+        }
     }
 }
 

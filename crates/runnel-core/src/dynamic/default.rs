@@ -2,10 +2,9 @@
 
 use super::array::with_vector;
 use super::{
-    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, MAX_DEPTH, Value, element_name,
-    fit_element, parts,
+    Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, fit_element, parts,
 };
-use crate::schema::{Arity, Element, Field, Literal, Primitive, Schema};
+use crate::schema::{Arity, Element, Field, Literal, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ fn default_message(
     budget: &mut Budget,
     depth: usize,
 ) -> Result<DynamicMessage, DynamicError> {
-    if depth >= MAX_DEPTH {
+    if depth >= MAX_MESSAGE_DEPTH {
         return Err(DynamicErrorKind::TooDeep.into());
     }
     budget.take_message(schema.def.fields.len())?;
@@ -43,6 +42,7 @@ pub(crate) fn default_field(
     depth: usize,
 ) -> Result<Value, DynamicError> {
     if let Some(value) = field.default.as_ref().and_then(|literal| given(field, literal)) {
+        budget.take_held(&value)?;
         return Ok(value);
     }
     match field.arity {
@@ -58,14 +58,10 @@ fn given(field: &Field, literal: &Literal) -> Option<Value> {
     match (field.arity, literal) {
         (Arity::One, literal) => element(literal),
         (arity, Literal::List(literals)) => {
-            let fits = match arity {
-                Arity::Fixed(len) => literals.len() == len,
-                Arity::Bounded(bound) => literals.len() <= bound,
-                _ => true,
-            };
             let mut array = Array::empty(&field.element);
             let mut all = literals.iter().map(|literal| array.push(element(literal)?).ok());
-            (fits && all.all(|pushed| pushed.is_some())).then_some(Value::Array(array))
+            (arity.allows(literals.len()) && all.all(|pushed| pushed.is_some()))
+                .then_some(Value::Array(array))
         }
         _ => None,
     }
@@ -74,10 +70,7 @@ fn given(field: &Field, literal: &Literal) -> Option<Value> {
 fn from_literal(literal: &Literal) -> Option<Value> {
     match literal {
         Literal::Bool(value) => Some(Value::Bool(*value)),
-        Literal::Int(value) => {
-            let unsigned = || u64::try_from(*value).ok().map(Value::UInt);
-            i64::try_from(*value).ok().map(Value::Int).or_else(unsigned)
-        }
+        Literal::Int(value) => Value::of_whole(*value),
         Literal::Float(value) => Some(Value::F64(*value)),
         Literal::Text(value) => Some(Value::String(value.clone())),
         Literal::List(_) => None,

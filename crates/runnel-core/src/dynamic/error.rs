@@ -1,5 +1,6 @@
 //! What can go wrong with a message known by its schema.
 
+use crate::schema::MAX_MESSAGE_DEPTH;
 use crate::wire::{DecodeError, DecodeErrorKind};
 use std::fmt;
 
@@ -15,7 +16,7 @@ pub struct DynamicError {
 pub enum DynamicErrorKind {
     /// The bytes do not hold the message.
     Bytes(DecodeErrorKind),
-    /// Messages lie more than [`MAX_DEPTH`](super::MAX_DEPTH) deep in one another.
+    /// Messages lie more than [`MAX_MESSAGE_DEPTH`] deep in one another.
     TooDeep,
     /// The message would take up more than [`MAX_MEMORY`](super::MAX_MEMORY).
     TooLarge,
@@ -118,7 +119,7 @@ impl fmt::Display for DynamicErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(kind) => kind.fmt(f),
-            Self::TooDeep => write!(f, "messages lie more than {} deep", super::MAX_DEPTH),
+            Self::TooDeep => write!(f, "messages lie more than {} deep", MAX_MESSAGE_DEPTH),
             Self::TooLarge => write!(f, "message would take up more than {} MiB", super::MAX_MEMORY >> 20),
             Self::SchemaMissing { name } => write!(f, "the definition of {name} is missing"),
             Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),

@@ -1,5 +1,5 @@
-//! Making values fit fields: numbers change width where nothing is lost, everything else must be of the type asked
-//! for.
+//! Making values fit fields: whole numbers change width where nothing is lost, floats may lose digits but never become
+//! infinite, and everything else must be of the type asked for.
 
 use super::{Array, DynamicError, DynamicErrorKind, Value, describe, element_name};
 use crate::schema::{Arity, Element, Field, Primitive, Schema};
@@ -56,12 +56,8 @@ fn fit_primitive(primitive: Primitive, value: Value) -> Result<Value, DynamicErr
         (Primitive::F32, _, Value::F64(number)) => narrow(number),
         (Primitive::Time, _, value @ Value::Time(_)) => Ok(value),
         (Primitive::Duration, _, value @ Value::Duration(_)) => Ok(value),
-        (Primitive::String(bound), _, Value::String(text)) => {
-            check_bound(bound, text.len())?;
-            Ok(Value::String(text))
-        }
-        (Primitive::WString(bound), _, Value::String(text)) => {
-            check_bound(bound, text.encode_utf16().count())?;
+        (Primitive::String(_) | Primitive::WString(_), _, Value::String(text)) => {
+            check_text(primitive, &text)?;
             Ok(Value::String(text))
         }
         (primitive, Some(number), value) => {
@@ -109,8 +105,17 @@ pub(crate) fn check_len(arity: Arity, len: usize) -> Result<(), DynamicErrorKind
     }
 }
 
+/// Checks the length of a text, in the units of its type.
+pub(super) fn check_text(primitive: Primitive, text: &str) -> Result<(), DynamicErrorKind> {
+    match primitive {
+        Primitive::String(bound) => check_bound(bound, text.len()),
+        Primitive::WString(bound) => check_bound(bound, text.encode_utf16().count()),
+        _ => Ok(()),
+    }
+}
+
 /// Checks a length against a bound, if there is one.
-pub(super) fn check_bound(bound: Option<usize>, len: usize) -> Result<(), DynamicErrorKind> {
+fn check_bound(bound: Option<usize>, len: usize) -> Result<(), DynamicErrorKind> {
     match bound {
         Some(bound) if len > bound => Err(DynamicErrorKind::BeyondBound { len, bound }),
         _ => Ok(()),

@@ -4,17 +4,17 @@
 //! says, so encoding cannot fail. Arrays of numbers are kept as numbers ([`Array`]), not as values one by one.
 //!
 //! A schema may come from a peer, as bytes do. So what a message may take up in memory is bounded
-//! ([`MAX_MEMORY`]), and so is how deep messages may lie in one another ([`MAX_DEPTH`]).
+//! ([`MAX_MEMORY`]), and so is how deep messages may lie in one another ([`MAX_MESSAGE_DEPTH`](crate::schema::MAX_MESSAGE_DEPTH)).
 
 mod array;
 mod budget;
 mod decode;
 mod default;
+mod describe;
 mod encode;
 mod error;
 mod fit;
 mod path;
-mod primitive;
 mod select;
 mod value;
 
@@ -24,19 +24,16 @@ pub use value::{Value, ValueRef};
 
 pub(crate) use budget::Budget;
 pub(crate) use default::default_field;
+pub(crate) use describe::{describe, element_name};
 pub(crate) use error::join;
 pub(crate) use fit::{check_len, fit_element};
 pub(crate) use path::no_such_field;
-pub(crate) use primitive::{describe, element_name};
 
 use crate::schema::{Field, Schema};
 use std::sync::Arc;
 
 /// The most bytes of memory that a message may take up beyond the bytes it was decoded from.
 pub const MAX_MEMORY: usize = 256 << 20;
-
-/// The most levels that messages may lie in one another.
-pub const MAX_DEPTH: usize = 64;
 
 /// A message of a type known by its schema.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Fields by path: `pose.position.x`, `poses[3].position`, `ranges[0]`.
 
+use super::describe::field_names;
 use super::fit::{fit_element, fit_field};
-use super::primitive::field_names;
 use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value, ValueRef, describe, join};
 use crate::schema::{Field, Schema};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ impl DynamicMessage {
         Ok(value)
     }
 
-    /// Sets the value at a path. A number may be of another width if the field's can hold it, and an array of other
-    /// numbers likewise.
+    /// Sets the value at a path. A number may be of another width if the field's range holds it; a float may lose
+    /// digits. An array of other numbers likewise.
     ///
     /// # Errors
     /// As [`DynamicMessage::get`], and when the value does not fit the field. The message is then unchanged.

@@ -1,7 +1,8 @@
 use super::*;
-use crate::schema::{Arity, Element, Primitive, TypeName};
+use crate::schema::{Arity, Element, MAX_MESSAGE_DEPTH, Primitive, TypeName};
 use crate::time::{Duration, Time};
 use crate::wire::{DecodeErrorKind, encode};
+use crate::yaml::{YamlErrorKind, from_yaml};
 
 /// The schema of a full text, whose first message is called `name`.
 pub(crate) fn schema(name: &str, text: &str) -> Arc<Schema> {
@@ -160,6 +161,25 @@ fn elements_without_bytes_are_counted() {
     assert!(decode(65_537).is_err());
 }
 
+#[test]
+fn a_fixed_array_of_any_length_holds_elements_without_bytes() {
+    let schema = schema("a/L", &["E[65537] es", "a/E\n"].join(RULE));
+    let message = DynamicMessage::default_of(&schema).unwrap();
+    assert_eq!(DynamicMessage::decode(&schema, &message.to_bytes()), Ok(message));
+}
+
+#[test]
+fn texts_without_bytes_count_as_memory() {
+    let empty_texts = |count: u32| [&count.to_le_bytes()[..], &vec![0; 4 * count as usize]].concat();
+    let texts = schema("a/T", "string[] texts");
+    assert!(DynamicMessage::decode(&texts, &empty_texts(1 << 20)).is_ok());
+    let error = DynamicMessage::decode(&texts, &empty_texts(16 << 20)).unwrap_err();
+    assert_eq!((error.path(), error.kind()), ("texts", &DynamicErrorKind::TooLarge));
+    let two = schema("a/T", "string[<=2] texts");
+    let error = DynamicMessage::decode(&two, &empty_texts(16 << 20)).unwrap_err();
+    assert_eq!(*error.kind(), DynamicErrorKind::BeyondBound { len: 16 << 20, bound: 2 });
+}
+
 fn joined(fields: Vec<Field>, parts: Vec<Option<Arc<Schema>>>) -> Arc<Schema> {
     let name = TypeName::new("a", "T");
     let def = crate::schema::MessageDef { name, constants: Vec::new(), fields, text: String::new() };
@@ -184,13 +204,36 @@ fn a_schema_that_asks_for_too_much_is_refused() {
     let explosion = tower(30, 6000);
     assert_eq!(*DynamicMessage::default_of(&explosion).unwrap_err().kind(), DynamicErrorKind::TooLarge);
     assert_eq!(*DynamicMessage::decode(&explosion, &[]).unwrap_err().kind(), DynamicErrorKind::TooLarge);
-    let deep = tower(MAX_DEPTH, 1);
+    let deep = tower(MAX_MESSAGE_DEPTH, 1);
     assert_eq!(*DynamicMessage::default_of(&deep).unwrap_err().kind(), DynamicErrorKind::TooDeep);
     assert_eq!(*DynamicMessage::decode(&deep, &[]).unwrap_err().kind(), DynamicErrorKind::TooDeep);
     let wide = joined(vec![fixed(Element::Primitive(Primitive::F64), 1 << 30)], vec![None]);
     assert_eq!(*DynamicMessage::default_of(&wide).unwrap_err().kind(), DynamicErrorKind::TooLarge);
     assert!(DynamicMessage::decode(&wide, &[0; 100]).is_err());
-    assert!(DynamicMessage::default_of(&tower(MAX_DEPTH - 1, 1)).is_ok());
+    assert!(DynamicMessage::default_of(&tower(MAX_MESSAGE_DEPTH - 1, 1)).is_ok());
+}
+
+#[test]
+fn defaults_that_a_definition_gives_count_as_memory() {
+    let text = "x".repeat(4096);
+    for given in [format!("string s \"{text}\""), format!("string[] s [\"{text}\"]")] {
+        let many =
+            |count: usize| schema("a/L", &[format!("P[{count}] ps"), format!("a/P\n{given}")].join(RULE));
+        assert!(DynamicMessage::default_of(&many(10)).is_ok());
+        let error = DynamicMessage::default_of(&many(MAX_MEMORY / text.len())).unwrap_err();
+        assert_eq!(*error.kind(), DynamicErrorKind::TooLarge);
+        let error = from_yaml(&many(MAX_MEMORY / text.len()), "{}", Time::default()).unwrap_err();
+        assert_eq!(*error.kind(), YamlErrorKind::Message(DynamicErrorKind::TooLarge));
+    }
+}
+
+#[test]
+fn numbers_that_a_definition_gives_count_as_memory() {
+    let mut budget = Budget::new();
+    let numbers = Value::from(Array::I64(vec![0; MAX_MEMORY / 16 + 1]));
+    assert_eq!(budget.take_held(&numbers), Ok(()));
+    assert_eq!(budget.take_held(&numbers), Err(DynamicErrorKind::TooLarge));
+    assert_eq!(budget.take_held(&Value::Int(1)), Ok(()));
 }
 
 #[test]

@@ -56,6 +56,12 @@ pub enum ValueRef<'a> {
 }
 
 impl Value {
+    /// A whole number, signed if it may be; `None` if 64 bits do not hold it.
+    pub(crate) fn of_whole(number: i128) -> Option<Self> {
+        let unsigned = || u64::try_from(number).ok().map(Self::UInt);
+        i64::try_from(number).ok().map(Self::Int).or_else(unsigned)
+    }
+
     /// The value as seen.
     pub fn view(&self) -> ValueRef<'_> {
         match self {
@@ -73,7 +79,7 @@ impl Value {
     }
 }
 
-impl ValueRef<'_> {
+impl<'a> ValueRef<'a> {
     /// The value in a place of its own.
     pub fn to_value(self) -> Value {
         match self {
@@ -101,8 +107,8 @@ impl ValueRef<'_> {
         }
     }
 
-    /// The text; `None` for what is not text.
-    pub fn as_str(&self) -> Option<&str> {
+    /// The text, as long as the message lives; `None` for what is not text.
+    pub fn as_str(self) -> Option<&'a str> {
         match self {
             Self::String(value) => Some(value),
             _ => None,

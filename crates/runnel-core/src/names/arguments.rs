@@ -35,6 +35,8 @@ pub struct Arguments {
     pub params_files: Vec<String>,
     /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
     pub log_level: Option<String>,
+    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value.
+    pub log_settings: Vec<String>,
     /// The security enclave (`--enclave`).
     pub enclave: Option<String>,
     /// What is left for the program itself.
@@ -143,7 +145,7 @@ impl Arguments {
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
         let files = self.params_files.iter().map(|file| format!("--params-file {file}"));
         let enclave = self.enclave.iter().map(|enclave| format!("--enclave {enclave}"));
-        files.chain(enclave)
+        files.chain(self.log_settings.iter().cloned()).chain(enclave)
     }
 
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
@@ -188,7 +190,10 @@ impl Arguments {
                 "--params-file" => self.params_files.push(value()?),
                 "--log-level" => self.log_level = Some(value()?),
                 "-e" | "--enclave" => self.enclave = Some(value()?),
-                "--log-config-file" | "--log-file-name" => drop(value()?),
+                "--log-config-file" | "--log-file-name" => {
+                    let value = value()?;
+                    self.log_settings.push(format!("{flag} {value}"));
+                }
                 "--ros-args" => {}
                 switch if LOG_SWITCHES.contains(&switch) => {}
                 _ => return Err(ArgumentError::UnknownFlag { flag }),
@@ -357,8 +362,9 @@ mod tests {
 
     #[test]
     fn what_is_not_followed_yet_is_named() {
-        let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug -e /e";
-        let expected = ["--params-file f", "--enclave /e"];
+        let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
+                    --log-file-name talker --log-config-file c -e /e";
+        let expected = ["--params-file f", "--log-file-name talker", "--log-config-file c", "--enclave /e"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }

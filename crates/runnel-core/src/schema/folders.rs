@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// How deep below a folder packages are looked for: `src/group/package` in a workspace, with one to spare.
-const MAX_DEPTH: usize = 4;
+const MAX_FOLDER_DEPTH: usize = 4;
 /// The most folders that one search looks into.
 const MAX_FOLDERS: usize = 50_000;
 /// Files that say that a folder and all below it are to be passed over.
@@ -54,12 +54,12 @@ impl Search {
         }
         let found_before = self.files.len();
         for kind in Kind::ALL {
-            if names.iter().any(|name| name == kind.word()) {
+            if names.iter().any(|name| name == kind.extension()) {
                 self.add_package_files(folder, kind);
             }
         }
         let is_package = self.files.len() > found_before || names.iter().any(|name| name == "package.xml");
-        if is_package || depth == MAX_DEPTH {
+        if is_package || depth == MAX_FOLDER_DEPTH {
             return;
         }
         let folders = entries.iter().filter(|entry| is_folder(entry) && !is_hidden(entry));
@@ -68,9 +68,9 @@ impl Search {
 
     fn add_package_files(&mut self, package: &Path, kind: Kind) {
         let Some(package_name) = package.file_name().and_then(|name| name.to_str()) else { return };
-        for path in entries(&package.join(kind.word())).iter().map(DirEntry::path) {
+        for path in entries(&package.join(kind.extension())).iter().map(DirEntry::path) {
             let stem = path.file_stem().and_then(|stem| stem.to_str());
-            let ending_fits = path.extension().is_some_and(|ending| ending == kind.word());
+            let ending_fits = path.extension().is_some_and(|ending| ending == kind.extension());
             let name = stem.and_then(|stem| TypeName::parse(&format!("{package_name}/{stem}")));
             if let Some(name) = name.filter(|_| ending_fits) {
                 self.files.push(DefinitionFile { kind, name, path });

@@ -27,7 +27,7 @@ impl Kind {
     pub const ALL: [Self; 3] = [Self::Message, Self::Service, Self::Action];
 
     /// The ending of such a file's name, which is also the name of the folder of a package that holds them.
-    pub fn word(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Message => "msg",
             Self::Service => "srv",
@@ -59,7 +59,15 @@ struct Definitions {
 pub(super) struct Definition {
     pub(super) source: Source,
     /// What a message came to be; stays empty for services and actions, which are made of messages.
-    pub(super) schema: OnceLock<Arc<Schema>>,
+    pub(super) resolved: OnceLock<Resolved>,
+}
+
+/// A message whose parts were found.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub(super) schema: Arc<Schema>,
+    /// How many messages lie in one another there at most, itself counted.
+    pub(super) depth: usize,
 }
 
 /// Where the text of a definition is.
@@ -109,7 +117,8 @@ impl Library {
     ) {
         for (kind, name, text) in definitions {
             if let Some(name) = TypeName::parse(name) {
-                let file = format!("{}/{}/{}.{}", name.package, kind.word(), name.name, kind.word());
+                let file =
+                    format!("{}/{}/{}.{}", name.package, kind.extension(), name.name, kind.extension());
                 self.add_text(kind, name, text, &file);
             }
         }
@@ -192,7 +201,7 @@ impl Definitions {
 
     /// Keeps what is there, unless that only comes with a service or an action: a file of its own says more.
     fn insert(&mut self, kind: Kind, name: TypeName, source: Source) {
-        let definition = Definition { source, schema: OnceLock::new() };
+        let definition = Definition { source, resolved: OnceLock::new() };
         match self.by_name.entry((kind, name)) {
             Entry::Vacant(place) => {
                 place.insert(definition);

@@ -3,7 +3,7 @@
 //! What is hashed: the constants, each `type name=value`, then the fields, each `type name`, without comments, one a
 //! line and no line end after the last. A field that is a message is led by that message's sum instead of its type,
 //! whether it is an array or not. A service is hashed as its request's lines and its response's, one after the
-//! other.
+//! other. Source: `compute_md5_text` in genmsg's `gentools.py`.
 
 use super::full_text::ros1_spelling;
 use super::types::{MessageDef, Schema};
@@ -11,12 +11,12 @@ use md5::{Digest, Md5};
 use std::sync::Arc;
 
 /// The sum of a message, 32 lower-case hex digits. `parts` are the schemas of its fields, as in [`Schema::parts`].
-pub fn message_md5(def: &MessageDef, parts: &[Option<Arc<Schema>>]) -> String {
+pub(super) fn message_md5(def: &MessageDef, parts: &[Option<Arc<Schema>>]) -> String {
     hex_sum(&[&hashed_text(def, parts)])
 }
 
 /// The sum of a service.
-pub fn service_md5(request: &Schema, response: &Schema) -> String {
+pub(super) fn service_md5(request: &Schema, response: &Schema) -> String {
     let text = |schema: &Schema| hashed_text(&schema.def, &schema.parts);
     hex_sum(&[&text(request), &text(response)])
 }

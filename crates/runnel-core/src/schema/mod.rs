@@ -7,7 +7,7 @@ mod action;
 mod folders;
 mod full_text;
 mod library;
-pub mod md5;
+mod md5;
 pub mod parse;
 mod resolve;
 mod types;
@@ -15,11 +15,11 @@ mod types;
 pub use folders::{DefinitionFile, definition_files};
 pub use library::{Kind, Library};
 pub use parse::ParseError;
-pub use resolve::ResolveError;
+pub use resolve::{MAX_MESSAGE_DEPTH, ResolveError};
 pub use types::{
     ActionDef, ActionSchema, Arity, Constant, Element, Field, Literal, MessageDef, Primitive, Schema,
     ServiceDef, ServiceSchema, TypeName,
 };
 
 #[cfg(test)]
-mod library_tests;
+mod tests;

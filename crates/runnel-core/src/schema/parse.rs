@@ -100,7 +100,6 @@ fn normal_text<'a>(text: &'a str, file: &str) -> Result<Cow<'a, str>, ParseError
 }
 
 /// A message within a file.
-#[derive(Default)]
 struct Part {
     first_line: usize,
     text: String,

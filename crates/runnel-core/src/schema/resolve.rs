@@ -1,7 +1,7 @@
 //! From definitions to schemas: finds what a definition names, and what that names.
 
 use super::full_text::{full_text, sections};
-use super::library::{Definition, Kind, Library, Source, read_bounded};
+use super::library::{Definition, Kind, Library, Resolved, Source, read_bounded};
 use super::md5::{message_md5, service_md5};
 use super::parse::{self, MAX_FILE_LEN, ParseError};
 use super::types::{ActionSchema, Element, Field, MessageDef, Schema, ServiceSchema, TypeName};
@@ -10,8 +10,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How deep messages may lie within messages.
-pub const MAX_NESTING: usize = 64;
+/// The most levels that messages may lie in one another.
+pub const MAX_MESSAGE_DEPTH: usize = 64;
 /// The most work that the full texts of one look-up may take: bytes written and fields looked at.
 const MAX_TEXT_WORK: usize = 16 << 20;
 
@@ -38,7 +38,7 @@ pub enum ResolveError {
     },
     /// It holds itself, by way of the messages listed.
     Cycle(Vec<TypeName>),
-    /// Messages lie within it more than 64 deep.
+    /// Messages lie in one another more than [`MAX_MESSAGE_DEPTH`] deep.
     TooDeep(TypeName),
     /// It, with all it depends on, is too large a text to announce.
     TooLarge(TypeName),
@@ -50,11 +50,11 @@ impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { kind, name, wanted_by: None } => {
-                write!(f, "no {}.{} is known", name, kind.word())
+                write!(f, "no {}.{} is known", name, kind.extension())
             }
             Self::Unknown { kind, name, wanted_by: Some(place) } => {
                 write!(f, "{place}: expected a type, but {} is not built in and ", name.name)?;
-                write!(f, "no {name}.{} is known", kind.word())
+                write!(f, "no {name}.{} is known", kind.extension())
             }
             Self::Parse(error) => error.fmt(f),
             Self::Read { name, reason } => write!(f, "{name}: {reason}"),
@@ -62,7 +62,7 @@ impl fmt::Display for ResolveError {
                 let names: Vec<String> = names.iter().map(TypeName::to_string).collect();
                 write!(f, "message holds itself: {}", names.join(" > "))
             }
-            Self::TooDeep(name) => write!(f, "{name}: messages lie more than {MAX_NESTING} deep"),
+            Self::TooDeep(name) => write!(f, "{name}: messages lie more than {MAX_MESSAGE_DEPTH} deep"),
             Self::TooLarge(name) => write!(f, "{name}: definition with all it names is too large"),
             Self::NotAName(text) => write!(f, "{text:?} is not the name of a type"),
         }
@@ -84,7 +84,9 @@ impl Library {
     /// # Errors
     /// As [`ResolveError`] lists.
     pub fn message(&self, name: &TypeName) -> Result<Arc<Schema>, ResolveError> {
-        Walk { library: self, path: Vec::new(), budget: MAX_TEXT_WORK }.message(name)
+        Walk { library: self, path: Vec::new(), budget: MAX_TEXT_WORK }
+            .message(name)
+            .map(|found| found.schema)
     }
 
     /// A service with everything it is made of.
@@ -198,22 +200,23 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn message(&mut self, name: &TypeName) -> Result<Arc<Schema>, ResolveError> {
+    fn message(&mut self, name: &TypeName) -> Result<Resolved, ResolveError> {
         let library = self.library;
         let definition = library.definition(Kind::Message, name).ok_or_else(|| ResolveError::Unknown {
             kind: Kind::Message,
             name: name.clone(),
             wanted_by: None,
         })?;
-        if let Some(schema) = definition.schema.get() {
-            return Ok(schema.clone());
+        if let Some(resolved) = definition.resolved.get() {
+            self.check_depth(name, resolved.depth)?;
+            return Ok(resolved.clone());
         }
         self.enter(name)?;
         let def = library.message_def(name, &definition.source)?;
-        let schema = Arc::new(self.join(def)?);
+        let resolved = self.join(def)?;
         self.path.pop();
         // Another thread may have been faster: then its schema is the one that all share.
-        Ok(definition.schema.get_or_init(|| schema).clone())
+        Ok(definition.resolved.get_or_init(|| resolved).clone())
     }
 
     fn enter(&mut self, name: &TypeName) -> Result<(), ResolveError> {
@@ -222,25 +225,31 @@ impl Walk<'_> {
         if holds_itself {
             return Err(ResolveError::Cycle(std::mem::take(&mut self.path)));
         }
-        if self.path.len() > MAX_NESTING {
-            return Err(ResolveError::TooDeep(name.clone()));
+        self.check_depth(name, 0)
+    }
+
+    /// Checks that the messages on the way down and so many more may lie in one another.
+    fn check_depth(&self, name: &TypeName, more: usize) -> Result<(), ResolveError> {
+        match self.path.len() + more > MAX_MESSAGE_DEPTH {
+            true => Err(ResolveError::TooDeep(name.clone())),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// A definition with the schemas of its fields.
-    fn join(&mut self, def: MessageDef) -> Result<Schema, ResolveError> {
-        let mut part = |field: &Field| match &field.element {
-            Element::Primitive(_) => Ok(None),
-            Element::Message(name) => {
-                self.message(name).map(Some).map_err(|error| self.library.placed(error, &def.name, field))
-            }
+    fn join(&mut self, def: MessageDef) -> Result<Resolved, ResolveError> {
+        let mut depth = 1;
+        let mut part = |field: &Field| {
+            let Element::Message(name) = &field.element else { return Ok(None) };
+            let part = self.message(name).map_err(|error| self.library.placed(error, &def.name, field))?;
+            depth = depth.max(part.depth + 1);
+            Ok::<_, ResolveError>(Some(part.schema))
         };
         let parts = def.fields.iter().map(&mut part).collect::<Result<Vec<_>, _>>()?;
         let md5 = message_md5(&def, &parts);
         let too_large = || ResolveError::TooLarge(def.name.clone());
         let full_text = full_text(&def, &parts, &mut self.budget).ok_or_else(too_large)?;
-        Ok(Schema { def, parts, md5, full_text })
+        Ok(Resolved { schema: Arc::new(Schema { def, parts, md5, full_text }), depth })
     }
 }
 

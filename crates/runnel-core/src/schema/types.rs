@@ -92,6 +92,13 @@ pub enum Primitive {
     WString(Option<usize>),
 }
 
+impl Primitive {
+    /// True of both kinds of text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::String(_) | Self::WString(_))
+    }
+}
+
 /// What one element of a field is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Element {
@@ -99,6 +106,13 @@ pub enum Element {
     Primitive(Primitive),
     /// Another message.
     Message(TypeName),
+}
+
+impl Element {
+    /// True of both kinds of text.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Primitive(primitive) if primitive.is_text())
+    }
 }
 
 /// How many elements a field holds.
@@ -112,6 +126,17 @@ pub enum Arity {
     Bounded(usize),
     /// `[]`: any number.
     Unbounded,
+}
+
+impl Arity {
+    /// True if an array may hold so many; a field that is no array always may.
+    pub fn allows(self, len: usize) -> bool {
+        match self {
+            Self::Fixed(count) => len == count,
+            Self::Bounded(most) => len <= most,
+            Self::One | Self::Unbounded => true,
+        }
+    }
 }
 
 /// A value written in a file: a constant's, or a field's default.

@@ -5,6 +5,8 @@
 //! [view](Wire::View) that borrows text and arrays from the received bytes. No count read from bytes reserves memory
 //! before it is known that so many elements can follow.
 //!
+//! Nothing here panics, whatever the bytes: reading checks them once, and no accessor of what was read fails.
+//!
 //! Source: the ROS 1 message wire format as spoken by rospy and roscpp.
 
 mod arrays;

@@ -2,7 +2,7 @@
 
 use super::{DecodeError, DecodeErrorKind, MAX_EMPTY_ELEMENTS};
 
-/// A cursor over received bytes. Nothing it does panics, and no count it gives exceeds what the bytes can hold.
+/// A cursor over received bytes. No count it gives exceeds what the bytes can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],

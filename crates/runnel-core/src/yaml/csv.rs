@@ -4,14 +4,14 @@
 //! Text that holds a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, and what they
 //! print for it cannot be told apart.
 
-use super::number::{duration, time, time_since};
-use super::print::{YamlOptions, abbreviated, number_text, truncated};
+use super::print::{EchoOptions, abbreviated, number_text, truncated};
+use super::seconds::{duration, nanoseconds, time, time_since};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
-use crate::schema::{Arity, Element, Field, Primitive};
+use crate::schema::{Arity, Field};
 use crate::time::Time;
 
 /// All values of the message in order on one line, arrays element by element, times as seconds and nanoseconds.
-pub fn to_csv(message: &DynamicMessage, options: &YamlOptions) -> String {
+pub fn to_csv(message: &DynamicMessage, options: &EchoOptions) -> String {
     let mut cells = Vec::new();
     message_cells(message, options, &mut cells);
     cells.join(",")
@@ -24,14 +24,14 @@ pub fn to_csv(message: &DynamicMessage, options: &YamlOptions) -> String {
 pub fn field_to_csv(
     message: &DynamicMessage,
     path: &str,
-    options: &YamlOptions,
+    options: &EchoOptions,
 ) -> Result<String, DynamicError> {
     let mut cells = Vec::new();
     value_cells(message.get(path)?, options, &mut cells);
     Ok(cells.join(","))
 }
 
-fn message_cells(message: &DynamicMessage, options: &YamlOptions, cells: &mut Vec<String>) {
+fn message_cells(message: &DynamicMessage, options: &EchoOptions, cells: &mut Vec<String>) {
     for (field, value) in message.fields() {
         match abbreviated(field, value, options) {
             Some(text) => cells.push(quoted(&text)),
@@ -40,7 +40,7 @@ fn message_cells(message: &DynamicMessage, options: &YamlOptions, cells: &mut Ve
     }
 }
 
-fn value_cells(value: ValueRef<'_>, options: &YamlOptions, cells: &mut Vec<String>) {
+fn value_cells(value: ValueRef<'_>, options: &EchoOptions, cells: &mut Vec<String>) {
     match value {
         ValueRef::String(text) => cells.push(quoted(&truncated(text, options.truncate))),
         ValueRef::Time(value) => cells.extend(two(time(value))),
@@ -70,7 +70,7 @@ fn quoted(text: &str) -> String {
 
 /// The line that names the columns of [`plot_row`], as `rostopic echo -p` prints it first. It names as many elements
 /// of each array as this value, a message or a part of one, has; fields that are not to be printed have no column.
-pub fn plot_header(value: ValueRef<'_>, options: &YamlOptions) -> String {
+pub fn plot_header(value: ValueRef<'_>, options: &EchoOptions) -> String {
     let mut names = Vec::new();
     plot_names(value, "field", options, &mut names);
     format!("%time,{}", names.join(","))
@@ -78,13 +78,13 @@ pub fn plot_header(value: ValueRef<'_>, options: &YamlOptions) -> String {
 
 /// A line of values: first `now` in nanoseconds (rostopic takes the header's stamp where there is one), truth values
 /// as 0 and 1, times in nanoseconds.
-pub fn plot_row(value: ValueRef<'_>, now: Time, options: &YamlOptions) -> String {
+pub fn plot_row(value: ValueRef<'_>, now: Time, options: &EchoOptions) -> String {
     let mut cells = Vec::new();
     plot_cells(value, options, &mut cells);
     format!("{},{}", nanoseconds(time_since(now, options.since)), cells.join(","))
 }
 
-fn plot_names(value: ValueRef<'_>, name: &str, options: &YamlOptions, names: &mut Vec<String>) {
+fn plot_names(value: ValueRef<'_>, name: &str, options: &EchoOptions, names: &mut Vec<String>) {
     match value {
         ValueRef::Message(message) => plotted(message, options)
             .for_each(|(field, value)| plot_names(value, &format!("{name}.{}", field.name), options, names)),
@@ -93,7 +93,7 @@ fn plot_names(value: ValueRef<'_>, name: &str, options: &YamlOptions, names: &mu
     }
 }
 
-fn plot_array_names(array: &Array, name: &str, options: &YamlOptions, names: &mut Vec<String>) {
+fn plot_array_names(array: &Array, name: &str, options: &EchoOptions, names: &mut Vec<String>) {
     let numbered = array.iter().enumerate();
     numbered.for_each(|(index, value)| plot_names(value, &format!("{name}{index}"), options, names));
 }
@@ -101,30 +101,24 @@ fn plot_array_names(array: &Array, name: &str, options: &YamlOptions, names: &mu
 /// The fields that have columns.
 fn plotted<'a>(
     message: &'a DynamicMessage,
-    options: &YamlOptions,
+    options: &EchoOptions,
 ) -> impl Iterator<Item = (&'a Field, ValueRef<'a>)> {
-    let YamlOptions { no_arr, no_str, .. } = *options;
-    let is_text = |field: &Field| {
-        matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)))
-    };
+    let EchoOptions { no_arr, no_str, .. } = *options;
     let fields = message.fields().map(|(field, value)| (field, value.view()));
-    fields.filter(move |(field, _)| !(no_arr && field.arity != Arity::One || no_str && is_text(field)))
+    fields
+        .filter(move |(field, _)| !(no_arr && field.arity != Arity::One || no_str && field.element.is_text()))
 }
 
-fn plot_cells(value: ValueRef<'_>, options: &YamlOptions, cells: &mut Vec<String>) {
+fn plot_cells(value: ValueRef<'_>, options: &EchoOptions, cells: &mut Vec<String>) {
     match value {
         ValueRef::Bool(value) => cells.push(u8::from(value).to_string()),
         ValueRef::String(text) => cells.push(quoted(text)),
-        ValueRef::Time(value) => cells.push(nanoseconds(time_since(value, options.since))),
-        ValueRef::Duration(value) => cells.push(nanoseconds(duration(value))),
+        ValueRef::Time(value) => cells.push(nanoseconds(time_since(value, options.since)).to_string()),
+        ValueRef::Duration(value) => cells.push(nanoseconds(duration(value)).to_string()),
         ValueRef::Message(message) => {
             plotted(message, options).for_each(|(_, value)| plot_cells(value, options, cells))
         }
         ValueRef::Array(array) => array.iter().for_each(|value| plot_cells(value, options, cells)),
         number => cells.push(number_text(number)),
     }
-}
-
-fn nanoseconds((sec, nanosec): (i64, i64)) -> String {
-    (i128::from(sec) * 1_000_000_000 + i128::from(nanosec)).to_string()
 }

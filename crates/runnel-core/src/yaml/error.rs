@@ -21,7 +21,7 @@ pub enum YamlErrorKind {
         /// Its length in bytes.
         len: usize,
     },
-    /// Lists and mappings lie more than [`MAX_NESTING`](super::MAX_NESTING) deep in one another, or may do so, or the
+    /// Lists and mappings lie more than [`MAX_BRACKETS`](super::MAX_BRACKETS) deep in one another, or may do so, or the
     /// text has more directives than any needs.
     TooDeep,
     /// A value does not fit its field, a field does not exist, or the message would be too large.
@@ -67,7 +67,7 @@ impl fmt::Display for YamlErrorKind {
         match self {
             Self::Syntax(reason) => write!(f, "{reason}"),
             Self::TooLong { len } => write!(f, "{len} bytes of text, where {} are allowed", super::MAX_TEXT),
-            Self::TooDeep => write!(f, "lists and mappings may lie more than {} deep", super::MAX_NESTING),
+            Self::TooDeep => write!(f, "lists and mappings may lie more than {} deep", super::MAX_BRACKETS),
             Self::Message(kind) => kind.fmt(f),
             Self::GivenTwice => f.write_str("given twice"),
             Self::ValueCount { message, given, expected } => {

@@ -2,12 +2,12 @@
 //!
 //! Source: the tag repository of YAML 1.1 (bool, float, int, merge, null, timestamp, value), as PyYAML applies it.
 
-use super::number::truth_of_yaml_1_1;
+use super::parse::parse_yaml_bool;
 
 /// True if unquoted `text` is text, and not a number, a truth value, a date or nothing.
 pub(super) fn is_text(text: &str) -> bool {
     let word =
-        matches!(text, "" | "~" | "null" | "Null" | "NULL" | "<<" | "=") || truth_of_yaml_1_1(text).is_some();
+        matches!(text, "" | "~" | "null" | "Null" | "NULL" | "<<" | "=") || parse_yaml_bool(text).is_some();
     !(word || is_int(text) || is_float(text) || is_date(text) || is_date_and_time(text))
 }
 

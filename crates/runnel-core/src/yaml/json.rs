@@ -4,7 +4,8 @@
 //! numbers. What JSON has no number for is one of the strings `"nan"`, `"inf"` and `"-inf"`, so that nothing is lost;
 //! [`from_json`](super::from_json) reads these back.
 
-use super::number::{duration, float, time};
+use super::number::python_float;
+use super::seconds::{duration, time};
 use crate::dynamic::{DynamicError, DynamicMessage, ValueRef};
 use serde_json::{Map, Value as Json, json};
 
@@ -24,7 +25,7 @@ pub fn field_to_json(message: &DynamicMessage, path: &str) -> Result<Json, Dynam
 
 fn value_to_json(value: ValueRef<'_>) -> Json {
     let seconds = |(secs, nsecs): (i64, i64)| json!({ "secs": secs, "nsecs": nsecs });
-    let number = |value: f64| if value.is_finite() { json!(value) } else { json!(float(value)) };
+    let number = |value: f64| if value.is_finite() { json!(value) } else { json!(python_float(value)) };
     match value {
         ValueRef::Bool(value) => json!(value),
         ValueRef::Int(value) => json!(value),

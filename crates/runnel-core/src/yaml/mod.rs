@@ -16,16 +16,19 @@ mod error;
 mod implicit;
 mod json;
 mod number;
+mod parse;
 mod print;
 mod read;
+mod seconds;
 mod text;
 
 pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
 pub use error::{YamlError, YamlErrorKind};
 pub use json::{field_to_json, to_json};
-pub use number::{float as python_float, float_of_yaml, truth_of_yaml_1_1, whole_of_yaml_1_1};
-pub use print::{YamlOptions, field_to_yaml, to_yaml, value_to_yaml};
-pub use read::{MAX_NESTING, MAX_TEXT, from_json, from_yaml, from_yaml_args};
+pub use number::{python_float, yaml_float};
+pub use parse::{parse_yaml_bool, parse_yaml_int};
+pub use print::{EchoOptions, field_to_yaml, to_yaml, value_to_yaml};
+pub use read::{MAX_BRACKETS, MAX_TEXT, from_json, from_yaml, from_yaml_args};
 pub use text::block_text;
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! Messages as `rostopic echo` prints them.
 
-use super::number::{duration, float, time_since, truth};
+use super::number::{python_bool, python_float};
+use super::seconds::{duration, time_since};
 use super::text::{field_text, item_text};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
-use crate::schema::{Arity, Element, Field, Primitive};
+use crate::schema::{Arity, Element, Field};
 use crate::time::Time;
 use std::fmt::Write;
 
-/// How to print a message.
+/// How to print a message, in YAML, as a line of CSV or for plotting; JSON is always printed whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct YamlOptions {
+pub struct EchoOptions {
     /// Only say of arrays what they are, as `rostopic echo --noarr`: `"<array type: float32, length: 3>"`. As there,
     /// the type of an array of fixed length reads `float64[36`.
     pub no_arr: bool,
@@ -26,7 +27,7 @@ pub struct YamlOptions {
 }
 
 /// The message as `rostopic echo` prints it, without a line break at the end. Empty for a message without fields.
-pub fn to_yaml(message: &DynamicMessage, options: &YamlOptions) -> String {
+pub fn to_yaml(message: &DynamicMessage, options: &EchoOptions) -> String {
     value_to_yaml(ValueRef::Message(message), options)
 }
 
@@ -38,13 +39,13 @@ pub fn to_yaml(message: &DynamicMessage, options: &YamlOptions) -> String {
 pub fn field_to_yaml(
     message: &DynamicMessage,
     path: &str,
-    options: &YamlOptions,
+    options: &EchoOptions,
 ) -> Result<String, DynamicError> {
     Ok(value_to_yaml(message.get(path)?, options))
 }
 
 /// A part of a message, as [`field_to_yaml`] prints it.
-pub fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
+pub fn value_to_yaml(value: ValueRef<'_>, options: &EchoOptions) -> String {
     let mut printer = Printer { options: *options, out: String::new() };
     match value {
         ValueRef::Message(message) => printer.message(message, 0),
@@ -54,7 +55,7 @@ pub fn value_to_yaml(value: ValueRef<'_>, options: &YamlOptions) -> String {
 }
 
 struct Printer {
-    options: YamlOptions,
+    options: EchoOptions,
     out: String,
 }
 
@@ -121,7 +122,7 @@ impl Printer {
     /// Elements that take a line or more each.
     fn block(&mut self, array: &Array, indent: usize) {
         let shown = self.shown(array);
-        let plain = YamlOptions { no_arr: false, no_str: false, ..self.options };
+        let plain = EchoOptions { no_arr: false, no_str: false, ..self.options };
         let options = std::mem::replace(&mut self.options, plain);
         for value in array.iter().take(shown) {
             self.line(indent);
@@ -191,18 +192,18 @@ fn fixed(value: f64, width: usize) -> String {
 /// A number or truth value; empty for anything else.
 pub(super) fn number_text(value: ValueRef<'_>) -> String {
     match value {
-        ValueRef::Bool(value) => truth(value).into(),
+        ValueRef::Bool(value) => python_bool(value).into(),
         ValueRef::Int(value) => value.to_string(),
         ValueRef::UInt(value) => value.to_string(),
-        ValueRef::F32(value) => float(value.into()),
-        ValueRef::F64(value) => float(value),
+        ValueRef::F32(value) => python_float(value.into()),
+        ValueRef::F64(value) => python_float(value),
         _ => String::new(),
     }
 }
 
 /// What stands for a field that is not to be printed; `None` if it is.
-pub(super) fn abbreviated(field: &Field, value: &Value, options: &YamlOptions) -> Option<String> {
-    let text = matches!(field.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)));
+pub(super) fn abbreviated(field: &Field, value: &Value, options: &EchoOptions) -> Option<String> {
+    let text = field.element.is_text();
     match (field.arity, value) {
         (Arity::One, Value::String(value)) if options.no_str => {
             Some(format!("<string length: {}>", value.chars().count()))

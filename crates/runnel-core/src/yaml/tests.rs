@@ -189,7 +189,7 @@ fn an_alias_of_itself_is_refused() {
 
 #[test]
 fn long_arrays_and_texts_are_cut_as_ros2_topic_echo_cuts_them() {
-    let options = YamlOptions { truncate: Some(2), ..YamlOptions::default() };
+    let options = EchoOptions { truncate: Some(2), ..EchoOptions::default() };
     let parts = ["int8[] n\nstring t\nstring[] s\nE[] e", "a/E\nint8 x"];
     let schema = schema("a/Cut", &parts.join(RULE));
     let text = "{n: [1, 2, 3], t: äöü, s: [a, bcd, c], e: [[1], [2], [3]]}";
@@ -197,9 +197,9 @@ fn long_arrays_and_texts_are_cut_as_ros2_topic_echo_cuts_them() {
     let expected = "n: [1, 2, '...']\nt: \"\\xE4\\xF6...\"\ns: \n  - a\n  - bc...\n  - '...'\n\
                     e: \n  - \n    x: 1\n  - \n    x: 2\n  - '...'";
     assert_eq!(to_yaml(&message, &options), expected);
-    let all = YamlOptions { truncate: Some(3), ..options };
-    assert_eq!(to_yaml(&message, &all), to_yaml(&message, &YamlOptions::default()));
-    let none = YamlOptions { truncate: Some(0), ..options };
+    let all = EchoOptions { truncate: Some(3), ..options };
+    assert_eq!(to_yaml(&message, &all), to_yaml(&message, &EchoOptions::default()));
+    let none = EchoOptions { truncate: Some(0), ..options };
     assert!(to_yaml(&message, &none).starts_with("n: ['...']\nt: \"...\"\ns: \n  - '...'\n"));
 }
 
@@ -207,7 +207,7 @@ fn long_arrays_and_texts_are_cut_as_ros2_topic_echo_cuts_them() {
 fn one_field_is_printed_by_its_path() {
     let mut message = DynamicMessage::default_of(&everything()).unwrap();
     message.set("u16s", Array::U16(vec![1, 2])).unwrap();
-    let options = YamlOptions::default();
+    let options = EchoOptions::default();
     let print = |path: &str| field_to_yaml(&message, path, &options).unwrap();
     assert_eq!(print("u16s"), "[1, 2]");
     assert_eq!(print("u16s[1]"), "2");
@@ -223,7 +223,7 @@ fn one_field_is_printed_by_its_path() {
 fn bytes_of_characters_are_a_list() {
     let mut message = DynamicMessage::default_of(&one("char[] c\nchar[2] d")).unwrap();
     message.set("c", Array::U8(vec![65, 200])).unwrap();
-    assert_eq!(to_yaml(&message, &YamlOptions::default()), "c: [65, 200]\nd: [0, 0]");
+    assert_eq!(to_yaml(&message, &EchoOptions::default()), "c: [65, 200]\nd: [0, 0]");
 }
 
 #[test]
@@ -251,11 +251,11 @@ fn csv_is_flat_and_quotes_what_would_be_taken_apart() {
     message.set("s", "a,\"b\"").unwrap();
     message.set("n", Array::I8(vec![1, 2, 3])).unwrap();
     message.set("t", Value::Time(NOW)).unwrap();
-    let print = |options: &YamlOptions| to_csv(&message, options);
-    assert_eq!(print(&YamlOptions::default()), "\"a,\"\"b\"\"\",False,1,2,3,100,5,,0.0");
-    let cut = YamlOptions { truncate: Some(2), ..YamlOptions::default() };
+    let print = |options: &EchoOptions| to_csv(&message, options);
+    assert_eq!(print(&EchoOptions::default()), "\"a,\"\"b\"\"\",False,1,2,3,100,5,,0.0");
+    let cut = EchoOptions { truncate: Some(2), ..EchoOptions::default() };
     assert_eq!(print(&cut), "\"a,...\",False,1,2,...,100,5,,0.0");
-    let short = YamlOptions { no_arr: true, no_str: true, ..YamlOptions::default() };
+    let short = EchoOptions { no_arr: true, no_str: true, ..EchoOptions::default() };
     let expected = "<string length: 5>,False,\"<array type: int8, length: 3>\",100,5,<string length: 0>,0.0";
     assert_eq!(print(&short), expected);
 }
@@ -265,13 +265,13 @@ fn numbers_stand_in_columns_and_times_count_from_another() {
     let mut message = DynamicMessage::default_of(&everything()).unwrap();
     message.set("f64s", Array::F64(vec![-1.5, 123_456.0, f64::NAN])).unwrap();
     message.set("i16", Value::Int(-7)).unwrap();
-    let options = YamlOptions { width: Some(4), ..YamlOptions::default() };
+    let options = EchoOptions { width: Some(4), ..EchoOptions::default() };
     let printed = |path: &str| field_to_yaml(&message, path, &options).unwrap();
     assert_eq!(printed("f64s"), "[-1.5, 123456, nan]");
     assert_eq!(printed("i16"), "  -7");
     assert_eq!(printed("length"), "\nsecs:    0\nnsecs:    0");
     let stamped = |since| {
-        let options = YamlOptions { since: Some(since), ..YamlOptions::default() };
+        let options = EchoOptions { since: Some(since), ..EchoOptions::default() };
         let time = ValueRef::Time(Time { sec: 5, nanosec: 1 });
         (value_to_yaml(time, &options), plot_row(time, Time { sec: 5, nanosec: 1 }, &options))
     };

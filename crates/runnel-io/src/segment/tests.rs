@@ -1,20 +1,9 @@
 use super::*;
 use crate::memory::Foreign;
+use runnel_testkit::net::Rng;
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
-
-/// Random numbers, the same for the same seed (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
 
 fn filled(segment: &Arc<Segment>, byte: u8, len: usize) -> Option<Slot> {
     let mut slot = segment.take()?;
@@ -115,7 +104,7 @@ fn more_than_a_slot_holds_cannot_count() {
 #[test]
 fn random_sequences_give_no_slot_twice() {
     for seed in 1..200 {
-        let mut dice = Dice(seed * 0x9e37_79b9);
+        let mut dice = Rng::new(seed);
         let slots = 1 + dice.below(5);
         let segment = Segment::new(64, slots).unwrap();
         let (mut writing, mut held) = (Vec::<SlotMut>::new(), Vec::<Slot>::new());
@@ -141,7 +130,7 @@ fn random_sequences_give_no_slot_twice() {
 
 /// Takes slots, fills each with a byte of its own and sends two clones of it to others, who find it unaltered.
 fn use_slots(segment: &Arc<Segment>, seed: u64, peers: &[mpsc::Sender<(u8, Slot)>]) {
-    let mut dice = Dice(seed * 0x9e37_79b9);
+    let mut dice = Rng::new(seed);
     for round in 0..20_000 {
         let byte = dice.below(256) as u8;
         let Some(mut slot) = segment.take() else { continue };

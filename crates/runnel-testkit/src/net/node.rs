@@ -185,26 +185,22 @@ impl NodeProgram {
     /// Cuts messages from what came from a publisher; one that announces too much is left.
     fn read(&mut self, now: Instant, conn: ConnId, mut bytes: &[u8]) {
         let Some(input) = self.inputs.get_mut(&conn) else { return };
-        let reader = match &mut input.reader {
+        let Input { topic, publisher, reader, stats } = input;
+        let mut hear = |message: Vec<u8>| {
+            stats.count(1, message.len() as u64 + 4);
+            self.heard.push(Heard { topic: topic.clone(), publisher: publisher.clone(), message });
+        };
+        let reader = match reader {
             Reader::Stream(reader) => reader,
             Reader::Datagrams(reassembler) => {
                 let taken = reassembler.take(bytes, Vec::new);
-                input.stats.count_dropped(taken.lost);
-                if let Some(message) = taken.message {
-                    input.stats.count(1, message.len() as u64 + 4);
-                    let (topic, publisher) = (input.topic.clone(), input.publisher.clone());
-                    self.heard.push(Heard { topic, publisher, message });
-                }
-                return;
+                stats.count_dropped(taken.lost);
+                return taken.message.into_iter().for_each(hear);
             }
         };
         while !bytes.is_empty() {
             match reader.take(&mut bytes, Vec::new) {
-                Ok(Some(message)) => {
-                    input.stats.count(1, message.len() as u64 + 4);
-                    let (topic, publisher) = (input.topic.clone(), input.publisher.clone());
-                    self.heard.push(Heard { topic, publisher, message });
-                }
+                Ok(Some(message)) => hear(message),
                 Ok(None) => {}
                 Err(error) => {
                     self.outbox.push_back(Transmit::Close { conn });

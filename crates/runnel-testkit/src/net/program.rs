@@ -148,12 +148,7 @@ impl Program {
 impl Net {
     /// Starts a master with default bounds at [`MASTER_PORT`] of a host.
     pub fn master(&mut self, host: &str) -> App {
-        let uri = format!("http://{host}:{MASTER_PORT}/");
-        self.master_with(host, MasterConfig::new(uri, 1))
-    }
-
-    /// Starts a master at [`MASTER_PORT`] of a host.
-    pub fn master_with(&mut self, host: &str, config: MasterConfig) -> App {
+        let config = MasterConfig::new(format!("http://{host}:{MASTER_PORT}/"), 1);
         let program = Program::Master(Box::new(Master::new(config)));
         self.start("master", host, &[(MASTER_PORT, Port::Rpc)], program)
     }

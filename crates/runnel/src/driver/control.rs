@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel_io::lookup::{Lookup, at_once};
+use runnel_io::lookup::at_once;
 use runnel_io::{Interest, Stream, Token};
 use runnel_ros1::net::{ConnId, Endpoint, Transmit};
 use runnel_ros1::node::Port;
@@ -64,8 +64,8 @@ impl Driver {
 
     fn connect(&mut self, engine: Key, conn: ConnId, to: &Endpoint) {
         let begun = match at_once(&to.host, to.port, self.family) {
-            Lookup::Known(address) => self.connect_address(engine, conn, address),
-            Lookup::Unknown => self.lookups.begin(engine, conn, to),
+            Some(address) => self.connect_address(engine, conn, address),
+            None => self.lookups.begin(engine, conn, to),
         };
         if let Err(error) = begun {
             self.not_connected(engine, conn, &error);

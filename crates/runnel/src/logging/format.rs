@@ -42,12 +42,12 @@ impl Line<'_> {
     fn append(&self, word: &str, out: &mut String) {
         match word {
             "severity" => out.push_str(self.level.name()),
-            "walltime" => out.push_str(&time(self.wall)),
+            "walltime" => out.push_str(&self.wall.to_string()),
             "time" => {
-                out.push_str(&time(self.wall));
+                out.push_str(&self.wall.to_string());
                 if let Some(simulated) = self.simulated {
                     out.push_str(", ");
-                    out.push_str(&time(simulated));
+                    out.push_str(&simulated.to_string());
                 }
             }
             "node" => out.push_str(self.node),
@@ -64,11 +64,6 @@ impl Line<'_> {
             }
         }
     }
-}
-
-fn time(time: Time) -> String {
-    let nanos = time.as_nanos();
-    format!("{}.{:09}", nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000))
 }
 
 #[cfg(test)]

@@ -210,6 +210,6 @@ fn print_feedback(output: Output, feedback: &DynamicMessage) -> Result<(), CliEr
 
 /// A message as YAML, each line set in.
 fn indented(message: &DynamicMessage) -> String {
-    let text = yaml::to_yaml(message, &yaml::YamlOptions::default());
+    let text = yaml::to_yaml(message, &yaml::EchoOptions::default());
     text.lines().map(|line| format!("    {line}\n")).collect()
 }

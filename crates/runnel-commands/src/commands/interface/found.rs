@@ -47,7 +47,7 @@ impl Found {
     fn one(types: &Types, text: &str) -> Result<Self, CliError> {
         let name = type_name(text)?;
         let word = text.split('/').nth(1).filter(|_| text.matches('/').count() == 2);
-        let kinds = Kind::ALL.into_iter().filter(|kind| word.is_none_or(|word| kind.word() == word));
+        let kinds = Kind::ALL.into_iter().filter(|kind| word.is_none_or(|word| kind.extension() == word));
         let mut missing = None;
         for kind in kinds {
             match Self::of_kind(types.library(), kind, &name) {

@@ -92,7 +92,7 @@ fn to_json(found: &Found) -> Json {
         })
     };
     let parts = found.parts().into_iter().map(part).collect::<Json>();
-    json!({ "name": found.name().to_string(), "kind": found.kind().word(), "md5": found.md5(), "parts": parts })
+    json!({ "name": found.name().to_string(), "kind": found.kind().extension(), "md5": found.md5(), "parts": parts })
 }
 
 #[cfg(test)]

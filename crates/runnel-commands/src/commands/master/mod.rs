@@ -6,7 +6,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use runnel::io::lookup::{self, Family, Lookup};
+use runnel::io::lookup::{self, Family};
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, MasterOptions};
 use serde_json::json;
@@ -86,7 +86,7 @@ fn elsewhere(named: &Uri, bind: SocketAddr, here: &str) -> Option<String> {
 
 /// The address that `host` names, one of the family if it names several.
 fn address(host: &str, port: u16, family: Family) -> Result<SocketAddr, CliError> {
-    if let Lookup::Known(address) = lookup::at_once(host, port, family) {
+    if let Some(address) = lookup::at_once(host, port, family) {
         return Ok(address);
     }
     let unknown = |why: &str| CliError::Failed(format!("host {host}: {why}"));

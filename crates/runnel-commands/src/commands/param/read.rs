@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::fmt;
 
-use runnel::core::yaml::{truth_of_yaml_1_1, whole_of_yaml_1_1};
+use runnel::core::yaml::{parse_yaml_bool, parse_yaml_int};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
@@ -112,10 +112,10 @@ impl<'de> Visitor<'de> for Node<'_> {
 
 /// What unquoted text means that YAML 1.2 takes for text.
 fn unquoted(text: &str) -> Yaml {
-    if let Some(truth) = truth_of_yaml_1_1(text) {
+    if let Some(truth) = parse_yaml_bool(text) {
         return truth.into();
     }
-    if let Some(whole) = whole_of_yaml_1_1(text).and_then(|whole| i64::try_from(whole).ok()) {
+    if let Some(whole) = parse_yaml_int(text).and_then(|whole| i64::try_from(whole).ok()) {
         return whole.into();
     }
     let within = |word: &str| text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');

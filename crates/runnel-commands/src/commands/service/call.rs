@@ -54,7 +54,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let schema = Arc::new(session.types()?.service(&probe(&node, &service)?.type_name)?);
     let request = request(&schema.request, &args.values)?;
     let response = node.create_dynamic_client(&service, &schema)?.call(&request, args.timeout)?;
-    let text = || yaml::to_yaml(&response, &yaml::YamlOptions::default());
+    let text = || yaml::to_yaml(&response, &yaml::EchoOptions::default());
     session.output.answer(text, || yaml::to_json(&response))
 }
 

@@ -56,7 +56,7 @@ pub fn measure(
     let (count, end) = (Arc::clone(&delays), ending.clone());
     let mut types = ReceivedTypes::new(session.types_loader());
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
-        Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_nanos() as f64 / 1e9),
+        Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_secs_f64()),
         Ok(None) => {}
         Err(error) => end.unless_ok(Err(error)),
     };

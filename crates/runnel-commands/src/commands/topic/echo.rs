@@ -1,7 +1,7 @@
 //! `runnel topic echo`
 
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
-use runnel::core::yaml::{self, YamlOptions};
+use runnel::core::yaml::{self, EchoOptions};
 use runnel::{Node, QoS, RawMessage, Subscription};
 
 use super::subject::Subject;
@@ -84,7 +84,7 @@ enum Form {
 struct Printer {
     output: Output,
     form: Form,
-    options: YamlOptions,
+    options: EchoOptions,
     field: Option<String>,
     types: ReceivedTypes,
     printed: u64,
@@ -147,11 +147,11 @@ impl Printer {
         Ok(Self {
             output: session.output,
             form,
-            options: YamlOptions {
+            options: EchoOptions {
                 no_arr: args.no_arr,
                 no_str: args.no_str,
                 truncate,
-                ..YamlOptions::default()
+                ..EchoOptions::default()
             },
             field,
             types: ReceivedTypes::new(session.types_loader()),

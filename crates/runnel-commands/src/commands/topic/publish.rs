@@ -255,7 +255,7 @@ impl Job<'_> {
         if !self.args.verbose {
             return Ok(());
         }
-        let text = || format!("publishing:\n{}\n", yaml::to_yaml(message, &yaml::YamlOptions::default()));
+        let text = || format!("publishing:\n{}\n", yaml::to_yaml(message, &yaml::EchoOptions::default()));
         self.output.answer(text, || yaml::to_json(message))
     }
 

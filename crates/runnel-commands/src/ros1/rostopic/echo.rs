@@ -1,7 +1,7 @@
 //! `rostopic echo`
 
 use runnel::core::dynamic::{DynamicError, DynamicMessage, Value, ValueRef};
-use runnel::core::yaml::{self, YamlOptions};
+use runnel::core::yaml::{self, EchoOptions};
 use runnel::io::clock;
 use runnel::{QoS, RawMessage, Time};
 
@@ -60,7 +60,7 @@ pub struct Args {
 struct Printer {
     args: Args,
     output: Output,
-    options: YamlOptions,
+    options: EchoOptions,
     field: Option<String>,
     /// The type of that field, or else of the message.
     field_type: String,
@@ -77,7 +77,7 @@ pub fn run(args: Args, session: &Session) -> Result<(), Failure> {
     };
     let (no_arr, no_str) = (args.noarr, args.nostr);
     let width = args.width.map(usize::from);
-    let options = YamlOptions { no_arr, no_str, width, ..YamlOptions::default() };
+    let options = EchoOptions { no_arr, no_str, width, ..EchoOptions::default() };
     let types = ReceivedTypes::new(session.types_loader());
     let field_type = subject.field_type(&session.types()?);
     let Subject { topic, field, .. } = subject;

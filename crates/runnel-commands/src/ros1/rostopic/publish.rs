@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::Schema;
-use runnel::core::yaml::{self, YamlError, YamlErrorKind, YamlOptions};
+use runnel::core::yaml::{self, EchoOptions, YamlError, YamlErrorKind};
 use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
 
@@ -238,5 +238,5 @@ impl Job<'_> {
 }
 
 fn text(message: &DynamicMessage) -> String {
-    yaml::to_yaml(message, &YamlOptions::default())
+    yaml::to_yaml(message, &EchoOptions::default())
 }

@@ -10,7 +10,7 @@ pub(super) fn parse_constant<'a>(
     primitive: Primitive,
     spelling: &str,
 ) -> Result<(Literal, &'a str), Fault> {
-    if matches!(primitive, Primitive::String(_) | Primitive::WString(_)) {
+    if primitive.is_text() {
         // In ROS 1 all that follows is the text, quotes and `#` too, and so it is hashed. A text that stands
         // whole in quotes is read as ROS 2 means it.
         let text = cursor.rest().trim();
@@ -61,12 +61,7 @@ impl Values<'_> {
             }
             values.push(self.scalar(&[',', ']', '#'])?);
         }
-        let fits = match arity {
-            Arity::Fixed(count) => values.len() == count,
-            Arity::Bounded(most) => values.len() <= most,
-            Arity::One | Arity::Unbounded => true,
-        };
-        if fits {
+        if arity.allows(values.len()) {
             Ok(Literal::List(values))
         } else {
             Err(self.cursor.fault("as many values as the array has"))
@@ -77,7 +72,7 @@ impl Values<'_> {
     fn scalar(&mut self, ends: &[char]) -> Result<Literal, Fault> {
         let start = self.cursor.after_space();
         let rest = self.cursor.rest().trim_start();
-        let is_text = matches!(self.primitive, Primitive::String(_) | Primitive::WString(_));
+        let is_text = self.primitive.is_text();
         let parsed = match quoted(rest).filter(|_| is_text) {
             Some((value, len)) => {
                 self.cursor.at = start + len;

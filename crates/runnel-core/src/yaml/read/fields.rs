@@ -102,7 +102,7 @@ impl Node for ElementNode<'_> {
     type Output = Value;
 
     fn wants_text(&self) -> bool {
-        matches!(self.element, Element::Primitive(Primitive::String(_) | Primitive::WString(_)))
+        self.element.is_text()
     }
 
     fn expected(&self) -> String {

@@ -3,10 +3,8 @@
 use super::fields::FieldNode;
 use super::node::{Context, Node, Scalar, wrong_type};
 use super::value_count;
-use crate::dynamic::{
-    DynamicErrorKind, DynamicMessage, MAX_DEPTH, Value, default_field, no_such_field, parts,
-};
-use crate::schema::Schema;
+use crate::dynamic::{DynamicErrorKind, DynamicMessage, Value, default_field, no_such_field, parts};
+use crate::schema::{MAX_MESSAGE_DEPTH, Schema};
 use crate::yaml::YamlErrorKind;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess};
 use std::sync::Arc;
@@ -84,7 +82,7 @@ impl Node for MessageNode<'_> {
 
 impl MessageNode<'_> {
     fn check_depth(&self) -> Result<(), DynamicErrorKind> {
-        if self.depth < MAX_DEPTH { Ok(()) } else { Err(DynamicErrorKind::TooDeep) }
+        if self.depth < MAX_MESSAGE_DEPTH { Ok(()) } else { Err(DynamicErrorKind::TooDeep) }
     }
 
     fn complete<E: Error>(self, context: &Context, values: Vec<Option<Value>>) -> Result<DynamicMessage, E> {

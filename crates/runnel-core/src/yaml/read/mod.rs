@@ -15,7 +15,7 @@ use crate::schema::{Arity, Element, Primitive, Schema};
 use crate::time::Time;
 use fields::FieldNode;
 use message::{MessageNode, complete};
-pub use nesting::MAX_NESTING;
+pub use nesting::MAX_BRACKETS;
 use node::{Context, Node};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_yaml_ng::Deserializer;

@@ -6,9 +6,9 @@
 //! written, and gives up elsewhere: from there on every opening bracket counts. The depth found is never less than
 //! that which the parser comes to.
 
-/// The most brackets that may stand open at one place of a text: messages lie at most 64 deep and need two for each
-/// level. The reader of values goes no deeper either.
-pub const MAX_NESTING: usize = 128;
+/// The most brackets that may stand open at one place of a text: messages lie at most
+/// [`MAX_MESSAGE_DEPTH`](crate::schema::MAX_MESSAGE_DEPTH) deep and need two for each level. The reader of values goes no deeper either.
+pub const MAX_BRACKETS: usize = 2 * crate::schema::MAX_MESSAGE_DEPTH;
 
 /// The most `%TAG` lines of a text: the parser compares each with all before it, and messages need none.
 const MAX_TAG_LINES: usize = 64;
@@ -17,7 +17,7 @@ const MAX_TAG_LINES: usize = 64;
 pub(super) fn is_bounded(text: &str) -> bool {
     let lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
     let tag_lines = lines.filter(|line| line.trim_start_matches('\u{feff}').starts_with("%TAG"));
-    tag_lines.take(MAX_TAG_LINES + 1).count() <= MAX_TAG_LINES && depth(text.as_bytes()) <= MAX_NESTING
+    tag_lines.take(MAX_TAG_LINES + 1).count() <= MAX_TAG_LINES && depth(text.as_bytes()) <= MAX_BRACKETS
 }
 
 /// A depth that a text does not exceed.
@@ -25,7 +25,7 @@ fn depth(text: &[u8]) -> usize {
     let opening = |text: &[u8]| text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
     let all = opening(text);
     // However many of them are within quotes: there is no need to know.
-    if all <= MAX_NESTING {
+    if all <= MAX_BRACKETS {
         return all;
     }
     let mut scan = Scan::new(text);
@@ -223,7 +223,7 @@ mod tests {
 
     /// The depth of a text that is repeated until its brackets must be looked at one by one.
     fn depth_of_many(text: &str) -> usize {
-        depth(text.repeat(MAX_NESTING + 1).as_bytes())
+        depth(text.repeat(MAX_BRACKETS + 1).as_bytes())
     }
 
     #[test]
@@ -239,16 +239,16 @@ mod tests {
     #[test]
     fn brackets_that_are_not_closed_count() {
         for opening in ["[\"]\",", "[ #]\n", "{']':[", "[a'],[b', ", "[\u{feff}\"]\", ", "[#]\u{2028}"] {
-            assert!(depth_of_many(opening) > MAX_NESTING, "{opening}");
+            assert!(depth_of_many(opening) > MAX_BRACKETS, "{opening}");
         }
     }
 
     #[test]
     fn what_may_hide_quotes_makes_every_bracket_count() {
-        let list = "[".repeat(MAX_NESTING + 1);
+        let list = "[".repeat(MAX_BRACKETS + 1);
         for hidden in ["a: |\n  '\nb: ", "b\n'\nc: ", "&a' ", "!a' ", "%TAG '\n--- ", "a: !<]> ", "\u{feff}"]
         {
-            assert!(depth(format!("{hidden}{list}").as_bytes()) > MAX_NESTING, "{hidden}");
+            assert!(depth(format!("{hidden}{list}").as_bytes()) > MAX_BRACKETS, "{hidden}");
         }
     }
 

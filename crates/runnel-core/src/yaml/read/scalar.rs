@@ -5,7 +5,7 @@ use crate::dynamic::{DynamicErrorKind, Value, element_name, fit_element};
 use crate::schema::{Arity, Element, Primitive};
 use crate::time::{Duration, Time};
 use crate::yaml::YamlErrorKind;
-use crate::yaml::number::{float_of_python, truth_of_yaml_1_1, whole_of_yaml_1_1};
+use crate::yaml::parse::{parse_python_float, parse_yaml_bool, parse_yaml_int};
 use serde::de::{MapAccess, SeqAccess};
 
 /// The value that a scalar is for a primitive element.
@@ -32,7 +32,7 @@ fn truth(scalar: Scalar<'_>) -> Option<bool> {
     match scalar {
         Scalar::Truth(value) => Some(value),
         Scalar::Whole(number @ (0 | 1)) => Some(number == 1),
-        Scalar::Text(text) => truth_of_yaml_1_1(text),
+        Scalar::Text(text) => parse_yaml_bool(text),
         _ => None,
     }
 }
@@ -41,7 +41,7 @@ fn float(scalar: Scalar<'_>) -> Option<Value> {
     match scalar {
         Scalar::Float(number) => Some(Value::F64(number)),
         Scalar::Text(text) => {
-            float_of_python(text).map(Value::F64).or_else(|| float(Scalar::Whole(whole(scalar)?)))
+            parse_python_float(text).map(Value::F64).or_else(|| float(Scalar::Whole(whole(scalar)?)))
         }
         Scalar::Whole(number) => Some(Value::F64(number as f64)),
         _ => None,
@@ -51,15 +51,14 @@ fn float(scalar: Scalar<'_>) -> Option<Value> {
 fn whole(scalar: Scalar<'_>) -> Option<i128> {
     match scalar {
         Scalar::Whole(number) => Some(number),
-        Scalar::Text(text) => whole_of_yaml_1_1(text),
+        Scalar::Text(text) => parse_yaml_int(text),
         _ => None,
     }
 }
 
 fn whole_value(number: i128, expected: &str) -> Result<Value, DynamicErrorKind> {
-    let unsigned = || u64::try_from(number).map(Value::UInt);
-    let value = i64::try_from(number).map(Value::Int).or_else(|_| unsigned());
-    value.map_err(|_| DynamicErrorKind::OutOfRange { expected: expected.into(), found: number.to_string() })
+    let beyond = || DynamicErrorKind::OutOfRange { expected: expected.into(), found: number.to_string() };
+    Value::of_whole(number).ok_or_else(beyond)
 }
 
 fn text(context: &Context, scalar: Scalar<'_>) -> Result<Option<Value>, DynamicErrorKind> {

@@ -79,7 +79,7 @@ impl Hosts {
 
 /// The address of a host, or why it has none.
 pub fn address(host: &str) -> Result<IpAddr, String> {
-    if let lookup::Lookup::Known(address) = lookup::at_once(host, 0, family()) {
+    if let Some(address) = lookup::at_once(host, 0, family()) {
         return Ok(address.ip());
     }
     let (send, receive) = channel();

@@ -86,7 +86,7 @@ fn offset(mut link: Link) -> Option<f64> {
     // The number of the message stands before its stamp.
     let begin = link.message::<12>(clock::monotonic() + LISTEN)?;
     let stamp = time(&begin[4..]);
-    (!stamp.is_zero()).then(|| (stamp - clock::realtime()).as_nanos() as f64 / 1e9)
+    (!stamp.is_zero()).then(|| (stamp - clock::realtime()).as_secs_f64())
 }
 
 #[cfg(test)]

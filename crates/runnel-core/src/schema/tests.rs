@@ -167,6 +167,10 @@ fn nesting_is_limited() {
     assert!(Schema::from_full_text(&name, &layered(63, 1)).is_ok());
     let error = Schema::from_full_text(&name, &layered(64, 1)).unwrap_err();
     assert_eq!(error, ResolveError::TooDeep(type_name("p/L63W0")));
+    // A part that was met before is as deep.
+    let error = Schema::from_full_text(&name, &format!("L30W0 part\n{}", layered(64, 1))).unwrap_err();
+    assert_eq!(error, ResolveError::TooDeep(type_name("p/L30W0")));
+    assert!(Schema::from_full_text(&name, &format!("L30W0 part\n{}", layered(63, 1))).is_ok());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Words that processes of one host share and both may write, and waiting until one changes.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex::{self, Flags};
 
 /// How many words there are: a cache line's worth for each of two writers.
-pub const WORDS: usize = 32;
+pub(crate) const WORDS: usize = 32;
 
 /// Bytes of the mapping.
 const BYTES: usize = WORDS * size_of::<AtomicU32>();
@@ -21,7 +21,7 @@ const BYTES: usize = WORDS * size_of::<AtomicU32>();
 /// Words in memory of no file, which begin as 0. Others of the same user find them by [`SharedWords::path`] as long as
 /// this process lives.
 #[derive(Debug)]
-pub struct SharedWords {
+pub(crate) struct SharedWords {
     words: NonNull<AtomicU32>,
     file: rustix::fd::OwnedFd,
 }
@@ -36,7 +36,7 @@ impl SharedWords {
     ///
     /// # Errors
     /// When memory or descriptors ran out.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let file = rustix::fs::memfd_create("runnel-words", MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, BYTES as u64)?;
         Self::map(file)
@@ -46,7 +46,7 @@ impl SharedWords {
     ///
     /// # Errors
     /// When there are none at this path, or fewer, or the process is another user's.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         if rustix::fs::fstat(&file)?.st_size != BYTES as i64 {
             let what = format!("{} does not hold {WORDS} shared words", path.display());
@@ -66,21 +66,15 @@ impl SharedWords {
     }
 
     /// Where another process finds them.
-    pub fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", crate::host::pid(), self.file.as_raw_fd()).into()
+    pub(crate) fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
     }
 
     /// All of them.
-    pub fn words(&self) -> &[AtomicU32; WORDS] {
+    pub(crate) fn words(&self) -> &[AtomicU32; WORDS] {
         // SAFETY: the mapping begins at a page, has this many words, and stays until `self` is dropped. Others alter it
         // as this process does: a word at a time.
         unsafe { self.words.cast().as_ref() }
-    }
-}
-
-impl AsFd for SharedWords {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
     }
 }
 
@@ -96,7 +90,7 @@ impl Drop for SharedWords {
 ///
 /// # Errors
 /// `TimedOut` when the time is over.
-pub fn wait(word: &AtomicU32, value: u32, timeout: Duration) -> io::Result<()> {
+pub(crate) fn wait(word: &AtomicU32, value: u32, timeout: Duration) -> io::Result<()> {
     let timeout = rustix::time::Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
@@ -112,7 +106,7 @@ pub fn wait(word: &AtomicU32, value: u32, timeout: Duration) -> io::Result<()> {
 ///
 /// # Errors
 /// None for a word that is mapped.
-pub fn wake(word: &AtomicU32) -> io::Result<()> {
+pub(crate) fn wake(word: &AtomicU32) -> io::Result<()> {
     futex::wake(word, Flags::empty(), 1)?;
     Ok(())
 }
@@ -161,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_holds_no_words_is_refused() {
-        let path = std::env::temp_dir().join(format!("runnel-io-futex-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("runnel-floor-futex-{}", std::process::id()));
         std::fs::write(&path, [0; BYTES - 1]).unwrap();
         let refused = SharedWords::open(&path).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
