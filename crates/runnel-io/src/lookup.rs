@@ -50,7 +50,7 @@ pub fn at_once(host: &str, port: u16, family: Family) -> Option<SocketAddr> {
 
 /// Whether a host, as it is written, is every host itself: an address of loopback, or `localhost`.
 pub fn is_loopback(host: &str) -> bool {
-    matches!(at_once(host, 0, Family::V4), Lookup::Known(address) if address.ip().is_loopback())
+    at_once(host, 0, Family::V4).is_some_and(|address| address.ip().is_loopback())
 }
 
 /// Asks the system's resolver on a thread of its own and passes the address of `host` to `done`.
