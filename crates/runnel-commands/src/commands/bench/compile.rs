@@ -146,34 +146,38 @@ pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
 /// # Errors
 /// When the sources, cargo or what it needs is missing.
 pub fn idle_node(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
-    let compile = || {
-        let target = folder.join("cargo");
-        let mut cargo = Command::new("cargo");
-        cargo.current_dir(SOURCES).args([
-            "build",
-            "--quiet",
-            "--offline",
-            "-p",
-            "runnel",
-            "--example",
-            "idle",
-        ]);
-        cargo.arg("--target-dir").arg(&target);
-        let built = match build {
-            Build::Ordinary => {
-                cargo.arg("--release");
-                target.join("release")
-            }
-            Build::Static => {
-                let machine = static_machine()?;
-                cargo.args(["--profile", "tiny", "--target", &machine]);
-                target.join(machine).join("tiny")
-            }
-        };
-        output(&mut cargo)?;
-        Ok(built.join("examples/idle"))
+    let built = cargo_build(folder, build, &["-p", "runnel", "--example", "idle"]);
+    Ok(built.map_err(Failure::missing("the idle node cannot be built"))?.join("examples/idle"))
+}
+
+/// The line tracer's program for a robot, with both nodes in it.
+///
+/// # Errors
+/// As [`idle_node`].
+pub fn robot(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
+    let built = cargo_build(folder, build, &["-p", "line_trace"]);
+    Ok(built.map_err(Failure::missing("the robot's program cannot be built"))?.join("line_trace"))
+}
+
+/// Has cargo build what the arguments name, in a folder of the bench's own; gives the one that it is in then.
+fn cargo_build(folder: &Path, build: Build, what: &[&str]) -> io::Result<PathBuf> {
+    let target = folder.join("cargo");
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(SOURCES).args(["build", "--quiet", "--offline"]).args(what);
+    cargo.arg("--target-dir").arg(&target);
+    let built = match build {
+        Build::Ordinary => {
+            cargo.arg("--release");
+            target.join("release")
+        }
+        Build::Static => {
+            let machine = static_machine()?;
+            cargo.args(["--profile", "tiny", "--target", &machine]);
+            target.join(machine).join("tiny")
+        }
     };
-    compile().map_err(Failure::missing("the idle node cannot be built"))
+    output(&mut cargo)?;
+    Ok(built)
 }
 
 /// A static program that does nothing, built as the `tiny` profile builds.

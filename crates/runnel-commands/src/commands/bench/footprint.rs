@@ -1,5 +1,6 @@
-//! What programs cost that have nothing to do: memory, threads, wake-ups.
+//! What programs cost that have little or nothing to do: memory, threads, wake-ups.
 
+use std::fs;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,14 +14,18 @@ use super::usage::{self, Look};
 /// How long a program may take to come to rest before it is looked at.
 const SETTLING: Duration = Duration::from_secs(3);
 
-/// The programs that are looked at. The nodes have one publisher and one subscription each.
-pub const PROGRAMS: [&str; 5] = ["runnel", "runnel-static", "topic-echo", "roscpp", "bare-static"];
+/// The programs that are looked at. The nodes have one publisher and one subscription each, but for those of the robot, which
+/// works: 60 times a second.
+pub const PROGRAMS: [&str; 6] =
+    ["runnel", "runnel-static", "robot-static", "topic-echo", "roscpp", "bare-static"];
 
-/// One idle program.
+/// One program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Footprint {
     /// Which.
     pub program: &'static str,
+    /// How long its file is; libraries of the system that it takes are not in it.
+    pub file_bytes: u64,
     /// `VmRSS`: the pages that are in memory, those shared with others included.
     pub resident_bytes: u64,
     /// `Pss`: of pages that are shared, this program's part only.
@@ -68,8 +73,10 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
     process.watch(Duration::from_secs(seconds))?;
     let after = Look::at(&process)?;
     let (resident_bytes, proportional_bytes) = usage::memory(&process)?;
+    let file_bytes = fs::metadata(&command[0]).map_or(0, |file| file.len());
     Ok(Footprint {
         program,
+        file_bytes,
         resident_bytes,
         proportional_bytes,
         threads: after.threads(),
@@ -80,13 +87,17 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
 
 fn command(program: &str, room: &Room) -> Result<Vec<String>, Failure> {
     let folder = room.folder();
-    if matches!(program, "runnel" | "runnel-static") {
+    if matches!(program, "runnel" | "runnel-static" | "robot-static") {
         room.progress(&format!("building {program} (the first time takes a minute)"));
     }
     let path = match program {
         "runnel" => compile::idle_node(folder, Build::Ordinary)?,
         "runnel-static" => compile::idle_node(folder, Build::Static)?,
         "bare-static" => compile::bare(folder)?,
+        "robot-static" => {
+            let robot = compile::robot(folder, Build::Static)?;
+            return Ok(vec![robot.display().to_string(), "--simulate".into()]);
+        }
         "roscpp" => return Ok(vec![compile::roscpp(folder)?.display().to_string(), "idle".into()]),
         _ => {
             return Ok([room.program(), "topic", "echo", "/quiet", "std_msgs/String"]
@@ -103,6 +114,7 @@ impl Footprint {
     pub fn example() -> Self {
         Self {
             program: "runnel-static",
+            file_bytes: 2_300_000,
             resident_bytes: 1_600_000,
             proportional_bytes: 1_500_000,
             threads: 1,

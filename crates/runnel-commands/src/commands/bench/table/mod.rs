@@ -188,18 +188,18 @@ fn footprints(footprints: &[Footprint]) -> String {
     let Some(first) = footprints.first() else { return String::new() };
     let switches = format!("switches in {} s", first.seconds);
     let mut text = format!("footprint  idle programs, MB (of 1000000 B)\n{:<NAME$}", "");
-    for name in ["VmRSS", "Pss", "threads", switches.as_str()] {
+    for name in ["file", "VmRSS", "Pss", "threads", switches.as_str()] {
         let width = if name.len() > COLUMN { 18 } else { COLUMN };
         let _ = write!(text, "{name:>width$}");
     }
     for footprint in footprints {
         let megabytes = |bytes: u64| format!("{:.2}", bytes as f64 / 1e6);
-        let (resident, shared) =
-            (megabytes(footprint.resident_bytes), megabytes(footprint.proportional_bytes));
+        let [file, resident, shared] =
+            [footprint.file_bytes, footprint.resident_bytes, footprint.proportional_bytes].map(megabytes);
         let Footprint { program, threads, context_switches, .. } = footprint;
         let _ = write!(
             text,
-            "\n{program:<NAME$}{resident:>COLUMN$}{shared:>COLUMN$}{threads:>COLUMN$}{context_switches:>18}"
+            "\n{program:<NAME$}{file:>COLUMN$}{resident:>COLUMN$}{shared:>COLUMN$}{threads:>COLUMN$}{context_switches:>18}"
         );
     }
     text + "\n\n"
@@ -251,7 +251,10 @@ mod tests {
             "runnel-tcpros       6.00    9.00    9.00    5.60    1.70      0%    1.43    0.19"
         );
         assert_eq!(line("! roscpp"), "! roscpp: 0 of 2 rounds counted: late; 2 messages lost");
-        assert_eq!(line("runnel-static"), "runnel-static       1.60    1.50       1                 0");
+        assert_eq!(
+            line("runnel-static"),
+            "runnel-static       2.30    1.60    1.50       1                 0"
+        );
         assert!(text.contains("note: A without real-time priority 99: not permitted\n"), "{text}");
     }
 
