@@ -52,7 +52,9 @@ pub enum Build {
 /// When there is neither.
 pub fn folder() -> Result<PathBuf, Failure> {
     let program = env::current_exe().map_err(Failure::missing("cannot find this program"))?;
-    let tagged = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+    // Cargo tags only a folder that it has made itself.
+    let tagged =
+        |folder: &&Path| ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|name| folder.join(name).is_file());
     if let Some(target) = program.ancestors().skip(2).take(2).find(tagged) {
         return Ok(target.join("bench"));
     }

@@ -16,7 +16,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::canvas::{Canvas, Context, Points};
+use ratatui::widgets::canvas::{self, Canvas, Context, Points};
 use ratatui::widgets::{Paragraph, Widget};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
@@ -31,6 +31,8 @@ const BESIDE: u16 = 34;
 const SMALLEST: (u16, u16) = (24, 8);
 /// Metres between two points of the drawn line.
 const STRIDE: f64 = 0.004;
+/// Between two points of the path that are farther apart the robot did not drive. Metres.
+const CARRIED: f64 = 0.1;
 /// Cells of a sensor's bar.
 const BAR: usize = 14;
 /// What a bar ends at: more than the floor gives.
@@ -158,8 +160,10 @@ impl Picture {
     fn paint(&self, seen: &Seen, context: &mut Context<'_>) {
         context.draw(&Points { coords: &self.line, color: Color::DarkGray });
         context.layer();
-        let path: Vec<_> = seen.path.iter().copied().map(coordinates).collect();
-        context.draw(&Points { coords: &path, color: Color::Cyan });
+        let steps = seen.path.array_windows().filter(|[from, to]| from.distance(*to) < CARRIED);
+        for [from, to] in steps {
+            context.draw(&canvas::Line::new(from.x, from.y, to.x, to.y, Color::Cyan));
+        }
         if let Some(robot) = seen.robot {
             context.layer();
             let (x, y) = coordinates(robot.position);
