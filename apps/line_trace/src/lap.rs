@@ -4,9 +4,10 @@ use crate::course::{Course, Nearest};
 use crate::geometry::Point;
 use std::fmt;
 
-/// Largest distance along the line between two updates that counts as driving, metres. A robot that is farther on was
-/// set down there, and its lap begins anew.
+/// Largest distance along the line between two updates that counts as driving, metres, and the same for each second between
+/// them: more than the wheels can. A robot that is farther on was set down there, and its lap begins anew.
 const LARGEST_STEP: f64 = 0.05;
+const FASTEST: f64 = 0.75;
 
 /// A lap that was driven.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,12 +76,13 @@ impl LapMeter {
         Self { length, last: None, began: 0.0, driven: 0.0, deviation: Deviation::default(), laps: 0 }
     }
 
-    /// Takes the robot's place at `now`, in seconds, and returns the lap that this completes. To be called so
-    /// often that the robot drives less than 50 mm in between: where it is farther on, a lap begins.
+    /// Takes the robot's place at `now`, in seconds, and returns the lap that this completes. Where the robot cannot have
+    /// driven to since the last update, a lap begins.
     pub fn update(&mut self, now: f64, place: Nearest) -> Option<Lap> {
         let last = self.last.replace((now, place.progress));
         let step = last.map(|(before, progress)| (before, self.shortest(place.progress - progress)));
-        let Some((before, step)) = step.filter(|(_, step)| step.abs() <= LARGEST_STEP) else {
+        let drove = |(before, step): &(f64, f64)| step.abs() <= LARGEST_STEP.max(FASTEST * (now - before));
+        let Some((before, step)) = step.filter(drove) else {
             (self.began, self.driven, self.deviation) = (now, 0.0, Deviation::default());
             self.deviation.add(place.deviation);
             return None;
@@ -98,7 +100,7 @@ impl LapMeter {
         }
     }
 
-    /// Metres driven along the line since the last lap was completed.
+    /// Metres driven along the line in the present lap.
     pub fn driven(&self) -> f64 {
         self.driven
     }
@@ -125,13 +127,16 @@ impl LapMeter {
 mod tests {
     use super::*;
 
-    /// Drives from `from` to `to` metres in steps of 10 mm, one every 0.1 s.
+    /// Drives from `from` to `to` in steps of 10 mm, one every 0.1 s.
     fn drive(meter: &mut LapMeter, from: u32, to: u32, deviation: f64) -> Vec<Lap> {
+        drive_at(meter, f64::from(from) * 0.1, from, to, deviation)
+    }
+
+    /// The same from `begin` seconds on.
+    fn drive_at(meter: &mut LapMeter, begin: f64, from: u32, to: u32, deviation: f64) -> Vec<Lap> {
+        let place = |step: u32| Nearest { deviation, progress: (f64::from(step) * 0.01) % 1.0 };
         (from..=to)
-            .filter_map(|step| {
-                let progress = (f64::from(step) * 0.01) % 1.0;
-                meter.update(f64::from(step) * 0.1, Nearest { deviation, progress })
-            })
+            .filter_map(|step| meter.update(begin + f64::from(step - from) * 0.1, place(step)))
             .collect()
     }
 
@@ -192,12 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn a_lap_goes_on_where_nobody_looked_for_a_while() {
+        let mut meter = LapMeter::new(1.0);
+        drive(&mut meter, 0, 20, 0.0);
+        drive(&mut meter, 60, 99, 0.0);
+        assert_eq!(drive(&mut meter, 100, 101, 0.0).len(), 1);
+    }
+
+    #[test]
     fn a_robot_that_was_set_down_elsewhere_begins_its_lap_there() {
         let mut meter = LapMeter::new(1.0);
         drive(&mut meter, 0, 20, 0.009);
-        assert_eq!(drive(&mut meter, 60, 101, 0.002), []);
+        assert_eq!(drive_at(&mut meter, 2.1, 60, 101, 0.002), []);
         assert!((meter.driven() - 0.41).abs() < 1e-6, "{}", meter.driven());
-        let lap = drive(&mut meter, 102, 161, 0.002)[0];
+        let lap = drive_at(&mut meter, 6.3, 102, 161, 0.002)[0];
         assert!((lap.seconds - 10.0).abs() < 0.02 && lap.deviation.max() == 0.002, "{lap:?}");
     }
 }

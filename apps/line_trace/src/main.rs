@@ -102,14 +102,11 @@ fn control(context: &Context, devices: Option<&Path>) -> Result<ControlNode, Box
 /// Tells each lap until the end, or until nobody reads it.
 fn watch(context: &Context) -> Result<(), Box<dyn std::error::Error>> {
     let watcher = WatcherNode::new(context, Track::demonstration()?.course().clone())?;
-    let mut told = 0;
     while context.ok() {
         context.spin_once(LOOK)?;
-        let laps = watcher.look(|progress| progress.laps()[told..].to_vec());
-        if laps.iter().any(|lap| writeln!(io::stdout(), "{lap}").is_err()) {
+        if watcher.take_laps().iter().any(|lap| writeln!(io::stdout(), "{lap}").is_err()) {
             break;
         }
-        told += laps.len();
     }
     Ok(())
 }

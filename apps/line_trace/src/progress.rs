@@ -160,6 +160,11 @@ impl Progress {
         &self.laps
     }
 
+    /// Gives those laps away: they are kept no longer.
+    pub fn take_laps(&mut self) -> Vec<Lap> {
+        std::mem::take(&mut self.laps)
+    }
+
     /// Where the middle of the sensor row has been since the robot set off.
     pub fn path(&self) -> &[PathPoint] {
         &self.path

@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use log::{LevelFilter, Log, Metadata, Record};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+use crate::output::counted;
 
 /// The variable that names the least level to show.
 const VARIABLE: &str = "RUNNEL_LOG";
@@ -13,8 +16,20 @@ const VARIABLE: &str = "RUNNEL_LOG";
 /// Lines that are held at most: the newest.
 const MOST_HELD: usize = 100;
 
-/// The lines that [`Held`] holds, while there is one.
-static HELD: Mutex<Option<VecDeque<String>>> = Mutex::new(None);
+/// How long a warning is worth being shown among other things.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// What [`Held`] holds, while there is one.
+static HOLD: Mutex<Option<Hold>> = Mutex::new(None);
+
+#[derive(Default)]
+struct Hold {
+    lines: VecDeque<String>,
+    /// Lines that gave way to newer ones.
+    dropped: u64,
+    /// The last warning or error, and when it was said.
+    warning: Option<(String, Instant)>,
+}
 
 struct StandardError;
 
@@ -23,25 +38,44 @@ pub struct Held(());
 
 /// Holds what is logged, as long as something else is drawn on the terminal.
 pub fn hold() -> Held {
-    *held() = Some(VecDeque::new());
+    *held() = Some(Hold::default());
     Held(())
 }
 
 impl Held {
-    /// The newest line that is held.
-    pub fn newest(&self) -> Option<String> {
-        held().as_ref().and_then(|lines| lines.back().cloned())
+    /// The last warning or error, if it was a moment ago.
+    pub fn warning(&self) -> Option<String> {
+        let hold = held();
+        let (line, at) = hold.as_ref()?.warning.as_ref()?;
+        (at.elapsed() < FRESH).then(|| line.clone())
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        mem::take(&mut *held()).unwrap_or_default().iter().for_each(|line| write(line));
+        let Hold { lines, dropped, .. } = mem::take(&mut *held()).unwrap_or_default();
+        if dropped > 0 {
+            write(&format!("({} before are not shown)", counted(dropped, "line")));
+        }
+        lines.iter().for_each(|line| write(line));
     }
 }
 
-fn held() -> MutexGuard<'static, Option<VecDeque<String>>> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+impl Hold {
+    fn add(&mut self, level: Level, line: String) {
+        if level <= Level::Warn {
+            self.warning = Some((line.clone(), Instant::now()));
+        }
+        if self.lines.len() == MOST_HELD {
+            self.lines.pop_front();
+            self.dropped += 1;
+        }
+        self.lines.push_back(line);
+    }
+}
+
+fn held() -> MutexGuard<'static, Option<Hold>> {
+    HOLD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write(line: &str) {
@@ -76,12 +110,7 @@ impl Log for StandardError {
         let line = format!("[{}] {}", record.level(), record.args());
         match &mut *held() {
             None => write(&line),
-            Some(lines) => {
-                if lines.len() == MOST_HELD {
-                    lines.pop_front();
-                }
-                lines.push_back(line);
-            }
+            Some(hold) => hold.add(record.level(), line),
         }
     }
 
@@ -93,21 +122,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_lines_are_held() {
-        let said = |number: usize| {
-            let text = format_args!("{number}");
-            StandardError.log(&Record::builder().args(text).level(log::Level::Warn).build());
+    fn the_newest_lines_are_held_and_the_last_warning_is_known() {
+        let said = |level: Level, text: &str| {
+            StandardError.log(&Record::builder().args(format_args!("{text}")).level(level).build());
         };
         let hold = hold();
-        assert_eq!(hold.newest(), None);
-        (0..MOST_HELD + 5).for_each(said);
-        assert_eq!(hold.newest().as_deref(), Some("[WARN] 104"));
-        assert_eq!(
-            held().as_ref().map(|lines| (lines.len(), lines[0].clone())),
-            Some((100, "[WARN] 5".into()))
-        );
+        (0..MOST_HELD + 5).for_each(|number| said(Level::Info, &number.to_string()));
+        assert_eq!(hold.warning(), None);
+        said(Level::Warn, "the wheels are off");
+        said(Level::Info, "later");
+        assert_eq!(hold.warning().as_deref(), Some("[WARN] the wheels are off"));
+        let what = held().as_ref().map(|hold| (hold.lines.len(), hold.lines[0].clone(), hold.dropped));
+        assert_eq!(what, Some((100, "[INFO] 7".into(), 7)));
         drop(hold);
-        assert_eq!(*held(), None);
+        assert!(held().is_none());
     }
 
     #[test]

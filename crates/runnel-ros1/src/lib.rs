@@ -14,6 +14,6 @@ pub mod net;
 pub mod node;
 pub mod rpc;
 pub mod tcpros;
-mod told;
+pub mod told;
 pub mod udpros;
 pub mod xmlrpc;

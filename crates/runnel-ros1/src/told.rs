@@ -8,7 +8,7 @@ use crate::xmlrpc::Value;
 const LONGEST: usize = 300;
 
 /// A peer's words. Told once more they stay as they are.
-pub(crate) fn told(words: &str) -> String {
+pub fn told(words: &str) -> String {
     let mut told = Short::default();
     // That it is full is no error here.
     let _ = words.chars().try_for_each(|letter| match letter {

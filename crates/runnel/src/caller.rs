@@ -26,8 +26,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// How long the master may take to say who provides a service that is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The shortest time that they get, however little is left of a wait.
-const SHORTEST: Duration = Duration::from_millis(100);
+/// The shortest time that they get, however little is left of a wait: two round trips over a slow radio.
+const SHORTEST: Duration = Duration::from_millis(250);
 
 /// One service as one node calls it.
 pub(crate) struct Caller {

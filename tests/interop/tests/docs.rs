@@ -198,6 +198,11 @@ fn the_page_about_nodes_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_datagrams_does_what_it_says() {
+    Reader::new().read("docs/udpros.md");
+}
+
+#[test]
 fn the_tutorial_does_what_it_says() {
     Reader::new().read("docs/tutorial.md");
 }
@@ -205,6 +210,24 @@ fn the_tutorial_does_what_it_says() {
 #[test]
 fn the_page_of_the_line_tracer_does_what_it_says() {
     Reader::new().read("docs/line-tracer.md");
+}
+
+#[test]
+fn no_document_has_blocks_that_are_not_run() {
+    let run = ["README.md", "nodes.md", "udpros.md", "tutorial.md", "line-tracer.md"];
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let in_folder = |folder: PathBuf| {
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path())
+    };
+    let documents = in_folder(repository.join("docs")).chain(in_folder(repository.clone()));
+    for document in documents.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let name = document.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8");
+        let text = fs::read_to_string(&document).expect("a document");
+        let unrun = blocks(&text)
+            .into_iter()
+            .find(|block| block.words.last().is_some_and(|word| word != "unchecked"));
+        assert!(unrun.is_none() || run.contains(&name), "{name}: {unrun:?}");
+    }
 }
 
 #[test]

@@ -30,7 +30,8 @@ fn drives_a_lap(graph: &Ros1Graph, run: impl Fn(&Ros1Graph, &[&str]) -> Peer) {
 #[test]
 fn it_drives_in_a_folder_that_holds_nothing_else() {
     let folder = TempDir::with_prefix("runnel-static-").expect("a temporary folder");
-    fs::copy(built_for("x86_64-unknown-linux-musl"), folder.path().join("line_trace")).expect("a copy");
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    fs::copy(built_for(&target), folder.path().join("line_trace")).expect("a copy");
     let root = format!("--root={}", folder.path().display());
     let master = Master::start(Server::Runnel);
     drives_a_lap(master.graph(), |graph, arguments| {

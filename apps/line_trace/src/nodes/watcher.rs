@@ -2,6 +2,7 @@
 
 use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, SWITCHES, lock};
 use crate::course::Course;
+use crate::lap::Lap;
 use crate::progress::Progress;
 use runnel::core::Message;
 use runnel::msgs::geometry_msgs::Twist;
@@ -66,6 +67,11 @@ impl WatcherNode {
     /// Looks at how far the drive has come.
     pub fn look<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
         look(&lock(&self.progress))
+    }
+
+    /// The laps since this was asked last, which are kept no longer.
+    pub fn take_laps(&self) -> Vec<Lap> {
+        lock(&self.progress).take_laps()
     }
 
     /// How many messages it has heard.

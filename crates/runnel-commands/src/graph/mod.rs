@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use runnel::ros1::answer::SUCCESS;
 use runnel::ros1::rpc::{CallError, Uri, UriError};
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Error};
@@ -24,9 +25,6 @@ const MASTER_DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long a node may take over an answer.
 pub const NODE_DEADLINE: Duration = Duration::from_secs(3);
-
-/// The status of an answer that grants what was asked.
-const SUCCESS: i32 = 1;
 
 /// The name under which this program calls.
 const CALLER: &str = "/runnel";

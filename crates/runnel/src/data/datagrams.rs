@@ -9,6 +9,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Sent, Token, clock};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::LinkStats;
+use runnel_ros1::told::told;
 use runnel_ros1::udpros::Fragmenter;
 
 /// Refusals in a row after which a subscriber counts as gone, and how long after the first of them that is at the
@@ -57,7 +58,7 @@ impl DatagramLink {
             Ok(datagrams) => datagrams,
             Err(error) => {
                 self.too_long += 1;
-                let Self { topic, subscriber, too_long, .. } = self;
+                let (topic, subscriber, too_long) = (&self.topic, told(&self.subscriber), self.too_long);
                 // Each time twice as many have come, since a publisher may send nothing else.
                 if !too_long.is_power_of_two() {
                     return Offered::Dropped;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use runnel_core::wire::DecodeError;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::tcpros::QueueBound;
+use runnel_ros1::told::told;
 
 use super::ready::{Runnable, When};
 use super::received::Received;
@@ -123,6 +124,7 @@ impl SubscriptionCore {
         }
         let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
         let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
+        let [publisher, theirs, their_md5] = [publisher, theirs, their_md5].map(|words| told(words));
         Some(format!(
             "topic {topic}: publisher [{publisher}] has {theirs} [{their_md5}], this subscription {type_name} [{md5}]"
         ))
@@ -158,7 +160,7 @@ impl SubscriptionCore {
     fn note_malformed(&self, from: &LinkInfo, error: &DecodeError) {
         self.malformed.fetch_add(1, Ordering::Relaxed);
         from.stats.count_dropped(1);
-        let (topic, publisher) = (&self.options.topic, &from.publisher);
+        let (topic, publisher) = (&self.options.topic, told(&from.publisher));
         match from.malformed.fetch_add(1, Ordering::Relaxed) + 1 {
             1 => console::error!("topic {topic}: message of publisher [{publisher}] cannot be read: {error}"),
             count if count.is_power_of_two() => {

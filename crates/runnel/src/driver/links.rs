@@ -6,6 +6,7 @@ use std::sync::Arc;
 use runnel_io::{Interest, Token};
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
 use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, MAX_MESSAGE};
+use runnel_ros1::told::told;
 
 use super::Driver;
 use super::socket::{Input, Output, Socket};
@@ -117,10 +118,12 @@ impl Driver {
     /// What comes by a link makes no sense: it ends, and the log says whose it was.
     pub(super) fn misbehaved(&mut self, key: Key, why: &str) {
         let (engine, who) = match self.sockets.get(key) {
-            Some(Socket::Input(input)) => (input.engine, format!("publisher [{}]", input.from.publisher)),
+            Some(Socket::Input(input)) => {
+                (input.engine, format!("publisher [{}]", told(&input.from.publisher)))
+            }
             Some(Socket::Served(served)) => {
                 let service = &served.service.service;
-                (served.engine, format!("service {service}: client [{}]", served.name))
+                (served.engine, format!("service {service}: client [{}]", told(&served.name)))
             }
             _ => return self.ended(key, Some(why)),
         };

@@ -11,15 +11,17 @@ use super::failure::Failure;
 /// Where Runnel's own sources were when this program was built.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The roscpp ends.
-const ROSCPP: &str = include_str!("../../../../../bench/peers/roscpp/ends.cpp");
-
 /// The name and the text of each source of a folder of peers.
 macro_rules! sources {
     ($folder:literal: $($name:literal),+) => {
         &[$(($name, include_str!(concat!("../../../../../bench/peers/", $folder, "/", $name)))),+]
     };
 }
+
+/// The roscpp ends.
+const ROSCPP: &[(&str, &str)] = sources!("roscpp":
+    "ends.cpp", "calls.hpp", "options.hpp", "pairs.hpp", "small.hpp", "stamps.hpp", "streams.hpp", "talk.hpp",
+    "two_ints.hpp");
 
 /// What the Cyclone DDS ends exchange.
 const MESSAGE: &str = "message.idl";
@@ -70,9 +72,9 @@ pub fn folder() -> Result<PathBuf, Failure> {
 /// # Errors
 /// When roscpp or the compiler is missing or refuses.
 pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
-    let program = folder.join("roscpp/ends");
-    let source = program.with_extension("cpp");
-    if is_built(&program, &source, ROSCPP) {
+    let folder = folder.join("roscpp");
+    let program = folder.join("ends");
+    if ROSCPP.iter().all(|(name, text)| is_built(&program, &folder.join(name), text)) {
         return Ok(program);
     }
     let missing = |_| Failure::Missing(NO_ROSCPP.into());
@@ -80,11 +82,11 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
     let flags = output(Command::new("pkg-config").args(["--cflags", "--libs"]).args(libraries));
     let flags = flags.map_err(missing)?;
     let compile = || {
-        write_source(&source, ROSCPP)?;
+        ROSCPP.iter().try_for_each(|(name, text)| write_source(&folder.join(name), text))?;
         // Another bench may be about to do the same: neither is to start what the other has half written.
         let unfinished = program.with_extension(std::process::id().to_string());
         let mut compiler = Command::new("g++");
-        compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &source]);
+        compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &folder.join("ends.cpp")]);
         output(compiler.args(flags.split_whitespace()).arg("-lpthread"))?;
         fs::rename(unfinished, &program)
     };

@@ -69,7 +69,7 @@ impl Screen {
     /// # Errors
     /// As [`Screen::take`].
     pub fn draw(&mut self, seen: &Seen) -> io::Result<()> {
-        let (picture, warning) = (&self.picture, self.log.newest());
+        let (picture, warning) = (&self.picture, self.log.warning());
         self.terminal
             .draw(|frame| picture.draw(seen, warning.as_deref(), frame.area(), frame.buffer_mut()))?;
         Ok(())

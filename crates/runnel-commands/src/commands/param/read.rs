@@ -115,8 +115,10 @@ fn unquoted(text: &str) -> Yaml {
     if let Some(truth) = parse_yaml_bool(text) {
         return truth.into();
     }
-    if let Some(whole) = parse_yaml_int(text).and_then(|whole| i64::try_from(whole).ok()) {
-        return whole.into();
+    if let Some(whole) = parse_yaml_int(text) {
+        // What is longer than a parameter can be is refused later.
+        return i64::try_from(whole)
+            .map_or_else(|_| u64::try_from(whole).unwrap_or(u64::MAX).into(), Yaml::from);
     }
     let within = |word: &str| text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');
     let angle = within("deg").and_then(degrees).or_else(|| within("rad").and_then(radians));

@@ -40,8 +40,9 @@ impl Node {
         let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
         if let [first, others @ ..] = excess.as_slice() {
             let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
+            let who = if others == 0 { first.to_string() } else { format!("{first} and {others} more") };
             self.tell_trouble(format!(
-                "{first} and {others} others are not linked: topic {topic} has {limit} publishers already"
+                "not linked: {who}, since topic {topic} has {limit} publishers already"
             ));
         }
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };

@@ -8,8 +8,9 @@ const KEPT: usize = 4;
 /// Most short ones: as many as messages may come before the first callback runs.
 const SHORT_KEPT: usize = 256;
 
-/// A buffer for more bytes than this is not kept once messages have become much shorter.
+/// A buffer for more bytes than this is not kept once so many messages in a row were much shorter.
 const LONG: usize = 1 << 20;
+const MISFITS: u32 = 64;
 
 /// Bytes of a short one.
 const SHORT: usize = 512;
@@ -24,6 +25,8 @@ thread_local! {
 pub(crate) struct Spares {
     short: Vec<Vec<u8>>,
     long: Vec<Vec<u8>>,
+    /// Messages in a row that were much shorter than a long buffer.
+    misfits: u32,
 }
 
 impl Spares {
@@ -43,8 +46,11 @@ impl Spares {
 
     /// Keeps a buffer, which still holds the last message, for use again, unless it is none.
     pub(super) fn keep(&mut self, spare: Vec<u8>) {
-        if spare.capacity() > LONG && spare.len() < spare.capacity() / 4 {
-            return;
+        if spare.capacity() > LONG {
+            self.misfits = if spare.len() < spare.capacity() / 4 { self.misfits + 1 } else { 0 };
+            if self.misfits > MISFITS {
+                return;
+            }
         }
         let (spare, kept, most) = match spare.capacity() {
             ..=SHORT => (put_at_hand(spare), &mut self.short, SHORT_KEPT),
@@ -115,11 +121,17 @@ mod tests {
     fn a_buffer_that_messages_have_become_too_short_for_is_given_back() {
         let mut spares = Spares::default();
         spares.keep(vec![0; 4 * LONG]);
-        let mut buffer = spares.take_for(LONG);
-        assert!(buffer.capacity() >= 4 * LONG);
-        buffer.truncate(LONG - 1);
-        spares.keep(buffer);
-        assert_eq!(spares.take_for(LONG).capacity(), 0);
+        let use_for = |spares: &mut Spares, length: usize| {
+            let mut buffer = spares.take_for(LONG);
+            let is_long = buffer.capacity() >= 4 * LONG;
+            buffer.resize(length, 0);
+            spares.keep(buffer);
+            is_long
+        };
+        assert!((0..MISFITS).all(|_| use_for(&mut spares, LONG - 1)));
+        assert!(use_for(&mut spares, 2 * LONG), "a long one among them keeps it");
+        assert!((0..=MISFITS).all(|_| use_for(&mut spares, LONG - 1)));
+        assert!(!use_for(&mut spares, LONG - 1));
     }
 
     #[test]
