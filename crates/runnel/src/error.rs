@@ -114,7 +114,10 @@ impl fmt::Display for Error {
             }
             Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Parameter { name, is, wanted } => {
-                write!(f, "parameter {name} is of kind {is}, which is no {wanted}")
+                write!(
+                    f,
+                    "parameter {name} is of kind {is}, which is no {wanted}; it stays in the master until it is set or deleted"
+                )
             }
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Action { action, why } => write!(f, "action {action}: {why}"),

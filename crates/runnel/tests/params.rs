@@ -20,7 +20,8 @@ fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
     assert_eq!(node.param("~rate", 2.5).unwrap(), 5.0, "a whole number is a number");
     assert_eq!(node.get_param("/node/rate").unwrap(), Some(5));
     let error = node.get_param::<bool>("~rate").unwrap_err();
-    assert_eq!(error.to_string(), "parameter /node/rate is of kind int, which is no bool");
+    let expected = "parameter /node/rate is of kind int, which is no bool; it stays in the master until it is set or deleted";
+    assert_eq!(error.to_string(), expected);
     node.set_param("names", vec![ParamValue::from("adam"), "eve".into()]).unwrap();
     assert_eq!(node.get_param::<Vec<String>>("names").unwrap().unwrap(), ["adam", "eve"]);
     assert!(matches!(node.get_param::<Vec<i32>>("names"), Err(Error::Parameter { .. })));

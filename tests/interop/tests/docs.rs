@@ -21,7 +21,7 @@ const PATIENCE: u64 = 300;
 /// What excerpts may use without making it.
 const EXCERPT: &str = "\
 #![allow(dead_code, unused)]
-use runnel::{Borrowed, Context, Node, Publisher, msgs::sensor_msgs::Image};
+use runnel::{Borrowed, Context, Node, msgs::sensor_msgs::Image};
 fn main() {}
 fn capture<T>(_pixels: &mut T) {}
 type Excerpt = Result<(), Box<dyn std::error::Error>>;
@@ -114,7 +114,7 @@ impl Reader {
 
     fn add_excerpt(&mut self, Block { text, line, .. }: &Block) {
         self.excerpts.push_str(&format!(
-            "fn line_{line}(context: Context, node: Node, camera: Publisher<Image>, \
+            "fn line_{line}(context: Context, node: Node, \
              frames: std::sync::mpsc::Sender<Borrowed<Image>>, lost: u64, exposure: f64) -> Excerpt {{\n\
              {text};\nOk(())\n}}\n"
         ));

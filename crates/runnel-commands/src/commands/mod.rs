@@ -53,8 +53,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 done (of what runs on, also after Ctrl-C), 1 it could not be done, 2 wrong usage.";
+const EXIT_CODES: &str = "Exit codes: 0 done, or ended by Ctrl-C where a command runs until then, 1 it could not be done, 2 wrong usage.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {

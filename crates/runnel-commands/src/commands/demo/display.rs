@@ -85,7 +85,9 @@ impl Display {
             (false, false) => {
                 let (track, name) = track;
                 let title = format!("Line tracer, track {name}");
-                let foot = format!("Ctrl-C ends it. To look on from elsewhere: ROS_MASTER_URI={master}");
+                let at = master.to_string();
+                let at = at.trim_end_matches('/');
+                let foot = format!("Ctrl-C ends it. To look on: runnel topic list __master:={at}");
                 Form::Screen(Box::new(Screen::take(track, title, foot)?))
             }
         };

@@ -29,7 +29,7 @@ use scene::Scene;
 /// Watch a simulated line-tracing robot drive a lap
 ///
 /// A master runs in this process, the robot and its tracer in a process each. At the end there are the latency of
-/// their messages, the memory they took, and a page with the path. No ROS is needed, and any that runs is left alone.
+/// their messages, the memory they took, and a page with the path. No ROS is needed, and one that runs is not touched.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Laps to drive
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long)]
     headless: bool,
 
-    /// The folder that the page line_trace.html is written to
+    /// The folder, which must exist, that the page line_trace.html is written to
     #[arg(long, default_value = ".", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
 }

@@ -15,8 +15,7 @@ const LONGEST: u64 = 1 << 17;
 
 #[derive(Debug, clap::Args)]
 pub struct Scene {
-    /// The track: course, oval, corners, gap or crossing, or a file that describes one
-    #[arg(long, default_value = TRACKS[0].0, value_name = "NAME", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, default_value = TRACKS[0].0, value_name = "NAME", value_hint = clap::ValueHint::FilePath, help = help())]
     track: String,
 
     /// Where on the line the robot is set down, metres from the middle of the first straight
@@ -77,16 +76,22 @@ impl Scene {
         let read = File::open(file).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
         match read {
             Ok(_) => Ok(text),
-            Err(_) if !file.exists() => {
-                let names = TRACKS.map(|(name, _)| name).join(", ");
-                Err(CliError::Usage(format!(
-                    "there is no track {} (there are {names}) and no such file",
-                    self.track
-                )))
-            }
+            Err(_) if !file.exists() => Err(CliError::Usage(format!(
+                "there is no track {} (there are {}) and no such file",
+                self.track,
+                names()
+            ))),
             Err(error) => Err(CliError::Failed(format!("track {}: {error}", self.track))),
         }
     }
+}
+
+fn help() -> String {
+    format!("The track: {}, or a file that describes one", names())
+}
+
+fn names() -> String {
+    TRACKS.map(|(name, _)| name).join(", ")
 }
 
 fn metres(text: &str) -> Result<f64, String> {
