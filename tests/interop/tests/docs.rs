@@ -15,8 +15,8 @@ use interop::{Ros1Graph, wait_until};
 use runnel_testkit::process::{Peer, free_port, within};
 use tempfile::TempDir;
 
-/// Seconds that a command may take, in which cargo builds what it needs.
-const PATIENCE: u64 = 300;
+/// Seconds that a command may take, in which cargo builds what it needs and waits for what other documents have it build.
+const PATIENCE: u64 = 600;
 
 /// What excerpts may use without making it.
 const EXCERPT: &str = "\
