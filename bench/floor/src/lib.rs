@@ -8,7 +8,7 @@
 mod chain;
 mod cut;
 mod flow;
-#[allow(unsafe_code)] // It maps memory that two processes share.
+#[expect(unsafe_code, reason = "it maps memory that two processes share")]
 mod futex;
 mod pace;
 mod packets;

@@ -1,6 +1,8 @@
 //! Services over real sockets and within a process.
 
 mod common;
+#[path = "common/logged.rs"]
+mod logged;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,6 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use common::{Graph, LONG, spin_until, wait_until};
+use logged::{keep_log, wait_logged};
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::message::Service;
 use runnel::core::schema::{Kind, Library, TypeName};
@@ -413,12 +416,16 @@ impl Scripted {
 
 /// Connects to the service as a client that is written by hand.
 fn dial(scene: &Scene) -> TcpStream {
+    dial_as(scene, "/by_hand")
+}
+
+fn dial_as(scene: &Scene, name: &str) -> TcpStream {
     let uri = scene.graph.ask("lookupService", &["/test".into(), "/power".into()]);
     let uri = Uri::parse_scheme("rosrpc", uri.as_str().unwrap()).unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", uri.endpoint.port)).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
     let header = ConnectionHeader::new([
-        ("callerid", "/by_hand"),
+        ("callerid", name),
         ("md5sum", SetBool::MD5),
         ("persistent", "1"),
         ("service", "/power"),
@@ -450,4 +457,13 @@ fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
     assert!(!matches!(end, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)), "it is closed");
     assert!(rest.len() < 12 * 100_000, "not all are answered");
     assert_eq!(scene.client().call(&ask(true)).unwrap().message, "on");
+}
+
+#[test]
+fn what_a_client_calls_itself_stays_on_one_line_of_the_log() {
+    keep_log();
+    let scene = Scene::new("server");
+    let mut forger = dial_as(&scene, "/forger\n[ERROR] all is lost\u{1b}[2J");
+    forger.write_all(&[0xff; 4]).unwrap();
+    wait_logged(&["service /power: client [/forger\\n[ERROR] all is lost\\u{1b}[2J]"]);
 }
