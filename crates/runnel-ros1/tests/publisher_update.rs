@@ -1,6 +1,6 @@
 //! What a list of publishers does to links that stand, are being made, or are not there.
 
-use runnel_ros1::node::{Limits, NodeEvent, Port};
+use runnel_ros1::node::{Limits, NodeConfig, NodeEvent, Port};
 use runnel_testkit::net::{
     App, FakePublisher, Net, Socket, answer, micros, millis, publisher_header, secs, text_topic,
 };
@@ -9,9 +9,15 @@ const TOPIC: &str = "/chatter";
 
 /// A scripted master, a listener, and scripted publishers that the master has not told of.
 fn scene(publishers: usize) -> (Net, App, App, Vec<FakePublisher>) {
+    scene_with(Limits::default(), publishers)
+}
+
+/// The same with a listener of these limits.
+fn scene_with(limits: Limits, publishers: usize) -> (Net, App, App, Vec<FakePublisher>) {
     let mut net = Net::new(1);
     let master = net.fake_master();
-    let listener = net.node("/listener", "l");
+    let config = net.node_config("/listener", "l");
+    let listener = net.start_node(NodeConfig { limits, ..config });
     net.subscribe(listener, TOPIC);
     let publishers = (0..publishers).map(|number| net.fake_publisher(&format!("/p{number}"), "p")).collect();
     net.run_for(secs(1));
@@ -167,15 +173,8 @@ fn nodes_of_the_same_process_are_joined_without_a_connection() {
 
 #[test]
 fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
-    let mut net = Net::new(1);
-    let master = net.fake_master();
-    let mut config = net.node_config("/listener", "l");
-    config.limits = Limits { publishers_per_topic: 2, ..Limits::default() };
-    let listener = net.start_node(config);
-    net.subscribe(listener, TOPIC);
-    net.run_for(secs(1));
-    let ps: Vec<FakePublisher> =
-        (0..3).map(|number| net.fake_publisher(&format!("/p{number}"), "p")).collect();
+    let limits = Limits { publishers_per_topic: 2, ..Limits::default() };
+    let (mut net, master, listener, ps) = scene_with(limits, 3);
     net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
     for publisher in &ps[..2] {
         welcome(&mut net, publisher);
@@ -193,13 +192,8 @@ fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
 
 #[test]
 fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
-    let mut net = Net::new(1);
-    let master = net.fake_master();
-    let mut config = net.node_config("/listener", "l");
-    config.limits = Limits { publishers_per_topic: 2, ..Limits::default() };
-    let listener = net.start_node(config);
-    net.subscribe(listener, TOPIC);
-    net.run_for(secs(1));
+    let limits = Limits { publishers_per_topic: 2, ..Limits::default() };
+    let (mut net, master, listener, _) = scene_with(limits, 0);
     let before = net.events(listener).len();
     let uris: Vec<String> = (1..5000).map(|port| format!("http://p:{port}/")).collect();
     let odd: Vec<String> = (1..5000).map(|number| format!("rosrpc://p:{number}")).collect();

@@ -151,16 +151,18 @@ pub fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
 }
 
+/// A text as a message with its length before it.
+#[cfg(test)]
+pub(super) fn framed(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame(&mut out, |out| out.extend_from_slice(text.as_bytes()));
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::MAX_MESSAGE;
     use super::*;
-
-    fn framed(text: &str) -> Vec<u8> {
-        let mut out = Vec::new();
-        frame(&mut out, |out| out.extend_from_slice(text.as_bytes()));
-        out
-    }
 
     fn read_all(reader: &mut FrameReader, mut input: &[u8]) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();

@@ -157,14 +157,8 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::frame;
+    use super::super::frame::framed;
     use super::*;
-
-    fn framed(text: &str) -> Vec<u8> {
-        let mut out = Vec::new();
-        frame(&mut out, |out| out.extend_from_slice(text.as_bytes()));
-        out
-    }
 
     fn queue(messages: usize, bytes: usize) -> SendQueue {
         SendQueue::new(QueueBound { messages, bytes })
