@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runnel_ros1::node::{Node, Port};
+use runnel_ros1::node::{Node, NodeEvent, Port};
 use runnel_testkit::net::{
     App, FakePublisher, Net, Socket, Weather, millis, publisher_header, secs, text_topic,
 };
@@ -73,6 +73,20 @@ fn a_publisher_that_is_gone_is_tried_ever_more_slowly_up_to_twenty_seconds() {
         assert!(close_to(took, pause), "try {attempt}: {took:?} instead of {pause:?}");
         pause = (pause * 2).min(secs(20));
     }
+}
+
+#[test]
+fn a_publisher_that_left_in_good_order_is_named_when_the_master_lists_it_still_a_second_later() {
+    let (mut net, listener, publisher, _) = scripted();
+    let socket = welcome(&mut net, &publisher);
+    net.close_door(publisher.app, publisher.tcpros_port);
+    net.hang_up(socket);
+    let told =
+        |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("tried again"));
+    net.run_for(secs(1));
+    assert_eq!((net.calls(publisher.app).len(), net.events(listener).iter().filter(told).count()), (4, 0));
+    net.run_for(secs(60));
+    assert_eq!(net.events(listener).iter().filter(told).count(), 1);
 }
 
 #[test]

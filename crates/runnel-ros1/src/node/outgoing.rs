@@ -27,6 +27,10 @@ use link::{Link, LinkState};
 /// How long a publisher may take over one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How long the pauses are when it is told that a link is not to be had again which the other end has closed: the master
+/// tells that a publisher is gone a moment after it went, or a second on a busy machine.
+const ENDED_PAUSE: Duration = Duration::from_secs(1);
+
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
@@ -167,7 +171,7 @@ impl Node {
             return self
                 .tell_trouble(format!("publisher of {topic} at {uri}: {}; it is given up", told(why)));
         }
-        let news = !std::mem::replace(&mut link.told, true);
+        let news = link.tell_at.take_if(|at| link.pause >= *at).is_some();
         self.pause_link(now, topic, uri);
         if news {
             self.tell_trouble(format!("publisher of {topic} at {uri}: {}; it is tried again", told(why)));
@@ -291,7 +295,12 @@ impl Node {
     pub(super) fn link_ended(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
         match why {
             Some(why) => self.try_later(now, topic, uri, why),
-            None => self.pause_link(now, topic, uri),
+            None => {
+                if let Some(link) = self.link_mut(topic, uri) {
+                    link.tell_at = Some(ENDED_PAUSE);
+                }
+                self.pause_link(now, topic, uri);
+            }
         }
     }
 }

@@ -53,8 +53,8 @@ pub(super) struct Link {
     pub(super) state: LinkState,
     /// The pause before the next try.
     pub(super) pause: Duration,
-    /// That it fails has been told since it stood last.
-    pub(super) told: bool,
+    /// That it fails is told when the pause is this long, and then no more until it has stood again.
+    pub(super) tell_at: Option<Duration>,
     /// It has declined to send datagrams since it stood last.
     pub(super) tcpros_only: bool,
     /// When to look whether it is silent, and how many messages had come when the master listed it.
@@ -63,7 +63,8 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new() -> Self {
-        Self { state: LinkState::Refused, pause: FIRST_PAUSE, told: false, tcpros_only: false, silent: None }
+        let (state, tell_at) = (LinkState::Refused, Some(FIRST_PAUSE));
+        Self { state, pause: FIRST_PAUSE, tell_at, tcpros_only: false, silent: None }
     }
 }
 
