@@ -1,0 +1,13 @@
+//! RTPS, the protocol of ROS 2, without I/O: messages on the wire, discovery of participants and endpoints, reliable and
+//! best-effort writers and readers, fragments, liveliness.
+//!
+//! Everything here takes bytes and the time and gives bytes and events back, needs no operating system and never
+//! panics, whatever a peer sends. Source: OMG DDSI-RTPS 2.5, cited by section where a rule comes from it.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod wire;

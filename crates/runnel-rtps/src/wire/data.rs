@@ -1,0 +1,169 @@
+//! DATA: a sample.
+
+use super::submessage::{emit, id};
+use super::{Cursor, EntityId, Parameters, SequenceNumber, WireError};
+use alloc::vec::Vec;
+
+const INLINE_QOS: u8 = 2;
+const DATA: u8 = 4;
+const KEY: u8 = 8;
+
+/// What a sample carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload<'a> {
+    /// The serialized value, encapsulation header first.
+    Value(&'a [u8]),
+    /// The serialized key of an instance that is disposed of, encapsulation header first.
+    Key(&'a [u8]),
+    /// Nothing: the inline QoS says what there is to say.
+    Nothing,
+}
+
+/// A sample of a writer.
+///
+/// ```text
+/// 0...2...........8...............16..............24..............32
+/// |     DATA      |. . . N K D Q E|            length             |
+/// |             flags             |     bytes to inline QoS       |
+/// |                            reader                             |
+/// |                            writer                             |
+/// |                      number (8 bytes)                         |
+/// |                   inline QoS, if Q: parameters                |
+/// |                    value, if D; key, if K                     |
+/// ```
+/// Source: RTPS 2.5, sections 8.3.8.2 and 9.4.5.4.
+#[derive(Clone, Copy, Debug)]
+pub struct Data<'a> {
+    /// Whom it concerns, or all.
+    pub reader: EntityId,
+    /// Whose sample it is.
+    pub writer: EntityId,
+    /// The sample's number.
+    pub number: SequenceNumber,
+    /// What is said about the sample.
+    pub inline_qos: Parameters<'a>,
+    /// What it carries.
+    pub payload: Payload<'a>,
+}
+
+impl<'a> Data<'a> {
+    /// How many bytes a sample takes beside its payload and inline QoS.
+    pub const OVERHEAD: usize = 24;
+
+    pub(super) fn parse(flags: u8, body: &mut Cursor<'a>) -> Result<Self, WireError> {
+        let mut at_qos = open(body)?;
+        let reader = EntityId(body.array()?);
+        let writer = EntityId(body.array()?);
+        let number = SequenceNumber::parse_positive(body, "DATA")?;
+        let inline_qos =
+            if flags & INLINE_QOS != 0 { Parameters::parse(&mut at_qos)? } else { Parameters::none() };
+        let payload = match flags & (DATA | KEY) {
+            0 => Payload::Nothing,
+            DATA => Payload::Value(at_qos.rest()),
+            KEY => Payload::Key(at_qos.rest()),
+            _ => return Err(WireError::Invalid { what: "DATA", field: "pair of flags: both value and key" }),
+        };
+        Ok(Self { reader, writer, number, inline_qos, payload })
+    }
+
+    /// Appends a submessage with this inline QoS, which is empty or a whole parameter list.
+    pub fn emit(
+        out: &mut Vec<u8>,
+        (reader, writer): (EntityId, EntityId),
+        number: SequenceNumber,
+        inline_qos: &[u8],
+        payload: Payload<'_>,
+    ) {
+        let (kind, bytes) = match payload {
+            Payload::Value(bytes) => (DATA, bytes),
+            Payload::Key(bytes) => (KEY, bytes),
+            Payload::Nothing => (0, &[][..]),
+        };
+        let qos = if inline_qos.is_empty() { 0 } else { INLINE_QOS };
+        emit(out, id::DATA, kind | qos, |out| {
+            out.extend_from_slice(&[0, 0, 16, 0]);
+            out.extend_from_slice(&reader.0);
+            out.extend_from_slice(&writer.0);
+            number.emit(out);
+            out.extend_from_slice(inline_qos);
+            out.extend_from_slice(bytes);
+        });
+    }
+}
+
+/// Reads the flags and the offset that begin DATA and DATA_FRAG; gives a cursor at the inline QoS.
+pub(super) fn open<'a>(body: &mut Cursor<'a>) -> Result<Cursor<'a>, WireError> {
+    body.u16()?;
+    let to_qos = body.u16()?;
+    let mut at_qos = *body;
+    at_qos.take(usize::from(to_qos))?;
+    Ok(at_qos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Submessage;
+    use super::super::parameters::{ParametersOut, pid};
+    use super::super::submessage::testing::{emitted, every_cut_is_survived, parse};
+    use super::*;
+    use alloc::vec;
+
+    const ENDS: (EntityId, EntityId) = (EntityId::UNKNOWN, EntityId::user_writer(1));
+
+    fn parsed(bytes: &[u8]) -> Data<'_> {
+        match parse(bytes) {
+            Ok(Submessage::Data(data)) => data,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_value_is_these_bytes() {
+        let payload = Payload::Value(&[0, 1, 0, 0, 7]);
+        let bytes = [
+            0x15, 5, 28, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 7, 0, 0,
+            0,
+        ];
+        assert_eq!(emitted(|out| Data::emit(out, ENDS, SequenceNumber(2), &[], payload)), bytes);
+        let data = parsed(&bytes);
+        assert_eq!(((data.reader, data.writer), data.number), (ENDS, SequenceNumber(2)));
+        assert_eq!(data.payload, Payload::Value(&[0, 1, 0, 0, 7, 0, 0, 0]), "padding is part of it");
+        assert_eq!(bytes.len() - 8, Data::OVERHEAD);
+        every_cut_is_survived(&bytes);
+    }
+
+    #[test]
+    fn a_disposal_has_a_key_or_nothing_and_its_inline_qos_says_so() {
+        let mut qos = vec![];
+        let mut list = ParametersOut::new(&mut qos);
+        list.bytes(pid::STATUS_INFO, &[0, 0, 0, 1]);
+        list.end();
+        for payload in [Payload::Key(&[0, 3, 0, 0, 1, 2, 3, 4]), Payload::Nothing] {
+            let bytes = emitted(|out| Data::emit(out, ENDS, SequenceNumber(2), &qos, payload));
+            let data = parsed(&bytes);
+            assert_eq!(data.payload, payload);
+            assert_eq!(data.inline_qos.find(pid::STATUS_INFO).unwrap().rest(), [0, 0, 0, 1]);
+            every_cut_is_survived(&bytes);
+        }
+    }
+
+    #[test]
+    fn an_offset_past_the_body_and_a_value_that_is_a_key_are_refused() {
+        let good = emitted(|out| Data::emit(out, ENDS, SequenceNumber(2), &[], Payload::Value(&[1; 4])));
+        for (place, value) in [(6, 200), (1, 0x0d), (20, 0)] {
+            let mut bytes = good.clone();
+            bytes[place] = value;
+            assert!(parse(&bytes).is_err(), "byte {place}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_be_big_endian_and_more_may_stand_before_the_inline_qos() {
+        let bytes = [
+            0x15, 4, 0, 28, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 2, 9, 9, 9, 9, 1, 2, 3,
+            4,
+        ];
+        let data = parsed(&bytes);
+        assert_eq!((data.number, data.payload), (SequenceNumber(2), Payload::Value(&[1, 2, 3, 4])));
+    }
+}

@@ -1,0 +1,184 @@
+//! DATA_FRAG: fragments of a sample.
+
+use super::data::open;
+use super::submessage::{emit, id};
+use super::{Cursor, EntityId, Parameters, SequenceNumber, WireError};
+use alloc::vec::Vec;
+
+const INLINE_QOS: u8 = 2;
+const KEY: u8 = 4;
+
+/// Fragments of a sample, one after the other.
+///
+/// ```text
+/// 0...2...........8...............16..............24..............32
+/// |   DATA_FRAG   |. . . . N K Q E|            length             |
+/// |             flags             |     bytes to inline QoS       |
+/// |                            reader                             |
+/// |                            writer                             |
+/// |                      number (8 bytes)                         |
+/// |                        first fragment                         |
+/// |      number of fragments      |     bytes in a fragment       |
+/// |                        sample's bytes                         |
+/// |                   inline QoS, if Q: parameters                |
+/// |                           fragments                           |
+/// ```
+/// Source: RTPS 2.5, sections 8.3.8.3 and 9.4.5.5.
+#[derive(Clone, Copy, Debug)]
+pub struct DataFrag<'a> {
+    /// Whom it concerns, or all.
+    pub reader: EntityId,
+    /// Whose sample it is.
+    pub writer: EntityId,
+    /// The sample's number.
+    pub number: SequenceNumber,
+    /// The first of these fragments; a sample's first is 1.
+    pub first_fragment: u32,
+    /// How many these are.
+    pub fragments: u16,
+    /// How many bytes each has, but the sample's last.
+    pub fragment_len: u16,
+    /// How many bytes the sample has, encapsulation header and all.
+    pub sample_len: u32,
+    /// What is said about the sample.
+    pub inline_qos: Parameters<'a>,
+    /// True if the sample is the key of an instance that is disposed of.
+    pub is_key: bool,
+    /// The bytes of the fragments, without padding.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> DataFrag<'a> {
+    /// How many bytes fragments take beside their own and the inline QoS.
+    pub const OVERHEAD: usize = 36;
+
+    pub(super) fn parse(flags: u8, body: &mut Cursor<'a>) -> Result<Self, WireError> {
+        let mut at_qos = open(body)?;
+        let mut frag = Self {
+            reader: EntityId(body.array()?),
+            writer: EntityId(body.array()?),
+            number: SequenceNumber::parse_positive(body, "DATA_FRAG")?,
+            first_fragment: body.u32()?,
+            fragments: body.u16()?,
+            fragment_len: body.u16()?,
+            sample_len: body.u32()?,
+            inline_qos: Parameters::none(),
+            is_key: flags & KEY != 0,
+            bytes: &[],
+        };
+        if flags & INLINE_QOS != 0 {
+            frag.inline_qos = Parameters::parse(&mut at_qos)?;
+        }
+        let (begin, end) = frag.place()?;
+        frag.bytes = at_qos.take(end - begin)?;
+        Ok(frag)
+    }
+
+    /// How many fragments the whole sample has.
+    pub fn count(&self) -> u32 {
+        self.sample_len.div_ceil(u32::from(self.fragment_len).max(1))
+    }
+
+    /// Where in the sample the bytes begin.
+    pub fn offset(&self) -> usize {
+        (self.first_fragment as usize - 1) * usize::from(self.fragment_len)
+    }
+
+    /// Where in the sample the fragments begin and end.
+    fn place(&self) -> Result<(usize, usize), WireError> {
+        let invalid = |field| Err(WireError::Invalid { what: "DATA_FRAG", field });
+        if self.fragment_len == 0 || self.sample_len == 0 {
+            return invalid("length");
+        }
+        let last = u64::from(self.first_fragment) + u64::from(self.fragments) - 1;
+        if self.first_fragment == 0 || self.fragments == 0 || last > u64::from(self.count()) {
+            return invalid("fragment number");
+        }
+        let end = (last * u64::from(self.fragment_len)).min(u64::from(self.sample_len));
+        Ok((self.offset(), end as usize))
+    }
+
+    /// Appends a submessage with one fragment of a sample of these bytes, if it has so many; with this inline QoS,
+    /// which is empty or a whole parameter list.
+    pub fn emit(
+        out: &mut Vec<u8>,
+        (reader, writer): (EntityId, EntityId),
+        number: SequenceNumber,
+        inline_qos: &[u8],
+        sample: &[u8],
+        (fragment, fragment_len): (u32, u16),
+    ) {
+        let begin =
+            (fragment.saturating_sub(1) as usize).saturating_mul(fragment_len.into()).min(sample.len());
+        let end = (begin + usize::from(fragment_len)).min(sample.len());
+        emit(out, id::DATA_FRAG, if inline_qos.is_empty() { 0 } else { INLINE_QOS }, |out| {
+            out.extend_from_slice(&[0, 0, 28, 0]);
+            out.extend_from_slice(&reader.0);
+            out.extend_from_slice(&writer.0);
+            number.emit(out);
+            out.extend_from_slice(&fragment.to_le_bytes());
+            out.extend_from_slice(&1u16.to_le_bytes());
+            out.extend_from_slice(&fragment_len.to_le_bytes());
+            out.extend_from_slice(&(sample.len() as u32).to_le_bytes());
+            out.extend_from_slice(inline_qos);
+            out.extend_from_slice(&sample[begin..end]);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Submessage;
+    use super::super::submessage::testing::{emitted, every_cut_is_survived, parse};
+    use super::*;
+
+    const ENDS: (EntityId, EntityId) = (EntityId::UNKNOWN, EntityId::user_writer(1));
+
+    fn second_of_three() -> Vec<u8> {
+        emitted(|out| DataFrag::emit(out, ENDS, SequenceNumber(9), &[], &[1, 2, 3, 4, 5, 6, 7], (3, 3)))
+    }
+
+    #[test]
+    fn it_is_these_bytes() {
+        let bytes = second_of_three();
+        assert_eq!(
+            bytes,
+            [
+                0x16, 1, 36, 0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0, 1,
+                0, 3, 0, 7, 0, 0, 0, 7, 0, 0, 0
+            ]
+        );
+        let Ok(Submessage::DataFrag(frag)) = parse(&bytes) else { panic!("refused") };
+        assert_eq!((frag.first_fragment, frag.fragments, frag.fragment_len, frag.sample_len), (3, 1, 3, 7));
+        assert_eq!((frag.count(), frag.offset(), frag.bytes), (3, 6, &[7][..]));
+        assert_eq!(bytes.len() - 4, DataFrag::OVERHEAD);
+        every_cut_is_survived(&bytes);
+    }
+
+    #[test]
+    fn fragments_that_the_sample_does_not_have_are_refused() {
+        for (place, value) in [(24, 0), (24, 4), (27, 0xff), (28, 0), (28, 2), (30, 0), (32, 0), (32, 6)] {
+            let mut bytes = second_of_three();
+            bytes[place] = value;
+            assert!(parse(&bytes).is_err(), "byte {place}");
+        }
+    }
+
+    #[test]
+    fn one_submessage_may_carry_several_fragments() {
+        let mut bytes = second_of_three();
+        (bytes[24], bytes[28], bytes[32]) = (1, 2, 4);
+        bytes[36..].copy_from_slice(&[1, 2, 3, 4]);
+        let Ok(Submessage::DataFrag(frag)) = parse(&bytes) else { panic!("refused") };
+        assert_eq!((frag.bytes, frag.offset()), (&[1, 2, 3, 4][..], 0));
+    }
+
+    #[test]
+    fn a_claim_of_four_gigabytes_reserves_nothing() {
+        let mut bytes = second_of_three();
+        bytes[32..36].copy_from_slice(&[255; 4]);
+        bytes[24..28].copy_from_slice(&[0x55, 0x55, 0x55, 0x55]);
+        let Ok(Submessage::DataFrag(frag)) = parse(&bytes) else { panic!("refused") };
+        assert_eq!((frag.count(), frag.offset(), frag.bytes.len()), (0x5555_5555, 0xffff_fffc, 3));
+    }
+}

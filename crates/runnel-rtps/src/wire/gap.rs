@@ -1,0 +1,91 @@
+//! GAP: samples that are of no concern to a reader.
+
+use super::submessage::{emit, id};
+use super::{Cursor, EntityId, SequenceNumber, SequenceSet, WireError};
+use alloc::vec::Vec;
+
+/// Neither the samples from `start` to before the list's base, nor those in the list, will come.
+///
+/// ```text
+/// 0...2...........8...............16..............24..............32
+/// |      GAP      |. . . . . . . E|            length             |
+/// |                            reader                             |
+/// |                            writer                             |
+/// |                       start (8 bytes)                         |
+/// |                     list: base (8 bytes)                      |
+/// |                     list: number of bits                      |
+/// |                     list: words                               |
+/// ```
+/// Source: RTPS 2.5, sections 8.3.8.4 and 9.4.5.6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Whom it concerns, or all.
+    pub reader: EntityId,
+    /// Whose samples they are.
+    pub writer: EntityId,
+    /// The first of them.
+    pub start: SequenceNumber,
+    /// The end of the range, and more of them behind it.
+    pub list: SequenceSet,
+}
+
+impl Gap {
+    /// The samples from `start` to before `end`.
+    pub fn range(reader: EntityId, writer: EntityId, start: SequenceNumber, end: SequenceNumber) -> Self {
+        Self { reader, writer, start, list: SequenceSet::new(end) }
+    }
+
+    pub(super) fn parse(body: &mut Cursor<'_>) -> Result<Self, WireError> {
+        let (reader, writer) = (EntityId(body.array()?), EntityId(body.array()?));
+        let start = SequenceNumber::parse_positive(body, "GAP")?;
+        let list = SequenceSet::parse(body, "GAP")?;
+        if list.base < start {
+            return Err(WireError::Invalid { what: "GAP", field: "end before its start" });
+        }
+        Ok(Self { reader, writer, start, list })
+    }
+
+    /// Appends the submessage.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit(out, id::GAP, 0, |out| {
+            out.extend_from_slice(&self.reader.0);
+            out.extend_from_slice(&self.writer.0);
+            self.start.emit(out);
+            self.list.emit(out);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Submessage;
+    use super::super::submessage::testing::{emitted, every_cut_is_survived, parse};
+    use super::*;
+
+    #[test]
+    fn it_is_these_bytes() {
+        let (reader, writer) = (EntityId::UNKNOWN, EntityId::user_writer(1));
+        let mut gap = Gap::range(reader, writer, SequenceNumber(2), SequenceNumber(4));
+        gap.list.insert(SequenceNumber(5));
+        let bytes = [
+            0x08, 1, 32, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0,
+            0, 0, 0, 0, 0x40,
+        ];
+        assert_eq!(emitted(|out| gap.emit(out)), bytes);
+        assert!(matches!(parse(&bytes), Ok(Submessage::Gap(parsed)) if parsed == gap));
+        every_cut_is_survived(&bytes);
+    }
+
+    #[test]
+    fn a_range_that_ends_before_it_begins_is_refused() {
+        let gap = Gap::range(EntityId::UNKNOWN, EntityId::UNKNOWN, SequenceNumber(5), SequenceNumber(4));
+        let bytes = emitted_unchecked(|out| gap.emit(out));
+        assert!(parse(&bytes).is_err());
+    }
+
+    fn emitted_unchecked(emit: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        emit(&mut out);
+        out
+    }
+}

@@ -1,0 +1,227 @@
+//! Who is who: participants, endpoints and vendors.
+
+use core::fmt;
+
+/// Whose implementation a message comes from. Source: RTPS 2.5, section 9.3.2.3, and OMG's list of vendors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VendorId(pub [u8; 2]);
+
+impl VendorId {
+    /// Not known.
+    pub const UNKNOWN: Self = Self([0, 0]);
+    /// Ours. It is on no list yet; peers pass over what they do not know.
+    pub const RUNNEL: Self = Self([0x01, 0x72]);
+    /// eProsima Fast DDS.
+    pub const FAST_DDS: Self = Self([0x01, 0x0f]);
+    /// Eclipse Cyclone DDS.
+    pub const CYCLONE_DDS: Self = Self([0x01, 0x10]);
+
+    /// The vendor's name, if it is known.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            [1, 1] => "RTI Connext",
+            [1, 2] => "OpenSplice",
+            [1, 3] => "OpenDDS",
+            [1, 15] => "Fast DDS",
+            [1, 16] => "Cyclone DDS",
+            [1, 18] => "RustDDS",
+            [1, 20] => "Dust DDS",
+            [0x01, 0x72] => "Runnel",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for VendorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [high, low] = self.0;
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "vendor {high}.{low}"),
+        }
+    }
+}
+
+/// A participant, unlike any other in the domain.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GuidPrefix(pub [u8; 12]);
+
+impl GuidPrefix {
+    /// Nobody, or whoever is concerned.
+    pub const UNKNOWN: Self = Self([0; 12]);
+
+    /// One of its endpoints.
+    pub const fn with(self, entity: EntityId) -> Guid {
+        Guid { prefix: self, entity }
+    }
+}
+
+impl fmt::Display for GuidPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            let dot = if index == 0 { "" } else { "." };
+            write!(f, "{dot}{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for GuidPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// An endpoint within its participant: three bytes that its participant chose and one that says what it is. Source:
+/// RTPS 2.5, section 9.3.1.2.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub [u8; 4]);
+
+/// What an [`EntityId`] stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntityKind {
+    /// A writer.
+    Writer,
+    /// A reader.
+    Reader,
+    /// A participant, or something else.
+    Other,
+}
+
+impl EntityId {
+    /// Nobody, or all whom it may concern.
+    pub const UNKNOWN: Self = Self([0; 4]);
+    /// The participant itself.
+    pub const PARTICIPANT: Self = Self([0, 0, 1, 0xc1]);
+    /// Tells of participants (SPDP).
+    pub const SPDP_WRITER: Self = Self([0, 1, 0, 0xc2]);
+    /// Hears of participants (SPDP).
+    pub const SPDP_READER: Self = Self([0, 1, 0, 0xc7]);
+    /// Tells of writers (SEDP).
+    pub const PUBLICATIONS_WRITER: Self = Self([0, 0, 3, 0xc2]);
+    /// Hears of writers (SEDP).
+    pub const PUBLICATIONS_READER: Self = Self([0, 0, 3, 0xc7]);
+    /// Tells of readers (SEDP).
+    pub const SUBSCRIPTIONS_WRITER: Self = Self([0, 0, 4, 0xc2]);
+    /// Hears of readers (SEDP).
+    pub const SUBSCRIPTIONS_READER: Self = Self([0, 0, 4, 0xc7]);
+    /// Tells that the participant's writers live.
+    pub const MESSAGE_WRITER: Self = Self([0, 2, 0, 0xc2]);
+    /// Hears that writers live.
+    pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xc7]);
+
+    /// A writer of the user's without keys.
+    pub const fn user_writer(number: u32) -> Self {
+        Self::user(number, 0x03)
+    }
+
+    /// A reader of the user's without keys.
+    pub const fn user_reader(number: u32) -> Self {
+        Self::user(number, 0x04)
+    }
+
+    const fn user(number: u32, kind: u8) -> Self {
+        let [_, a, b, c] = number.to_be_bytes();
+        Self([a, b, c, kind])
+    }
+
+    /// What it stands for.
+    pub const fn kind(self) -> EntityKind {
+        match self.0[3] & 0x0f {
+            0x02 | 0x03 => EntityKind::Writer,
+            0x04 | 0x07 => EntityKind::Reader,
+            _ => EntityKind::Other,
+        }
+    }
+
+    /// True for what every participant has, false for what its user made.
+    pub const fn is_builtin(self) -> bool {
+        self.0[3] & 0xc0 == 0xc0
+    }
+
+    /// True for a writer or reader of a type with keys.
+    pub const fn has_key(self) -> bool {
+        matches!(self.0[3] & 0x0f, 0x02 | 0x07)
+    }
+}
+
+impl fmt::Display for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", u32::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// An endpoint or participant, unlike any other in the domain.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guid {
+    /// Its participant.
+    pub prefix: GuidPrefix,
+    /// Which of the participant's it is.
+    pub entity: EntityId,
+}
+
+impl Guid {
+    /// The 16 bytes as they travel.
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..12].copy_from_slice(&self.prefix.0);
+        bytes[12..].copy_from_slice(&self.entity.0);
+        bytes
+    }
+
+    /// The same of 16 bytes.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bytes;
+        Self { prefix: GuidPrefix([a, b, c, d, e, f, g, h, i, j, k, l]), entity: EntityId([m, n, o, p]) }
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}|{}", self.prefix, self.entity)
+    }
+}
+
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn an_entity_id_tells_its_kind() {
+        assert_eq!(
+            (EntityId::user_writer(1).0, EntityId::user_reader(0x0102_0304).0),
+            ([0, 0, 1, 3], [2, 3, 4, 4])
+        );
+        assert_eq!(EntityId::user_writer(7).kind(), EntityKind::Writer);
+        assert_eq!(EntityId::SPDP_READER.kind(), EntityKind::Reader);
+        assert_eq!(EntityId::PARTICIPANT.kind(), EntityKind::Other);
+        assert!(EntityId::SPDP_READER.is_builtin() && EntityId::SPDP_READER.has_key());
+        assert!(!EntityId::user_reader(1).is_builtin() && !EntityId::user_reader(1).has_key());
+    }
+
+    #[test]
+    fn a_guid_survives_the_way_there_and_back_and_is_shown_in_hex() {
+        let guid = GuidPrefix([1, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xab]).with(EntityId::SPDP_WRITER);
+        assert_eq!(Guid::from_bytes(guid.to_bytes()), guid);
+        assert_eq!(guid.to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab|000100c2");
+    }
+
+    #[test]
+    fn a_vendor_is_named_if_it_is_known() {
+        assert_eq!(VendorId::FAST_DDS.to_string(), "Fast DDS");
+        assert_eq!(VendorId([1, 99]).to_string(), "vendor 1.99");
+    }
+}
