@@ -10,4 +10,21 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod announce;
+mod config;
+mod datagram;
+mod event;
+mod history;
+mod inline_qos;
+mod participant;
+mod reader;
+mod stored;
+mod timers;
 pub mod wire;
+mod writer;
+
+pub use config::{Config, Limits, Path};
+pub use event::{Event, Sample, SamplePayload, Transmit};
+pub use participant::{EndpointOptions, Participant, Peer};
+pub use stored::Lend;
+pub use writer::{Full, Rate};

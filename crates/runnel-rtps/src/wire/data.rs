@@ -1,6 +1,6 @@
 //! DATA: a sample.
 
-use super::submessage::{emit, id};
+use super::submessage::{PADDING, emit_before, id};
 use super::{Cursor, EntityId, Parameters, SequenceNumber, WireError};
 use alloc::vec::Vec;
 
@@ -17,6 +17,16 @@ pub enum Payload<'a> {
     Key(&'a [u8]),
     /// Nothing: the inline QoS says what there is to say.
     Nothing,
+}
+
+impl<'a> Payload<'a> {
+    /// The bytes, whatever they are.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Value(bytes) | Self::Key(bytes) => bytes,
+            Self::Nothing => &[],
+        }
+    }
 }
 
 /// A sample of a writer.
@@ -69,25 +79,37 @@ impl<'a> Data<'a> {
     /// Appends a submessage with this inline QoS, which is empty or a whole parameter list.
     pub fn emit(
         out: &mut Vec<u8>,
-        (reader, writer): (EntityId, EntityId),
+        ends: (EntityId, EntityId),
         number: SequenceNumber,
         inline_qos: &[u8],
         payload: Payload<'_>,
     ) {
-        let (kind, bytes) = match payload {
-            Payload::Value(bytes) => (DATA, bytes),
-            Payload::Key(bytes) => (KEY, bytes),
-            Payload::Nothing => (0, &[][..]),
+        let padding = Self::emit_head(out, ends, number, inline_qos, payload);
+        out.extend_from_slice(payload.bytes());
+        out.extend_from_slice(&PADDING[..padding]);
+    }
+
+    /// Appends all but the payload, for which it leaves no room, and the padding behind it: so much of it.
+    pub fn emit_head(
+        out: &mut Vec<u8>,
+        (reader, writer): (EntityId, EntityId),
+        number: SequenceNumber,
+        inline_qos: &[u8],
+        payload: Payload<'_>,
+    ) -> usize {
+        let kind = match payload {
+            Payload::Value(_) => DATA,
+            Payload::Key(_) => KEY,
+            Payload::Nothing => 0,
         };
         let qos = if inline_qos.is_empty() { 0 } else { INLINE_QOS };
-        emit(out, id::DATA, kind | qos, |out| {
+        emit_before(out, id::DATA, kind | qos, payload.bytes().len(), |out| {
             out.extend_from_slice(&[0, 0, 16, 0]);
             out.extend_from_slice(&reader.0);
             out.extend_from_slice(&writer.0);
             number.emit(out);
             out.extend_from_slice(inline_qos);
-            out.extend_from_slice(bytes);
-        });
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! DATA_FRAG: fragments of a sample.
 
 use super::data::open;
-use super::submessage::{emit, id};
+use super::submessage::{PADDING, emit_before, id};
 use super::{Cursor, EntityId, Parameters, SequenceNumber, WireError};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 const INLINE_QOS: u8 = 2;
 const KEY: u8 = 4;
@@ -98,20 +99,35 @@ impl<'a> DataFrag<'a> {
         Ok((self.offset(), end as usize))
     }
 
-    /// Appends a submessage with one fragment of a sample of these bytes, if it has so many; with this inline QoS,
-    /// which is empty or a whole parameter list.
+    /// Appends a submessage with one fragment of a sample, if it has so many; with this inline QoS, which is empty or a
+    /// whole parameter list.
     pub fn emit(
+        out: &mut Vec<u8>,
+        ends: (EntityId, EntityId),
+        number: SequenceNumber,
+        inline_qos: &[u8],
+        sample: &[u8],
+        fragment: (u32, u16),
+    ) {
+        let (place, padding) = Self::emit_head(out, ends, number, inline_qos, sample.len(), fragment);
+        out.extend_from_slice(&sample[place]);
+        out.extend_from_slice(&PADDING[..padding]);
+    }
+
+    /// Appends all but the fragment's bytes, for which it leaves no room, and the padding behind them: where in a sample
+    /// of `sample_len` bytes they are, and so much of it.
+    pub fn emit_head(
         out: &mut Vec<u8>,
         (reader, writer): (EntityId, EntityId),
         number: SequenceNumber,
         inline_qos: &[u8],
-        sample: &[u8],
+        sample_len: usize,
         (fragment, fragment_len): (u32, u16),
-    ) {
-        let begin =
-            (fragment.saturating_sub(1) as usize).saturating_mul(fragment_len.into()).min(sample.len());
-        let end = (begin + usize::from(fragment_len)).min(sample.len());
-        emit(out, id::DATA_FRAG, if inline_qos.is_empty() { 0 } else { INLINE_QOS }, |out| {
+    ) -> (Range<usize>, usize) {
+        let begin = (fragment.saturating_sub(1) as usize).saturating_mul(fragment_len.into()).min(sample_len);
+        let end = (begin + usize::from(fragment_len)).min(sample_len);
+        let flags = if inline_qos.is_empty() { 0 } else { INLINE_QOS };
+        let padding = emit_before(out, id::DATA_FRAG, flags, end - begin, |out| {
             out.extend_from_slice(&[0, 0, 28, 0]);
             out.extend_from_slice(&reader.0);
             out.extend_from_slice(&writer.0);
@@ -119,10 +135,10 @@ impl<'a> DataFrag<'a> {
             out.extend_from_slice(&fragment.to_le_bytes());
             out.extend_from_slice(&1u16.to_le_bytes());
             out.extend_from_slice(&fragment_len.to_le_bytes());
-            out.extend_from_slice(&(sample.len() as u32).to_le_bytes());
+            out.extend_from_slice(&(sample_len as u32).to_le_bytes());
             out.extend_from_slice(inline_qos);
-            out.extend_from_slice(&sample[begin..end]);
         });
+        (begin..end, padding)
     }
 }
 

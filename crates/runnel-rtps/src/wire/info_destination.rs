@@ -19,6 +19,9 @@ pub struct InfoDestination {
 }
 
 impl InfoDestination {
+    /// How many bytes it takes.
+    pub const LEN: usize = 16;
+
     pub(super) fn parse(body: &mut Cursor<'_>) -> Result<Self, WireError> {
         Ok(Self { prefix: GuidPrefix(body.array()?) })
     }

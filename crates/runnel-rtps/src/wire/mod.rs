@@ -44,6 +44,7 @@ pub use locator::{Locator, Locators};
 pub use nack_frag::NackFrag;
 pub use parameters::{Parameter, Parameters, ParametersOut, pid};
 pub use sequence::{FragmentSet, SequenceNumber, SequenceSet};
+pub(crate) use submessage::PADDING;
 pub use submessage::{Submessage, Submessages};
 pub use time::{RtpsDuration, Timestamp};
 

@@ -127,13 +127,30 @@ impl<'a> Submessage<'a> {
 /// Appends a submessage: its header, the body that `write` appends, and padding to a multiple of four bytes, which all
 /// but the last submessage of a message need. A body of over 64 KiB stands last, with the length 0.
 pub(super) fn emit(out: &mut Vec<u8>, id: u8, flags: u8, write: impl FnOnce(&mut Vec<u8>)) {
+    let padding = emit_before(out, id, flags, 0, write);
+    out.extend_from_slice(&PADDING[..padding]);
+}
+
+/// Appends a submessage but for its last `missing` bytes and the padding behind them: so much of it.
+pub(super) fn emit_before(
+    out: &mut Vec<u8>,
+    id: u8,
+    flags: u8,
+    missing: usize,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> usize {
     out.extend_from_slice(&[id, flags | LITTLE, 0, 0]);
     let begin = out.len();
     write(out);
-    out.resize(begin + (out.len() - begin).next_multiple_of(4), 0);
-    let length = u16::try_from(out.len() - begin).unwrap_or(0).to_le_bytes();
+    let len = out.len() - begin + missing;
+    let padding = len.next_multiple_of(4) - len;
+    let length = u16::try_from(len + padding).unwrap_or(0).to_le_bytes();
     out[begin - 2..begin].copy_from_slice(&length);
+    padding
 }
+
+/// What stands between submessages.
+pub(crate) const PADDING: [u8; 4] = [0; 4];
 
 #[cfg(test)]
 pub(super) mod testing {

@@ -1,0 +1,313 @@
+//! What a writer or reader says of itself (SEDP).
+
+use super::fields::{addresses, duration, text, user_data};
+use super::{AnnounceError, PL_CDR_LE, parameters};
+use crate::wire::{
+    Cursor, EntityId, EntityKind, Guid, Locator, Parameters, ParametersOut, RtpsDuration, pid,
+};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+use runnel_core::qos::{Durability, History, Liveliness, QoS, Reliability};
+
+/// How long a writer of ours may be held up by readers that do not keep pace; peers are told, and do not use it.
+const MAX_BLOCKING: Duration = Duration::from_millis(100);
+
+/// Encapsulated as XCDR1. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
+const XCDR1: i16 = 0;
+
+/// Which side of a topic an endpoint is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// It publishes.
+    Writer,
+    /// It subscribes.
+    Reader,
+}
+
+/// What a writer or reader says of itself. Source: RTPS 2.5, sections 8.5.4 and 9.6.3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Who it is.
+    pub guid: Guid,
+    /// The topic as DDS knows it, such as `rt/chatter`.
+    pub topic: String,
+    /// The type as DDS knows it, such as `std_msgs::msg::dds_::String_`.
+    pub type_name: String,
+    /// What it offers, or asks for. History and depth are told by some peers only.
+    pub qos: QoS,
+    /// True if its writers must be exclusive owners of what they write, which ROS knows nothing of.
+    pub exclusive: bool,
+    /// In which partitions it is; none is the unnamed one, where all of ROS is.
+    pub partitions: Vec<String>,
+    /// The encodings that it offers, or takes; none is XCDR1 alone.
+    pub representations: Vec<i16>,
+    /// True if each sample must carry the writer's QoS.
+    pub expects_inline_qos: bool,
+    /// Where it is reached, if not where its participant is.
+    pub unicast: Vec<SocketAddr>,
+    /// Of its user; in ROS 2 `typehash=RIHS01_...;`.
+    pub user_data: Vec<u8>,
+}
+
+impl Endpoint {
+    /// Which side it is on.
+    pub fn role(&self) -> Role {
+        if self.guid.entity.kind() == EntityKind::Writer { Role::Writer } else { Role::Reader }
+    }
+
+    /// Reads an announcement, encapsulation header first.
+    ///
+    /// # Errors
+    /// When it is no parameter list, does not say whom it is of and what about, or a field makes no sense.
+    pub fn parse(role: Role, bytes: &[u8]) -> Result<Self, AnnounceError> {
+        let list = parameters(bytes)?;
+        let must = |id, field| list.find(id).ok_or(AnnounceError::Missing(field));
+        let guid = Guid::from_bytes(must(pid::ENDPOINT_GUID, "endpoint GUID")?.array()?);
+        let expected = if role == Role::Writer { EntityKind::Writer } else { EntityKind::Reader };
+        if guid.entity.kind() != expected {
+            return Err(AnnounceError::Field("endpoint GUID"));
+        }
+        Ok(Self {
+            guid,
+            topic: text(must(pid::TOPIC_NAME, "topic")?, "topic")?,
+            type_name: text(must(pid::TYPE_NAME, "type")?, "type")?,
+            qos: parse_qos(role, list)?,
+            exclusive: list.find(pid::OWNERSHIP).map_or(Ok(0), |mut value| value.u32())? == 1,
+            partitions: list.find(pid::PARTITION).map_or(Ok(Vec::new()), partitions)?,
+            representations: list.find(pid::DATA_REPRESENTATION).map_or(Ok(Vec::new()), representations)?,
+            expects_inline_qos: list
+                .find(pid::EXPECTS_INLINE_QOS)
+                .map_or(Ok([0]), |mut value| value.array())?
+                != [0],
+            unicast: addresses(list, pid::UNICAST_LOCATOR)?,
+            user_data: list.find(pid::USER_DATA).map_or(Ok(Vec::new()), user_data)?,
+        })
+    }
+
+    /// Appends the announcement, encapsulation header first.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&PL_CDR_LE);
+        let mut list = ParametersOut::new(out);
+        list.bytes(pid::ENDPOINT_GUID, &self.guid.to_bytes());
+        list.bytes(pid::PARTICIPANT_GUID, &self.guid.prefix.with(EntityId::PARTICIPANT).to_bytes());
+        list.bytes(pid::KEY_HASH, &self.guid.to_bytes());
+        list.text(pid::TOPIC_NAME, &self.topic);
+        list.text(pid::TYPE_NAME, &self.type_name);
+        emit_qos(&self.qos, self.role(), &mut list);
+        self.unicast
+            .iter()
+            .for_each(|address| list.put(pid::UNICAST_LOCATOR, |out| Locator(*address).emit(out)));
+        if !self.representations.is_empty() {
+            list.put(pid::DATA_REPRESENTATION, |out| {
+                out.extend_from_slice(&(self.representations.len() as u32).to_le_bytes());
+                self.representations.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
+            });
+        }
+        if !self.user_data.is_empty() {
+            list.octets(pid::USER_DATA, &self.user_data);
+        }
+        list.end();
+    }
+
+    /// True if it is in the unnamed partition, where all of ROS is.
+    pub fn is_in_default_partition(&self) -> bool {
+        self.partitions.is_empty() || self.partitions.iter().any(|name| name.is_empty() || name == "*")
+    }
+
+    /// True if it offers, or takes, XCDR1.
+    pub fn speaks_xcdr1(&self) -> bool {
+        self.representations.is_empty() || self.representations.contains(&XCDR1)
+    }
+}
+
+fn parse_qos(role: Role, list: Parameters<'_>) -> Result<QoS, AnnounceError> {
+    let number = |id, default| list.find(id).map_or(Ok(default), |mut value| value.u32());
+    let time = |id| list.find(id).map_or(Ok(None), duration);
+    let unsaid = if role == Role::Writer { 2 } else { 1 };
+    let (kind, lease) = match list.find(pid::LIVELINESS) {
+        Some(mut value) => (value.u32()?, duration(value)?),
+        None => (0, None),
+    };
+    let mut qos = QoS {
+        reliability: match number(pid::RELIABILITY, unsaid)? {
+            2.. => Reliability::Reliable,
+            _ => Reliability::BestEffort,
+        },
+        durability: match number(pid::DURABILITY, 0)? {
+            0 => Durability::Volatile,
+            _ => Durability::TransientLocal,
+        },
+        deadline: time(pid::DEADLINE)?,
+        lifespan: time(pid::LIFESPAN)?,
+        liveliness: liveliness(role, kind),
+        liveliness_lease: lease,
+        ..QoS::keep_last(1)
+    };
+    if let Some(mut history) = list.find(pid::HISTORY) {
+        qos.history = if history.u32()? == 1 { History::KeepAll } else { History::KeepLast };
+        qos.depth = usize::try_from(history.i32()?).unwrap_or(1).max(1);
+    }
+    Ok(qos)
+}
+
+/// "Manual by participant" lies between the two kinds that ROS has: offered it counts as the lesser, asked for as the
+/// greater.
+fn liveliness(role: Role, kind: u32) -> Liveliness {
+    match (kind, role) {
+        (0, _) | (1, Role::Writer) => Liveliness::Automatic,
+        _ => Liveliness::ManualByTopic,
+    }
+}
+
+fn emit_qos(qos: &QoS, role: Role, list: &mut ParametersOut<'_>) {
+    let put_time = |out: &mut Vec<u8>, time: Option<Duration>| RtpsDuration::from(time).emit(out);
+    list.put(pid::RELIABILITY, |out| {
+        let kind: u32 = if qos.reliability == Reliability::Reliable { 2 } else { 1 };
+        out.extend_from_slice(&kind.to_le_bytes());
+        put_time(out, Some(MAX_BLOCKING));
+    });
+    list.u32(pid::DURABILITY, u32::from(qos.durability == Durability::TransientLocal));
+    list.put(pid::HISTORY, |out| {
+        let kind: u32 = u32::from(qos.history == History::KeepAll);
+        out.extend_from_slice(&kind.to_le_bytes());
+        out.extend_from_slice(&i32::try_from(qos.depth).unwrap_or(i32::MAX).to_le_bytes());
+    });
+    list.put(pid::DEADLINE, |out| put_time(out, qos.deadline));
+    list.put(pid::LIVELINESS, |out| {
+        let kind: u32 = if qos.liveliness == Liveliness::ManualByTopic { 2 } else { 0 };
+        out.extend_from_slice(&kind.to_le_bytes());
+        put_time(out, qos.liveliness_lease);
+    });
+    if role == Role::Writer {
+        list.put(pid::LIFESPAN, |out| put_time(out, qos.lifespan));
+    }
+}
+
+fn partitions(mut value: Cursor<'_>) -> Result<Vec<String>, AnnounceError> {
+    let mut names = Vec::new();
+    for _ in 0..value.u32()?.min(64) {
+        let len = value.u32()? as usize;
+        let bytes = value.take(len)?;
+        let name = core::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes));
+        names.push(name.map_err(|_| AnnounceError::Field("partition"))?.into());
+        value.take(value.rest().len().min(len.next_multiple_of(4) - len))?;
+    }
+    Ok(names)
+}
+
+fn representations(mut value: Cursor<'_>) -> Result<Vec<i16>, AnnounceError> {
+    let mut ids = Vec::new();
+    for _ in 0..value.u32()?.min(16) {
+        ids.push(value.u16()?.cast_signed());
+    }
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::GuidPrefix;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn endpoint(entity: EntityId) -> Endpoint {
+        Endpoint {
+            guid: GuidPrefix([7; 12]).with(entity),
+            topic: "rt/chatter".into(),
+            type_name: "std_msgs::msg::dds_::String_".into(),
+            qos: QoS::keep_all()
+                .transient_local()
+                .deadline(Duration::from_millis(100))
+                .liveliness(Liveliness::ManualByTopic, Some(Duration::from_secs(1))),
+            exclusive: false,
+            partitions: vec![],
+            representations: vec![XCDR1],
+            expects_inline_qos: false,
+            unicast: vec!["127.0.0.1:7411".parse().unwrap()],
+            user_data: b"typehash=RIHS01_00;".to_vec(),
+        }
+    }
+
+    fn emitted(endpoint: &Endpoint) -> Vec<u8> {
+        let mut out = vec![];
+        endpoint.emit(&mut out);
+        out
+    }
+
+    #[test]
+    fn what_is_said_is_heard() {
+        let reader = endpoint(EntityId::user_reader(1));
+        assert_eq!(Endpoint::parse(Role::Reader, &emitted(&reader)), Ok(reader));
+        let mut writer = endpoint(EntityId::user_writer(1));
+        writer.qos.lifespan = Some(Duration::from_secs(2));
+        writer.qos.reliability = Reliability::BestEffort;
+        assert_eq!(Endpoint::parse(Role::Writer, &emitted(&writer)), Ok(writer));
+    }
+
+    fn minimal(entity: EntityId, more: impl FnOnce(&mut ParametersOut<'_>)) -> Vec<u8> {
+        let mut bytes = PL_CDR_LE.to_vec();
+        let mut list = ParametersOut::new(&mut bytes);
+        list.bytes(pid::ENDPOINT_GUID, &GuidPrefix([7; 12]).with(entity).to_bytes());
+        list.text(pid::TOPIC_NAME, "t");
+        list.text(pid::TYPE_NAME, "T");
+        more(&mut list);
+        list.end();
+        bytes
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_the_specification_has_it() {
+        let writer = Endpoint::parse(Role::Writer, &minimal(EntityId::user_writer(1), |_| {})).unwrap();
+        let reader = Endpoint::parse(Role::Reader, &minimal(EntityId::user_reader(1), |_| {})).unwrap();
+        assert_eq!(writer.qos, QoS::keep_last(1));
+        assert_eq!(reader.qos, QoS::keep_last(1).best_effort());
+        assert!(writer.speaks_xcdr1() && writer.is_in_default_partition());
+    }
+
+    #[test]
+    fn the_kind_between_counts_as_the_lesser_offered_and_as_the_greater_asked_for() {
+        let by_participant = |list: &mut ParametersOut<'_>| {
+            list.bytes(pid::LIVELINESS, &[1, 0, 0, 0, 255, 255, 255, 127, 255, 255, 255, 255]);
+        };
+        let writer =
+            Endpoint::parse(Role::Writer, &minimal(EntityId::user_writer(1), by_participant)).unwrap();
+        let reader =
+            Endpoint::parse(Role::Reader, &minimal(EntityId::user_reader(1), by_participant)).unwrap();
+        let kinds = (writer.qos.liveliness, reader.qos.liveliness);
+        assert_eq!(kinds, (Liveliness::Automatic, Liveliness::ManualByTopic));
+    }
+
+    #[test]
+    fn partitions_and_encodings_are_read() {
+        let bytes = minimal(EntityId::user_reader(1), |list| {
+            list.bytes(pid::PARTITION, &[2, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0, 1, 0, 0, 0, 0]);
+            list.bytes(pid::DATA_REPRESENTATION, &[1, 0, 0, 0, 2, 0]);
+        });
+        let reader = Endpoint::parse(Role::Reader, &bytes).unwrap();
+        assert_eq!(
+            (&reader.partitions[..], reader.speaks_xcdr1()),
+            (&["a".into(), String::new()][..], false)
+        );
+        assert!(reader.is_in_default_partition());
+    }
+
+    #[test]
+    fn a_writer_that_says_it_is_a_reader_is_refused() {
+        let bytes = minimal(EntityId::user_reader(1), |_| {});
+        assert_eq!(Endpoint::parse(Role::Writer, &bytes), Err(AnnounceError::Field("endpoint GUID")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_damage_is_survived(at in 0usize..300, byte in any::<u8>(), len in 0usize..400) {
+            let mut bytes = emitted(&endpoint(EntityId::user_reader(1)));
+            bytes.truncate(len);
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            let _ = Endpoint::parse(Role::Reader, &bytes);
+        }
+    }
+}

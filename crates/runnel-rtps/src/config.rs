@@ -1,0 +1,110 @@
+//! What a participant is told when it is made.
+
+use crate::wire::GuidPrefix;
+use crate::writer::Rate;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+/// What a participant is told when it is made.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Who it is; 8 of the bytes at least are to be random, since peers prove by them that they hear us.
+    pub prefix: GuidPrefix,
+    /// Its domain, `ROS_DOMAIN_ID`.
+    pub domain: u32,
+    /// Where it is reached, of each interface one.
+    pub unicast: Vec<SocketAddr>,
+    /// Where it announces itself to whoever hears it: groups.
+    pub multicast: Vec<SocketAddr>,
+    /// Where it announces itself beside, whether or not somebody is there.
+    pub peers: Vec<SocketAddr>,
+    /// The addresses of this host.
+    pub own_addresses: Vec<IpAddr>,
+    /// True if only participants of this host are heard.
+    pub own_host_only: bool,
+    /// Its name.
+    pub name: String,
+    /// Of its user; in ROS 2 `enclave=/;`.
+    pub user_data: Vec<u8>,
+    /// How long it stays known to its peers when they do not hear it any more.
+    pub lease: Duration,
+    /// The longest pause between two announcements.
+    pub announce: Duration,
+    /// What peers can cost.
+    pub limits: Limits,
+    /// To participants of this host, and to those of others.
+    pub same_host: Path,
+    /// To participants of other hosts.
+    pub other_host: Path,
+}
+
+/// How datagrams are sent to a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The longest datagram, in bytes.
+    pub datagram: usize,
+    /// How fast fragments are sent.
+    pub rate: Rate,
+}
+
+/// What peers can cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Participants that have proved that they hear us.
+    pub participants: usize,
+    /// Participants that have not yet, of which the oldest makes room for another.
+    pub candidates: usize,
+    /// Endpoints of one participant.
+    pub endpoints: usize,
+    /// The longest lease that is believed.
+    pub lease: Duration,
+    /// The longest sample, and what may wait from one writer to one reader, in bytes.
+    pub sample_bytes: usize,
+    /// How many samples a writer holds that keeps all.
+    pub kept: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            participants: 1024,
+            candidates: 2048,
+            endpoints: 4096,
+            lease: Duration::from_secs(300),
+            sample_bytes: 256 << 20,
+            kept: 1000,
+        }
+    }
+}
+
+impl Config {
+    /// A participant that hears and is heard by nobody until it is told where.
+    pub fn new(prefix: GuidPrefix, domain: u32) -> Self {
+        Self {
+            prefix,
+            domain,
+            unicast: Vec::new(),
+            multicast: Vec::new(),
+            peers: Vec::new(),
+            own_addresses: Vec::new(),
+            own_host_only: false,
+            name: String::new(),
+            user_data: Vec::new(),
+            lease: Duration::from_secs(20),
+            announce: Duration::from_secs(3),
+            limits: Limits::default(),
+            same_host: Path {
+                datagram: 64_000,
+                rate: Rate { bytes_per_second: 200_000_000, burst: 128_000 },
+            },
+            other_host: Path { datagram: 1_444, rate: Rate { bytes_per_second: 100_000_000, burst: 64_000 } },
+        }
+    }
+
+    /// True for an address of this host.
+    pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
+        ip.is_loopback() || self.own_addresses.contains(&ip)
+    }
+}

@@ -1,0 +1,119 @@
+//! What a participant has to tell and to send.
+
+use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::ops::Range;
+use runnel_core::qos::Policy;
+
+/// What has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A participant has been found, and hears us.
+    ParticipantFound(GuidPrefix),
+    /// A participant is gone: it said so, or was not heard for its lease.
+    ParticipantLost(GuidPrefix),
+    /// An endpoint of a participant has been found, or has changed.
+    EndpointFound(Guid),
+    /// An endpoint is gone.
+    EndpointLost(Guid),
+    /// An endpoint of ours and one of a participant have met.
+    Matched {
+        /// Ours.
+        local: EntityId,
+        /// The other.
+        remote: Guid,
+    },
+    /// They have parted.
+    Unmatched {
+        /// Ours.
+        local: EntityId,
+        /// The other.
+        remote: Guid,
+    },
+    /// An endpoint of ours and one of a participant cannot meet.
+    Incompatible {
+        /// Ours.
+        local: EntityId,
+        /// The other.
+        remote: Guid,
+        /// Why.
+        policies: Vec<Policy>,
+    },
+    /// Samples of a writer did not come, and will not.
+    SampleLost {
+        /// Ours.
+        reader: EntityId,
+        /// Whose samples.
+        writer: Guid,
+        /// How many.
+        count: u64,
+    },
+    /// No sample within the deadline: of a writer if a reader of ours asked for one, of ours if we offered one.
+    DeadlineMissed {
+        /// Ours.
+        local: EntityId,
+        /// The other, at a reader of ours.
+        writer: Option<Guid>,
+    },
+    /// A writer that a reader of ours has met is alive again, or is not any more.
+    LivelinessChanged {
+        /// Ours.
+        reader: EntityId,
+        /// Whose life it is.
+        writer: Guid,
+        /// True if it lives.
+        alive: bool,
+    },
+    /// A writer of ours did not say that it lives within the lease that it offered.
+    LivelinessLost {
+        /// Ours.
+        writer: EntityId,
+    },
+    /// Something that a person might want to know.
+    Trouble(String),
+}
+
+/// A sample for a reader of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Ours.
+    pub reader: EntityId,
+    /// Whose it is.
+    pub writer: Guid,
+    /// Its number.
+    pub number: SequenceNumber,
+    /// When it was written, by the writer's clock.
+    pub stamp: Option<Timestamp>,
+    /// The payload, encapsulation header first.
+    pub payload: SamplePayload,
+}
+
+/// Where a sample's payload is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SamplePayload {
+    /// In the datagram that was handled last.
+    Here(Range<usize>),
+    /// In memory of its own.
+    Own(Vec<u8>),
+}
+
+impl SamplePayload {
+    /// The bytes, given the datagram that was handled last.
+    pub fn bytes<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Here(place) => datagram.get(place.clone()).unwrap_or(&[]),
+            Self::Own(bytes) => bytes,
+        }
+    }
+}
+
+/// A datagram to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmit<'a> {
+    /// Where it goes, to each of these: a participant's address, or a group's, which goes out on every interface.
+    pub to: &'a [SocketAddr],
+    /// The bytes, in three parts that follow each other.
+    pub parts: [&'a [u8]; 3],
+}

@@ -1,0 +1,148 @@
+//! The samples that a writer holds.
+
+use crate::wire::{Guid, SequenceNumber, Timestamp};
+use alloc::collections::VecDeque;
+use runnel_core::time::Instant;
+
+/// A sample of a writer.
+#[derive(Clone, Debug)]
+pub(crate) struct Change<P> {
+    /// Its number.
+    pub number: SequenceNumber,
+    /// When it was written, by the writer's clock.
+    pub stamp: Timestamp,
+    /// When it was written.
+    pub written: Instant,
+    /// The value, or the key of what is gone.
+    pub payload: P,
+    /// What the sample tells of, if it is one of several things.
+    pub key: Option<Guid>,
+    /// It tells that this is gone.
+    pub gone: bool,
+    /// How many bytes its fragments have, once it was cut.
+    pub fragment_len: u16,
+}
+
+/// The samples that a writer holds, in the order of their numbers, which may have holes.
+#[derive(Debug)]
+pub(crate) struct History<P> {
+    changes: VecDeque<Change<P>>,
+    last: SequenceNumber,
+}
+
+impl<P> History<P> {
+    pub fn new() -> Self {
+        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO }
+    }
+
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// The number of the last sample written, held or not.
+    pub fn last(&self) -> SequenceNumber {
+        self.last
+    }
+
+    /// The number of the first sample held, or of the next to be written.
+    pub fn first(&self) -> SequenceNumber {
+        self.changes.front().map_or(self.last.next(), |change| change.number)
+    }
+
+    /// Takes a sample in, whose number is the next.
+    pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
+        self.last = self.last.next();
+        let (number, written) = (self.last, now);
+        let change = Change { number, stamp, written, payload, key: None, gone: false, fragment_len: 0 };
+        self.changes.push_back_mut(change)
+    }
+
+    /// Counts a sample that is not held.
+    pub fn pass(&mut self) -> SequenceNumber {
+        self.last = self.last.next();
+        self.last
+    }
+
+    /// The oldest sample.
+    pub fn front(&self) -> Option<&Change<P>> {
+        self.changes.front()
+    }
+
+    /// Takes the oldest sample out.
+    pub fn pop(&mut self) -> Option<Change<P>> {
+        self.changes.pop_front()
+    }
+
+    /// A sample.
+    pub fn get(&self, number: SequenceNumber) -> Option<&Change<P>> {
+        self.at_or_after(number).filter(|change| change.number == number)
+    }
+
+    /// A sample, to change what is known of it.
+    pub fn get_mut(&mut self, number: SequenceNumber) -> Option<&mut Change<P>> {
+        let index = self.index(number);
+        self.changes.get_mut(index).filter(|change| change.number == number)
+    }
+
+    /// The first sample of this number or a later one.
+    pub fn at_or_after(&self, number: SequenceNumber) -> Option<&Change<P>> {
+        self.changes.get(self.index(number))
+    }
+
+    /// Takes out the samples that tell of the same thing as another one does.
+    pub fn retain(&mut self, keep: impl FnMut(&Change<P>) -> bool) {
+        self.changes.retain(keep);
+    }
+
+    /// Where a number is, or would be. Without holes before it, that is its distance from the first.
+    fn index(&self, number: SequenceNumber) -> usize {
+        let guess = number.distance_from(self.first()) as usize;
+        match self.changes.get(guess) {
+            Some(change) if change.number == number => guess,
+            _ => self.changes.partition_point(|change| change.number < number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(len: u32) -> History<u32> {
+        let mut history = History::new();
+        for payload in 1..=len {
+            history.push(payload, Timestamp::INVALID, Instant(0));
+        }
+        history
+    }
+
+    #[test]
+    fn samples_are_found_by_their_numbers() {
+        let mut history = history(5);
+        assert_eq!((history.first().0, history.last().0, history.len()), (1, 5, 5));
+        history.pop();
+        assert_eq!(history.get(SequenceNumber(1)).map(|change| change.payload), None);
+        assert_eq!(history.get(SequenceNumber(5)).map(|change| change.payload), Some(5));
+        assert_eq!(history.get(SequenceNumber(6)).map(|change| change.payload), None);
+        assert_eq!(history.at_or_after(SequenceNumber(-9)).map(|change| change.payload), Some(2));
+    }
+
+    #[test]
+    fn holes_are_stepped_over() {
+        let mut history = history(6);
+        history.retain(|change| ![1, 3, 4].contains(&change.payload));
+        assert_eq!(history.first().0, 2);
+        assert_eq!(history.at_or_after(SequenceNumber(3)).map(|change| change.payload), Some(5));
+        assert_eq!(history.get(SequenceNumber(4)).map(|change| change.payload), None);
+        assert_eq!(history.get_mut(SequenceNumber(6)).map(|change| change.payload), Some(6));
+    }
+
+    #[test]
+    fn an_empty_history_begins_with_the_next_number() {
+        let mut history = history(1);
+        history.pop();
+        assert_eq!((history.first().0, history.last().0), (2, 1));
+        assert_eq!((history.pass().0, history.first().0), (2, 3));
+    }
+}

@@ -1,0 +1,101 @@
+//! Endpoints of participants: told and heard of.
+
+use super::{Participant, teller_of};
+use crate::announce::{self, Endpoint, Role};
+use crate::event::Event;
+use crate::stored::{Lend, Stored};
+use crate::wire::{EntityId, Guid, Parameters, ParametersOut, Payload, Timestamp, pid};
+use alloc::format;
+use alloc::vec::Vec;
+use runnel_core::time::Instant;
+
+impl<P: Lend> Participant<P> {
+    /// Tells every participant of an endpoint of ours.
+    pub(super) fn tell_of_endpoint(&mut self, now: Instant, stamp: Timestamp, endpoint: &Endpoint) {
+        let mut out = Vec::new();
+        endpoint.emit(&mut out);
+        self.write_discovery(now, stamp, endpoint.guid, out, false);
+    }
+
+    /// Tells every participant that an endpoint of ours is gone.
+    pub(super) fn tell_of_end(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
+        let guid = self.config.prefix.with(id);
+        let mut out = announce::PL_CDR_LE.to_vec();
+        let mut list = ParametersOut::new(&mut out);
+        list.bytes(pid::ENDPOINT_GUID, &guid.to_bytes());
+        list.end();
+        self.write_discovery(now, stamp, guid, out, true);
+    }
+
+    fn write_discovery(&mut self, now: Instant, stamp: Timestamp, key: Guid, bytes: Vec<u8>, gone: bool) {
+        let role = match key.entity.kind() {
+            crate::wire::EntityKind::Writer => Role::Writer,
+            _ => Role::Reader,
+        };
+        let teller = teller_of(role);
+        if let Some(writer) = self.writers.get_mut(&teller) {
+            writer.write_keyed(now, stamp, Stored::Own(bytes.into()), key, gone);
+            self.wake_writer(now, teller);
+        }
+    }
+
+    /// A sample has come for an endpoint of discovery of ours.
+    pub(super) fn discovered(
+        &mut self,
+        now: Instant,
+        reader: EntityId,
+        writer: Guid,
+        inline_qos: Parameters<'_>,
+        payload: Payload<'_>,
+    ) {
+        let role = match reader {
+            EntityId::PUBLICATIONS_READER => Role::Writer,
+            EntityId::SUBSCRIPTIONS_READER => Role::Reader,
+            _ => return,
+        };
+        if announce::is_gone(inline_qos) || matches!(payload, Payload::Key(_)) {
+            if let Some(guid) =
+                announce::key_of(inline_qos, payload).filter(|guid| guid.prefix == writer.prefix)
+            {
+                self.endpoint_gone(guid);
+            }
+            return;
+        }
+        match Endpoint::parse(role, payload.bytes()) {
+            Ok(endpoint) if endpoint.guid.prefix == writer.prefix => self.endpoint_found(now, endpoint),
+            Ok(endpoint) => {
+                let who = endpoint.guid.prefix;
+                self.tell(Event::Trouble(format!(
+                    "{} tells of an endpoint of {who}, which is refused",
+                    writer.prefix
+                )));
+            }
+            Err(why) => {
+                self.tell(Event::Trouble(format!("an endpoint of {} is refused: {why}", writer.prefix)));
+            }
+        }
+    }
+
+    fn endpoint_found(&mut self, now: Instant, endpoint: Endpoint) {
+        let guid = endpoint.guid;
+        let most = self.config.limits.endpoints;
+        let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
+        if peer.endpoints.len() >= most && !peer.endpoints.contains_key(&guid.entity) {
+            return self.tell(Event::Trouble(format!("{} has more than {most} endpoints", guid.prefix)));
+        }
+        let former = peer.endpoints.insert(guid.entity, endpoint);
+        if former.as_ref() == peer.endpoints.get(&guid.entity) {
+            return;
+        }
+        self.tell(Event::EndpointFound(guid));
+        self.match_remote(now, guid);
+    }
+
+    fn endpoint_gone(&mut self, guid: Guid) {
+        let known = self.peers.get_mut(guid.prefix).and_then(|peer| peer.endpoints.remove(&guid.entity));
+        if known.is_some() {
+            self.unmatch(guid);
+            self.tell(Event::EndpointLost(guid));
+        }
+    }
+}

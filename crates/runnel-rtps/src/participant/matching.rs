@@ -1,0 +1,167 @@
+//! Which endpoints of ours and of others meet.
+
+use super::Participant;
+use crate::announce::{Endpoint, Role};
+use crate::event::Event;
+use crate::reader::WriterSpec;
+use crate::stored::Lend;
+use crate::wire::{EntityId, Guid, GuidPrefix};
+use crate::writer::ReaderSpec;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use runnel_core::qos::{Durability, Policy, Reliability};
+use runnel_core::time::Instant;
+
+/// Whether two endpoints meet.
+enum Verdict {
+    Match,
+    /// Nothing to do with each other.
+    Strangers,
+    Incompatible(Vec<Policy>),
+}
+
+fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
+    let (writer, reader) = if ours.role() == Role::Writer { (ours, other) } else { (other, ours) };
+    let strangers = ours.role() == other.role()
+        || ours.topic != other.topic
+        || ours.type_name != other.type_name
+        || writer.exclusive != reader.exclusive
+        || !other.is_in_default_partition()
+        || !other.speaks_xcdr1();
+    if strangers {
+        return Verdict::Strangers;
+    }
+    let policies = reader.qos.incompatible_with(&writer.qos);
+    if policies.is_empty() { Verdict::Match } else { Verdict::Incompatible(policies) }
+}
+
+impl<P: Lend> Participant<P> {
+    /// Joins an endpoint of ours to those of others that it meets.
+    pub(super) fn match_own(&mut self, now: Instant, id: EntityId) {
+        let Some(ours) = self.endpoints.get(&id) else { return };
+        let others = self.peers.proved().flat_map(|peer| peer.endpoints.values());
+        let others: Vec<Guid> =
+            others.filter(|other| other.topic == ours.topic).map(|other| other.guid).collect();
+        others.into_iter().for_each(|other| self.meet(now, id, other));
+    }
+
+    /// Joins an endpoint of another to those of ours that it meets.
+    pub(super) fn match_remote(&mut self, now: Instant, other: Guid) {
+        let Some(topic) = self.endpoint(other).map(|endpoint| endpoint.topic.clone()) else { return };
+        let ours = self.endpoints.values().filter(|ours| ours.topic == topic);
+        let ours: Vec<EntityId> = ours.map(|ours| ours.guid.entity).collect();
+        ours.into_iter().for_each(|ours| self.meet(now, ours, other));
+    }
+
+    fn meet(&mut self, now: Instant, local: EntityId, remote: Guid) {
+        let (Some(ours), Some(other)) = (self.endpoints.get(&local), self.endpoint(remote)) else { return };
+        match verdict(ours, other) {
+            Verdict::Match => self.join(now, local, remote),
+            Verdict::Strangers => self.part(local, remote),
+            Verdict::Incompatible(policies) => {
+                self.part(local, remote);
+                self.tell(Event::Incompatible { local, remote, policies });
+            }
+        }
+    }
+
+    fn join(&mut self, now: Instant, local: EntityId, remote: Guid) {
+        let joined = match self.writers.contains_key(&local) {
+            true => self.join_reader(now, local, remote),
+            false => self.join_writer(local, remote),
+        };
+        if joined == Some(true) {
+            self.tell(Event::Matched { local, remote });
+        }
+    }
+
+    /// Joins a reader of another to a writer of ours; tells whether it was not before.
+    fn join_reader(&mut self, now: Instant, local: EntityId, remote: Guid) -> Option<bool> {
+        let peer = self.peers.get(remote.prefix)?;
+        let reader = peer.endpoints.get(&remote.entity)?;
+        let path = self.path(peer);
+        let ours = self.endpoints.get(&local)?;
+        let spec = ReaderSpec {
+            guid: remote,
+            address: address_of(reader, peer.user),
+            reliable: reader.qos.reliability == Reliability::Reliable
+                && ours.qos.reliability == Reliability::Reliable,
+            wants_earlier: reader.qos.durability == Durability::TransientLocal,
+            datagram: path.datagram,
+            rate: path.rate,
+        };
+        let writer = self.writers.get_mut(&local)?;
+        let before = writer.readers().len();
+        writer.join(spec);
+        let news = writer.readers().len() > before;
+        self.wake_writer(now, local);
+        Some(news)
+    }
+
+    /// Joins a writer of another to a reader of ours; tells whether it was not before.
+    fn join_writer(&mut self, local: EntityId, remote: Guid) -> Option<bool> {
+        let peer = self.peers.get(remote.prefix)?;
+        let writer = peer.endpoints.get(&remote.entity)?;
+        let ours = self.endpoints.get(&local)?;
+        let both_reliable =
+            writer.qos.reliability == Reliability::Reliable && ours.qos.reliability == Reliability::Reliable;
+        let spec = WriterSpec {
+            guid: remote,
+            address: address_of(writer, peer.user),
+            reliable: both_reliable,
+            most_bytes: self.config.limits.sample_bytes,
+        };
+        self.readers.get_mut(&local)?.join(spec);
+        let readers = self.heard.entry(remote).or_default();
+        if readers.contains(&local) {
+            return Some(false);
+        }
+        readers.push(local);
+        self.wake_answer(local, remote);
+        Some(true)
+    }
+
+    /// An endpoint of ours and another have nothing to do with each other any more, if they had.
+    fn part(&mut self, local: EntityId, remote: Guid) {
+        let parted = match self.writers.get_mut(&local) {
+            Some(writer) => writer.leave(remote),
+            None => self.readers.get_mut(&local).is_some_and(|reader| reader.leave(remote)),
+        };
+        if let Some(readers) = self.heard.get_mut(&remote) {
+            readers.retain(|reader| *reader != local);
+        }
+        if parted {
+            self.tell(Event::Unmatched { local, remote });
+        }
+    }
+
+    /// An endpoint of another is gone.
+    pub(super) fn unmatch(&mut self, remote: Guid) {
+        let ours: Vec<EntityId> = self.endpoints.keys().copied().collect();
+        ours.into_iter().for_each(|ours| self.part(ours, remote));
+        self.heard.remove(&remote);
+    }
+
+    /// A participant is reached elsewhere: its endpoints are joined anew, and told what they missed.
+    pub(super) fn move_peer(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get(prefix) else { return };
+        let (metatraffic, user) = (peer.metatraffic, peer.user);
+        for writer in self.writers.values_mut() {
+            let address = if writer.id.is_builtin() { metatraffic } else { user };
+            writer.move_readers(prefix, address);
+        }
+        for reader in self.readers.values_mut() {
+            let address = if reader.id.is_builtin() { metatraffic } else { user };
+            reader.move_writers(prefix, address);
+        }
+        let writers: Vec<EntityId> = self.writers.keys().copied().collect();
+        writers.into_iter().for_each(|writer| self.wake_writer(now, writer));
+    }
+}
+
+/// Where an endpoint is reached: at its participant's address if it names that one, or none.
+fn address_of(endpoint: &Endpoint, of_participant: SocketAddr) -> SocketAddr {
+    let own = || endpoint.unicast.iter().filter(|address| !address.ip().is_multicast());
+    let near = own().find(|address| address.ip() == of_participant.ip());
+    near.or_else(|| own().next()).copied().unwrap_or(of_participant)
+}

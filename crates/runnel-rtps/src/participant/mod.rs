@@ -1,0 +1,322 @@
+//! A participant: the endpoints of one process, and what it knows of others.
+//!
+//! Its methods are of four kinds: getters, mutators, `handle_*(now, ..)` and `poll_*`. After each of the others, whoever
+//! drives it takes what [`Participant::poll_sample`], [`Participant::poll_transmit`] and [`Participant::poll_event`]
+//! give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
+
+mod discovery;
+mod matching;
+mod peers;
+mod receive;
+mod transmit;
+
+pub use peers::Peer;
+
+use crate::announce::{Endpoint, Role};
+use crate::config::Config;
+use crate::datagram::Datagram;
+use crate::event::{Event, Sample};
+use crate::reader::Reader;
+use crate::stored::{Lend, Stored};
+use crate::timers::Timers;
+use crate::wire::{EntityId, Guid, GuidPrefix, Timestamp};
+use crate::writer::{Full, Writer};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+use peers::Peers;
+use runnel_core::qos::{QoS, Reliability};
+use runnel_core::time::Instant;
+use transmit::Work;
+
+/// How many events wait to be taken at most; more are dropped.
+const MOST_EVENTS: usize = 65_536;
+
+/// A participant.
+#[derive(Debug)]
+pub struct Participant<P> {
+    config: Config,
+    /// What it says of itself.
+    announcement: Arc<[u8]>,
+    /// How often it has announced itself since it had something new to say.
+    announced: u32,
+    peers: Peers,
+    endpoints: BTreeMap<EntityId, Endpoint>,
+    writers: BTreeMap<EntityId, Writer<Stored<P>>>,
+    readers: BTreeMap<EntityId, Reader>,
+    /// Which readers of ours hear a writer.
+    heard: BTreeMap<Guid, Vec<EntityId>>,
+    next_entity: u32,
+    events: VecDeque<Event>,
+    samples: VecDeque<Sample>,
+    work: VecDeque<Work>,
+    timers: Timers<Timer>,
+    out: Datagram<Stored<P>>,
+}
+
+/// What is to be done when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Announce,
+    /// A participant that was lost is looked for.
+    Search,
+    Peer(GuidPrefix),
+    Writer(EntityId),
+    Answer(EntityId, Guid),
+}
+
+/// What an endpoint is about.
+#[derive(Clone, Debug)]
+pub struct EndpointOptions {
+    /// The topic as DDS knows it, such as `rt/chatter`.
+    pub topic: String,
+    /// The type as DDS knows it, such as `std_msgs::msg::dds_::String_`.
+    pub type_name: String,
+    /// What it offers, or asks for.
+    pub qos: QoS,
+    /// Of the user; in ROS 2 `typehash=RIHS01_...;`.
+    pub user_data: Vec<u8>,
+}
+
+impl<P: Lend> Participant<P> {
+    /// A participant that announces itself from now on.
+    pub fn new(now: Instant, config: Config) -> Self {
+        let announcement = peers::announcement_of(&config);
+        let mut participant = Self {
+            announcement,
+            announced: 0,
+            peers: Peers::new(),
+            endpoints: BTreeMap::new(),
+            writers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            next_entity: 0,
+            events: VecDeque::new(),
+            samples: VecDeque::new(),
+            work: VecDeque::new(),
+            timers: Timers::new(),
+            out: Datagram::new(),
+            config,
+        };
+        participant.add_discovery();
+        participant.timers.at(now, Timer::Announce);
+        participant
+    }
+
+    /// Who it is.
+    pub fn prefix(&self) -> GuidPrefix {
+        self.config.prefix
+    }
+
+    /// The participants that have proved that they hear us.
+    pub fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.proved()
+    }
+
+    /// One of them.
+    pub fn peer(&self, prefix: GuidPrefix) -> Option<&Peer> {
+        self.peers.get(prefix).filter(|peer| peer.is_proved())
+    }
+
+    /// An endpoint of ours or of a participant.
+    pub fn endpoint(&self, guid: Guid) -> Option<&Endpoint> {
+        if guid.prefix == self.config.prefix {
+            return self.endpoints.get(&guid.entity);
+        }
+        self.peers.get(guid.prefix)?.endpoints.get(&guid.entity)
+    }
+
+    /// The endpoints of ours that the user made.
+    pub fn own_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.values()
+    }
+
+    /// Makes a writer.
+    pub fn create_writer(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
+        let id = EntityId::user_writer(self.new_entity());
+        self.writers.insert(id, Writer::new(id, options.qos, self.config.limits.kept));
+        self.announce_endpoint(now, stamp, id, options);
+        id
+    }
+
+    /// Makes a reader.
+    pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
+        let id = EntityId::user_reader(self.new_entity());
+        self.readers.insert(id, Reader::new(id));
+        self.announce_endpoint(now, stamp, id, options);
+        id
+    }
+
+    fn new_entity(&mut self) -> u32 {
+        self.next_entity += 1;
+        self.next_entity
+    }
+
+    fn announce_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {
+        let EndpointOptions { topic, type_name, qos, user_data } = options;
+        let endpoint = Endpoint {
+            guid: self.config.prefix.with(id),
+            topic,
+            type_name,
+            qos,
+            exclusive: false,
+            partitions: Vec::new(),
+            representations: Vec::new(),
+            expects_inline_qos: false,
+            unicast: Vec::new(),
+            user_data,
+        };
+        self.tell_of_endpoint(now, stamp, &endpoint);
+        self.endpoints.insert(id, endpoint);
+        self.match_own(now, id);
+    }
+
+    /// Ends an endpoint of ours. Nobody is told by events, but the peers are.
+    pub fn remove_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
+        if self.endpoints.remove(&id).is_none() {
+            return;
+        }
+        self.tell_of_end(now, stamp, id);
+        if let Some(writer) = self.writers.remove(&id) {
+            self.timers.disarm(writer.armed, Timer::Writer(id));
+        }
+        self.readers.remove(&id);
+        self.heard.retain(|_, readers| {
+            readers.retain(|reader| *reader != id);
+            !readers.is_empty()
+        });
+    }
+
+    /// Writes a sample. Gives one back that made room for it, or this one if nobody is to get it.
+    ///
+    /// # Errors
+    /// When the writer keeps all and a reader does not keep pace.
+    ///
+    /// # Panics
+    /// Never; a writer that is not there takes the sample for nothing.
+    pub fn write(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        writer: EntityId,
+        sample: P,
+    ) -> Result<Option<P>, Full> {
+        let Some(of) = self.writers.get_mut(&writer) else { return Ok(Some(sample)) };
+        let displaced = of.write(now, stamp, Stored::User(sample))?;
+        self.wake_writer(now, writer);
+        Ok(displaced.and_then(Stored::user))
+    }
+
+    /// The reader that stands in the way of another sample of a writer that keeps all.
+    pub fn full(&self, writer: EntityId) -> Option<Full> {
+        self.writers.get(&writer)?.full()
+    }
+
+    /// How many samples of a writer some reader has yet to acknowledge, or to be sent.
+    pub fn unacknowledged(&self, writer: EntityId) -> u32 {
+        self.writers.get(&writer).map_or(0, Writer::unacknowledged)
+    }
+
+    /// How many samples of a writer made room for others before every reader had acknowledged them.
+    pub fn overwritten(&self, writer: EntityId) -> u64 {
+        self.writers.get(&writer).map_or(0, Writer::overwritten)
+    }
+
+    /// The endpoints that one of ours has met.
+    pub fn matched(&self, id: EntityId) -> Vec<Guid> {
+        if let Some(writer) = self.writers.get(&id) {
+            return writer.readers().iter().map(|reader| reader.guid()).collect();
+        }
+        self.readers
+            .get(&id)
+            .map_or(Vec::new(), |reader| reader.writers().map(|writer| writer.guid()).collect())
+    }
+
+    /// The user says that a writer lives.
+    pub fn assert_liveliness(&mut self, now: Instant, writer: EntityId) {
+        if let Some(of) = self.writers.get_mut(&writer) {
+            of.assert_liveliness();
+            self.wake_writer(now, writer);
+        }
+    }
+
+    /// Tells the peers that we are gone. What [`Participant::poll_transmit`] gives then is the last.
+    pub fn close(&mut self) {
+        self.work.clear();
+        self.work.push_back(Work::Farewell);
+    }
+
+    /// Says what has happened, unless nobody has listened for long.
+    fn tell(&mut self, event: Event) {
+        if self.events.len() < MOST_EVENTS {
+            self.events.push_back(event);
+        }
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next sample. Those that lie in a datagram are to be taken before the next is handled.
+    pub fn poll_sample(&mut self) -> Option<Sample> {
+        self.samples.pop_front()
+    }
+
+    /// When [`Participant::handle_timeout`] is to be called.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.pop(now) {
+            match timer {
+                Timer::Announce => self.announce(now),
+                Timer::Search => self.search(now),
+                Timer::Peer(prefix) => self.peer_due(now, prefix),
+                Timer::Writer(id) => self.writer_due(now, id),
+                Timer::Answer(reader, writer) => self.answer_due(now, reader, writer),
+            }
+        }
+    }
+
+    fn writer_due(&mut self, now: Instant, id: EntityId) {
+        let Some(writer) = self.writers.get_mut(&id) else { return };
+        writer.armed = None;
+        writer.expire(now);
+        writer.handle_timeout(now);
+        self.wake_writer(now, id);
+    }
+
+    fn answer_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
+            return;
+        };
+        proxy.armed = None;
+        proxy.handle_timeout(now);
+        self.wake_answer(reader, writer);
+    }
+}
+
+/// The endpoints of discovery: which side of which topic each is on.
+const DISCOVERY: [(EntityId, EntityId); 3] = [
+    (EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER),
+    (EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
+    (EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER),
+];
+
+/// What discovery is told by.
+fn discovery_qos() -> QoS {
+    QoS { reliability: Reliability::Reliable, ..QoS::keep_all().transient_local() }
+}
+
+/// The writer of discovery that tells of endpoints on this side.
+fn teller_of(role: Role) -> EntityId {
+    if role == Role::Writer { EntityId::PUBLICATIONS_WRITER } else { EntityId::SUBSCRIPTIONS_WRITER }
+}
+
+/// How long it takes until a participant that is gone without a word is looked for again.
+const SEARCH_EVERY: Duration = Duration::from_secs(1);

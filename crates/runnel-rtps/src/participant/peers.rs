@@ -1,0 +1,380 @@
+//! Other participants: found, proved, heard, and lost.
+//!
+//! Whoever announces itself is a candidate first. It is told of us with no more bytes than it may cost by what it sent,
+//! three times as many, and nothing else: an announcement may bear the address of somebody who never asked. It is proved
+//! when it sends us something that bears our prefix, which it has learnt from us.
+
+use super::{DISCOVERY, Participant, SEARCH_EVERY, Timer, transmit::Work};
+use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
+use crate::config::{Config, Path};
+use crate::event::Event;
+use crate::reader::WriterSpec;
+use crate::stored::Lend;
+use crate::wire::{Data, EntityId, GuidPrefix, VERSION, VendorId};
+use crate::writer::ReaderSpec;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+/// How many bytes a candidate may cost for each that it sent.
+const CREDIT: usize = 3;
+
+/// How many addresses a participant is known to send from.
+const MOST_SOURCES: usize = 8;
+
+/// How many participants that were lost without a word are looked for, and how long.
+const MOST_LOST: usize = 64;
+const SEARCH_FOR: Duration = Duration::from_secs(600);
+
+/// Another participant.
+#[derive(Debug)]
+pub struct Peer {
+    /// What it says of itself.
+    pub data: ParticipantData,
+    /// Its endpoints.
+    pub endpoints: BTreeMap<EntityId, Endpoint>,
+    /// Where its endpoints of discovery and its user's are reached.
+    pub(super) metatraffic: SocketAddr,
+    pub(super) user: SocketAddr,
+    pub(super) same_host: bool,
+    sources: Vec<IpAddr>,
+    proved: bool,
+    /// How many bytes it may cost before it is proved.
+    credit: usize,
+    heard: Instant,
+    pub(super) armed: Option<Instant>,
+}
+
+/// The participants that are known.
+#[derive(Debug)]
+pub(super) struct Peers {
+    all: BTreeMap<GuidPrefix, Peer>,
+    candidates: VecDeque<GuidPrefix>,
+    /// Those that were lost without a word: where they were, and until when they are looked for.
+    lost: VecDeque<(SocketAddr, Instant)>,
+}
+
+impl Peer {
+    /// True if it has shown that it hears us.
+    pub fn is_proved(&self) -> bool {
+        self.proved
+    }
+
+    /// True if it runs on this host.
+    pub fn is_same_host(&self) -> bool {
+        self.same_host
+    }
+
+    fn lease(&self, most: Duration) -> Duration {
+        self.data.lease.map_or(most, |lease| lease.min(most))
+    }
+
+    fn note_source(&mut self, ip: IpAddr) {
+        if !self.sources.contains(&ip) && self.sources.len() < MOST_SOURCES {
+            self.sources.push(ip);
+        }
+    }
+
+    /// True if it may send from this address: it has announced it, or has announced itself from there.
+    pub(super) fn sends_from(&self, ip: IpAddr) -> bool {
+        let announced = self.data.metatraffic.iter().chain(&self.data.unicast);
+        self.sources.contains(&ip) || announced.map(SocketAddr::ip).any(|other| other == ip)
+    }
+}
+
+impl Peers {
+    pub fn new() -> Self {
+        Self { all: BTreeMap::new(), candidates: VecDeque::new(), lost: VecDeque::new() }
+    }
+
+    pub fn get(&self, prefix: GuidPrefix) -> Option<&Peer> {
+        self.all.get(&prefix)
+    }
+
+    pub fn get_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Peer> {
+        self.all.get_mut(&prefix)
+    }
+
+    pub fn proved(&self) -> impl Iterator<Item = &Peer> {
+        self.all.values().filter(|peer| peer.proved)
+    }
+
+    fn proved_count(&self) -> usize {
+        self.all.len() - self.candidates.len()
+    }
+
+    fn remove(&mut self, prefix: GuidPrefix) -> Option<Peer> {
+        let peer = self.all.remove(&prefix)?;
+        if !peer.proved {
+            self.candidates.retain(|candidate| *candidate != prefix);
+        }
+        Some(peer)
+    }
+}
+
+/// What we say of ourselves.
+pub(super) fn announcement_of(config: &Config) -> Arc<[u8]> {
+    let data = ParticipantData {
+        prefix: config.prefix,
+        version: VERSION,
+        vendor: VendorId::RUNNEL,
+        domain: Some(config.domain),
+        domain_tag: Default::default(),
+        lease: Some(config.lease),
+        builtin: BuiltinEndpoints::OURS,
+        metatraffic: config.unicast.clone(),
+        unicast: config.unicast.clone(),
+        name: config.name.clone(),
+        user_data: config.user_data.clone(),
+    };
+    let mut out = Vec::new();
+    data.emit(&mut out);
+    out.into()
+}
+
+/// The address of a participant's that is best reached: where it sends from, or another of this host for one that is
+/// here, or the first.
+fn best(config: &Config, addresses: &[SocketAddr], from: SocketAddr) -> Option<SocketAddr> {
+    let usable = || addresses.iter().filter(|address| !address.ip().is_multicast());
+    let same_host = config.is_own(from.ip());
+    let by_source = usable().find(|address| address.ip() == from.ip());
+    let here = usable().find(|address| same_host && config.is_own(address.ip()));
+    by_source.or(here).or_else(|| usable().find(|address| address.is_ipv4() == from.is_ipv4())).copied()
+}
+
+impl<P: Lend> Participant<P> {
+    /// What we have for discovery.
+    pub(super) fn add_discovery(&mut self) {
+        for (writer, reader) in DISCOVERY {
+            let qos = super::discovery_qos();
+            self.writers.insert(writer, crate::writer::Writer::new(writer, qos, usize::MAX));
+            self.readers.insert(reader, crate::reader::Reader::new(reader));
+        }
+    }
+
+    /// Our addresses are others now.
+    pub fn set_addresses(&mut self, now: Instant, unicast: Vec<SocketAddr>, own: Vec<IpAddr>) {
+        if (&self.config.unicast, &self.config.own_addresses) == (&unicast, &own) {
+            return;
+        }
+        (self.config.unicast, self.config.own_addresses) = (unicast, own);
+        self.announcement = announcement_of(&self.config);
+        self.announced = 0;
+        let all: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
+        all.into_iter().for_each(|to| self.work.push_back(Work::Announce(to)));
+        self.timers.at(now, Timer::Announce);
+    }
+
+    /// A participant says what it is, or that it is gone.
+    pub(super) fn participant_heard(&mut self, now: Instant, from: SocketAddr, len: usize, data: &Data<'_>) {
+        if announce::is_gone(data.inline_qos) {
+            if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
+                self.participant_leaves(from, guid.prefix);
+            }
+            return;
+        }
+        let parsed = ParticipantData::parse(data.payload.bytes());
+        match parsed {
+            Ok(announced) => self.participant_announced(now, from, len, announced),
+            Err(why) => self.tell(Event::Trouble(format!("an announcement from {from} is refused: {why}"))),
+        }
+    }
+
+    fn participant_leaves(&mut self, from: SocketAddr, prefix: GuidPrefix) {
+        if self.peers.get(prefix).is_some_and(|peer| peer.sends_from(from.ip())) {
+            self.lose(prefix);
+        }
+    }
+
+    fn participant_announced(&mut self, now: Instant, from: SocketAddr, len: usize, data: ParticipantData) {
+        let ours =
+            data.domain.is_none_or(|domain| domain == self.config.domain) && data.domain_tag.is_empty();
+        if !ours || data.prefix == self.config.prefix {
+            return;
+        }
+        let prefix = data.prefix;
+        match self.peers.get_mut(prefix) {
+            Some(peer) if !peer.sends_from(from.ip()) && peer.proved => {}
+            Some(peer) => {
+                peer.note_source(from.ip());
+                peer.heard = now;
+                peer.credit = peer.credit.saturating_add(len * CREDIT).min(64 * 1024);
+                if peer.proved {
+                    self.update(now, from, data);
+                } else {
+                    peer.data = data;
+                    self.work.push_back(Work::Greet(prefix));
+                }
+            }
+            None => self.add_candidate(now, from, len, data),
+        }
+    }
+
+    fn add_candidate(&mut self, now: Instant, from: SocketAddr, len: usize, data: ParticipantData) {
+        let Some(metatraffic) = best(&self.config, &data.metatraffic, from) else { return };
+        let user = best(&self.config, &data.unicast, from).unwrap_or(metatraffic);
+        let same_host = self.config.is_own(metatraffic.ip()) && self.config.is_own(from.ip());
+        if self.peers.candidates.len() >= self.config.limits.candidates
+            && let Some(oldest) = self.peers.candidates.pop_front()
+            && let Some(peer) = self.peers.all.remove(&oldest)
+        {
+            self.timers.disarm(peer.armed, Timer::Peer(oldest));
+        }
+        let prefix = data.prefix;
+        let mut peer = Peer {
+            data,
+            endpoints: BTreeMap::new(),
+            metatraffic,
+            user,
+            same_host,
+            sources: Vec::from([from.ip()]),
+            proved: false,
+            credit: len * CREDIT,
+            heard: now,
+            armed: None,
+        };
+        let until = now + peer.lease(self.config.limits.lease);
+        self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));
+        self.peers.all.insert(prefix, peer);
+        self.peers.candidates.push_back(prefix);
+        self.work.push_back(Work::Greet(prefix));
+    }
+
+    /// Takes so many bytes off what a candidate may cost. False if it may not cost so much.
+    pub(super) fn spend(&mut self, prefix: GuidPrefix, bytes: usize) -> bool {
+        let Some(peer) = self.peers.get_mut(prefix) else { return false };
+        match peer.credit.checked_sub(bytes) {
+            _ if peer.proved => true,
+            Some(rest) => {
+                peer.credit = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// What a participant that is known says of itself may have changed.
+    fn update(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+        let metatraffic = best(&self.config, &data.metatraffic, from);
+        let Some(peer) = self.peers.get_mut(data.prefix) else { return };
+        let moved = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
+        let prefix = data.prefix;
+        peer.data = data;
+        if let Some(metatraffic) = metatraffic.filter(|_| moved) {
+            peer.metatraffic = metatraffic;
+            peer.user = best(&self.config, &peer.data.unicast, from).unwrap_or(metatraffic);
+            self.move_peer(now, prefix);
+        }
+    }
+
+    /// A participant has something for us, and so has heard of us.
+    pub(super) fn prove(&mut self, now: Instant, prefix: GuidPrefix) {
+        if self.peers.proved_count() >= self.config.limits.participants {
+            return;
+        }
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.proved) else { return };
+        peer.proved = true;
+        self.peers.candidates.retain(|candidate| *candidate != prefix);
+        self.tell(Event::ParticipantFound(prefix));
+        self.join_discovery(now, prefix);
+    }
+
+    fn join_discovery(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get(prefix) else { return };
+        let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
+        let most_bytes = 1 << 20;
+        for (writer, reader) in DISCOVERY {
+            if has.has(reader)
+                && let Some(ours) = self.writers.get_mut(&writer)
+            {
+                ours.join(ReaderSpec {
+                    guid: prefix.with(reader),
+                    address,
+                    reliable: true,
+                    wants_earlier: true,
+                    datagram: path.datagram,
+                    rate: path.rate,
+                });
+            }
+            if has.has(writer)
+                && let Some(ours) = self.readers.get_mut(&reader)
+            {
+                let guid = prefix.with(writer);
+                ours.join(WriterSpec { guid, address, reliable: true, most_bytes });
+                self.heard.entry(guid).or_default().push(reader);
+                self.wake_answer(reader, guid);
+            }
+            self.wake_writer(now, writer);
+        }
+    }
+
+    /// How datagrams are sent to a participant.
+    pub(super) fn path(&self, peer: &Peer) -> Path {
+        if peer.same_host { self.config.same_host } else { self.config.other_host }
+    }
+
+    /// Something came from a participant.
+    pub(super) fn note_heard(&mut self, now: Instant, prefix: GuidPrefix) {
+        if let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.proved) {
+            peer.heard = now;
+        }
+    }
+
+    /// A participant's lease may be over.
+    pub(super) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
+        let most = self.config.limits.lease;
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        peer.armed = None;
+        let until = peer.heard + peer.lease(most);
+        if until > now {
+            return self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));
+        }
+        let (proved, address) = (peer.proved, peer.metatraffic);
+        self.lose(prefix);
+        if proved {
+            self.look_for(now, address);
+        }
+    }
+
+    /// A participant that was lost without a word may have been cut off: we go on calling it.
+    fn look_for(&mut self, now: Instant, address: SocketAddr) {
+        self.peers.lost.retain(|(other, _)| *other != address);
+        if self.peers.lost.len() >= MOST_LOST {
+            self.peers.lost.pop_front();
+        }
+        self.peers.lost.push_back((address, now + SEARCH_FOR));
+        self.timers.at(now + SEARCH_EVERY, Timer::Search);
+    }
+
+    pub(super) fn search(&mut self, now: Instant) {
+        let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
+        self.peers.lost.retain(|(address, until)| *until > now && !found.contains(address));
+        for (address, _) in &self.peers.lost {
+            self.work.push_back(Work::Announce(*address));
+        }
+        if !self.peers.lost.is_empty() && self.timers.next().is_none_or(|at| at > now) {
+            self.timers.at(now + SEARCH_EVERY, Timer::Search);
+        }
+    }
+
+    /// A participant is gone.
+    fn lose(&mut self, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.remove(prefix) else { return };
+        self.timers.disarm(peer.armed, Timer::Peer(prefix));
+        if !peer.proved {
+            return;
+        }
+        for entity in peer.endpoints.keys() {
+            self.unmatch(prefix.with(*entity));
+            self.tell(Event::EndpointLost(prefix.with(*entity)));
+        }
+        self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
+        self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
+        self.heard.retain(|writer, _| writer.prefix != prefix);
+        self.tell(Event::ParticipantLost(prefix));
+    }
+}

@@ -1,0 +1,224 @@
+//! What comes from the network.
+
+use super::Participant;
+use crate::event::{Event, Sample, SamplePayload};
+use crate::reader::{Arrival, Complete, copied};
+use crate::stored::Lend;
+use crate::wire::{
+    AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
+    Parameters, Payload, SequenceNumber, Submessage, Timestamp,
+};
+use alloc::format;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use runnel_core::time::Instant;
+
+/// What the submessages of a message have said so far of those that follow. Source: RTPS 2.5, section 8.3.4.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    now: Instant,
+    from: SocketAddr,
+    datagram: &'a [u8],
+    source: GuidPrefix,
+    destination: GuidPrefix,
+    stamp: Option<Timestamp>,
+}
+
+impl<P: Lend> Participant<P> {
+    /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
+    pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
+        self.samples.clear();
+        if self.config.own_host_only && !self.config.is_own(from.ip()) {
+            return;
+        }
+        // What is no RTPS message is no news on a well-known port.
+        let Ok(message) = Message::parse(datagram) else { return };
+        if message.prefix == self.config.prefix {
+            return;
+        }
+        let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
+        let mut context = Context { now, from, datagram, source, destination, stamp };
+        self.note_heard(now, source);
+        for submessage in message.submessages() {
+            match submessage {
+                Ok(submessage) => self.handle_submessage(&mut context, &submessage),
+                Err(why) => {
+                    let line = format!("a message of {} ({from}) is malformed: {why}", context.source);
+                    return self.tell(Event::Trouble(line));
+                }
+            }
+        }
+    }
+
+    fn handle_submessage(&mut self, context: &mut Context<'_>, submessage: &Submessage<'_>) {
+        match submessage {
+            Submessage::InfoDestination(info) => {
+                context.destination = info.prefix;
+                if info.prefix == self.config.prefix {
+                    self.prove(context.now, context.source);
+                }
+            }
+            Submessage::InfoSource(info) => context.source = info.prefix,
+            Submessage::InfoTimestamp(info) => context.stamp = info.timestamp,
+            Submessage::InfoReply(_) | Submessage::Unknown { .. } => {}
+            _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
+            Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
+                self.participant_heard(context.now, context.from, context.datagram.len(), data);
+            }
+            _ if !self.is_from_peer(context) => {}
+            Submessage::Data(data) => self.handle_data(context, data),
+            Submessage::DataFrag(frag) => self.handle_fragments(context, frag),
+            Submessage::Heartbeat(heartbeat) => self.handle_heartbeat(context, heartbeat),
+            Submessage::HeartbeatFrag(heartbeat) => self.handle_heartbeat_fragments(context, heartbeat),
+            Submessage::Gap(gap) => self.handle_gap(context, gap),
+            Submessage::AckNack(ack) => self.handle_acknowledgement(context, ack),
+            Submessage::NackFrag(nack) => self.handle_nack_fragments(context, nack),
+        }
+    }
+
+    /// True if a message is from where its participant sends: one from elsewhere could skip or repeat what it never
+    /// wrote.
+    fn is_from_peer(&self, context: &Context<'_>) -> bool {
+        let peer = self.peers.get(context.source);
+        peer.is_some_and(|peer| peer.is_proved() && peer.sends_from(context.from.ip()))
+    }
+
+    /// The readers of ours that a submessage of a writer concerns.
+    fn concerned(&self, reader: EntityId, writer: Guid) -> Vec<EntityId> {
+        let readers = self.heard.get(&writer).map_or(&[][..], Vec::as_slice);
+        let concerned = readers.iter().filter(|other| reader == EntityId::UNKNOWN || reader == **other);
+        concerned.copied().collect()
+    }
+
+    fn handle_data(&mut self, context: &Context<'_>, data: &Data<'_>) {
+        let writer = context.source.with(data.writer);
+        for reader in self.concerned(data.reader, writer) {
+            self.sample_came(context, reader, writer, data);
+        }
+    }
+
+    fn sample_came(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
+        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
+            return;
+        };
+        match proxy.arrive(context.now, data.number) {
+            Arrival::Deliver if reader.is_builtin() => {
+                self.discovered(context.now, reader, writer, data.inline_qos, data.payload);
+            }
+            Arrival::Deliver => self.deliver_here(context, reader, writer, data),
+            Arrival::Early => {
+                let is_key = !matches!(data.payload, Payload::Value(_));
+                proxy.hold(data.number, copied(data.payload.bytes(), context.stamp, is_key));
+            }
+            Arrival::Late => {}
+        }
+        self.after(context.now, reader, writer);
+    }
+
+    /// Gives a sample to the user where it lies.
+    fn deliver_here(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
+        let Payload::Value(bytes) = data.payload else { return };
+        let begin = (bytes.as_ptr() as usize).wrapping_sub(context.datagram.as_ptr() as usize);
+        let payload = SamplePayload::Here(begin..begin.saturating_add(bytes.len()));
+        let (number, stamp) = (data.number, context.stamp);
+        self.samples.push_back(Sample { reader, writer, number, stamp, payload });
+    }
+
+    /// Gives a sample to whom it concerns that was held or put together.
+    fn deliver_own(
+        &mut self,
+        now: Instant,
+        reader: EntityId,
+        writer: Guid,
+        (number, sample): (SequenceNumber, Complete),
+    ) {
+        if reader.is_builtin() {
+            let bytes = &sample.bytes;
+            let payload = if sample.is_key { Payload::Key(bytes) } else { Payload::Value(bytes) };
+            return self.discovered(now, reader, writer, Parameters::none(), payload);
+        }
+        if !sample.is_key {
+            let payload = SamplePayload::Own(sample.bytes);
+            self.samples.push_back(Sample { reader, writer, number, stamp: sample.stamp, payload });
+        }
+    }
+
+    /// What follows whatever has come of a writer: samples that were held, losses, an answer.
+    fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+        loop {
+            let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
+            let Some(held) = proxy.and_then(|proxy| proxy.take_held(now)) else { break };
+            self.deliver_own(now, reader, writer, held);
+        }
+        let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
+        let count = proxy.map_or(0, crate::reader::WriterProxy::take_lost);
+        if count > 0 {
+            self.tell(Event::SampleLost { reader, writer, count });
+        }
+        self.wake_answer(reader, writer);
+    }
+
+    fn handle_fragments(&mut self, context: &Context<'_>, frag: &DataFrag<'_>) {
+        let writer = context.source.with(frag.writer);
+        for reader in self.concerned(frag.reader, writer) {
+            let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer))
+            else {
+                continue;
+            };
+            if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
+                match proxy.arrive(context.now, frag.number) {
+                    Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
+                    Arrival::Early => drop(proxy.hold(frag.number, whole)),
+                    Arrival::Late => {}
+                }
+            }
+            self.after(context.now, reader, writer);
+        }
+    }
+
+    fn handle_heartbeat(&mut self, context: &Context<'_>, heartbeat: &Heartbeat) {
+        let writer = context.source.with(heartbeat.writer);
+        for reader in self.concerned(heartbeat.reader, writer) {
+            if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+                proxy.heartbeat(context.now, heartbeat);
+            }
+            self.after(context.now, reader, writer);
+        }
+    }
+
+    fn handle_heartbeat_fragments(&mut self, context: &Context<'_>, heartbeat: &HeartbeatFrag) {
+        let writer = context.source.with(heartbeat.writer);
+        for reader in self.concerned(heartbeat.reader, writer) {
+            if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+                proxy.heartbeat_fragments(heartbeat);
+            }
+            self.after(context.now, reader, writer);
+        }
+    }
+
+    fn handle_gap(&mut self, context: &Context<'_>, gap: &Gap) {
+        let writer = context.source.with(gap.writer);
+        for reader in self.concerned(gap.reader, writer) {
+            if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+                proxy.gap(gap);
+            }
+            self.after(context.now, reader, writer);
+        }
+    }
+
+    fn handle_acknowledgement(&mut self, context: &Context<'_>, ack: &AckNack) {
+        let reader = context.source.with(ack.reader);
+        let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
+        if writer.acknowledge(context.now, reader, ack) {
+            self.wake_writer(context.now, ack.writer);
+        }
+    }
+
+    fn handle_nack_fragments(&mut self, context: &Context<'_>, nack: &NackFrag) {
+        let reader = context.source.with(nack.reader);
+        let Some(writer) = self.writers.get_mut(&nack.writer) else { return };
+        if writer.nack_fragments(reader, nack) {
+            self.wake_writer(context.now, nack.writer);
+        }
+    }
+}

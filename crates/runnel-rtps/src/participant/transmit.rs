@@ -1,0 +1,170 @@
+//! What goes to the network.
+
+use super::{Participant, Timer};
+use crate::datagram::Datagram;
+use crate::event::Transmit;
+use crate::inline_qos;
+use crate::stored::{Lend, Stored};
+use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, ParametersOut, Payload, SequenceNumber, pid};
+use crate::writer::Composed;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+/// The pauses between the first announcements; then they come at the configured pace.
+const FIRST_PAUSES: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(200), Duration::from_millis(700)];
+
+/// What is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// What we say of ourselves, to an address or group.
+    Announce(SocketAddr),
+    /// The same to a candidate, and what shows it that an answer is welcome.
+    Greet(GuidPrefix),
+    /// What a writer has to send.
+    Writer(EntityId),
+    /// What a reader has to tell a writer.
+    Answer(EntityId, Guid),
+    /// That we are gone.
+    Farewell,
+}
+
+impl<P: Lend> Participant<P> {
+    /// The next datagram to be sent, until there is none.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
+        while let Some(work) = self.work.pop_front() {
+            let made = match work {
+                Work::Announce(to) => self.compose_announcement(&[to]),
+                Work::Greet(prefix) => self.compose_greeting(prefix),
+                Work::Writer(id) => self.compose_of_writer(now, id),
+                Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
+                Work::Farewell => self.compose_farewell(),
+            };
+            if made {
+                return Some(Transmit { to: &self.out.to, parts: self.out.parts() });
+            }
+        }
+        None
+    }
+
+    /// A writer may have something to send, or to do at some time.
+    pub(super) fn wake_writer(&mut self, _now: Instant, id: EntityId) {
+        let Some(writer) = self.writers.get_mut(&id) else { return };
+        if !writer.queued && !writer.readers().is_empty() {
+            writer.queued = true;
+            self.work.push_back(Work::Writer(id));
+        }
+    }
+
+    /// A reader may have something to tell a writer, or to do at some time.
+    pub(super) fn wake_answer(&mut self, reader: EntityId, writer: Guid) {
+        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
+            return;
+        };
+        if proxy.wants_answer() && !proxy.queued {
+            proxy.queued = true;
+            self.work.push_back(Work::Answer(reader, writer));
+        }
+        let at = proxy.timeout();
+        self.timers.arm(&mut proxy.armed, at, Timer::Answer(reader, writer));
+    }
+
+    fn compose_of_writer(&mut self, now: Instant, id: EntityId) -> bool {
+        let Some(writer) = self.writers.get_mut(&id) else { return false };
+        let composed = writer.compose(now, self.config.prefix, &mut self.out);
+        writer.queued = composed == Composed::Ready;
+        if writer.queued {
+            self.work.push_back(Work::Writer(id));
+        }
+        let at = match composed {
+            Composed::NotBefore(at) => writer.timeout().map_or(Some(at), |other| Some(other.min(at))),
+            _ => writer.timeout(),
+        };
+        self.timers.arm(&mut writer.armed, at, Timer::Writer(id));
+        composed == Composed::Ready
+    }
+
+    fn compose_answer(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
+        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
+            return false;
+        };
+        proxy.queued = false;
+        let answer = proxy.answer(now, reader);
+        let at = proxy.timeout();
+        self.timers.arm(&mut proxy.armed, at, Timer::Answer(reader, writer));
+        let Some((ack, nack)) = answer else { return false };
+        self.out.begin(self.config.prefix, writer.prefix);
+        self.out.to.push(proxy.address());
+        if let Some(nack) = nack {
+            nack.emit(self.out.out());
+        }
+        ack.emit(self.out.out());
+        true
+    }
+
+    /// It is time to announce ourselves.
+    pub(super) fn announce(&mut self, now: Instant) {
+        let targets = self.config.multicast.iter().chain(&self.config.peers);
+        self.work.extend(targets.map(|to| Work::Announce(*to)));
+        let pause = FIRST_PAUSES.get(self.announced as usize).copied().unwrap_or(self.config.announce);
+        self.announced = self.announced.saturating_add(1);
+        self.timers.at(now + pause.min(self.config.announce), Timer::Announce);
+    }
+
+    fn compose_announcement(&mut self, to: &[SocketAddr]) -> bool {
+        self.out.begin(self.config.prefix, GuidPrefix::UNKNOWN);
+        self.out.to.extend_from_slice(to);
+        put_announcement(&mut self.out, &self.announcement);
+        true
+    }
+
+    /// Tells a candidate of us, and asks it by the heartbeats of discovery to answer.
+    fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
+        let Some(peer) = self.peers.get(prefix).filter(|peer| !peer.is_proved()) else { return false };
+        let (to, builtin) = (peer.metatraffic, peer.data.builtin);
+        self.out.begin(self.config.prefix, prefix);
+        self.out.to.push(to);
+        put_announcement(&mut self.out, &self.announcement);
+        for (writer, reader) in
+            super::DISCOVERY.into_iter().filter(|(_, reader)| builtin.has(*reader)).take(2)
+        {
+            let Some(ours) = self.writers.get(&writer) else { continue };
+            let heartbeat = Heartbeat {
+                reader,
+                writer,
+                first: ours.history().first(),
+                last: ours.history().last(),
+                count: 0,
+                is_final: false,
+                liveliness: false,
+            };
+            heartbeat.emit(self.out.out());
+        }
+        let len = self.out.len();
+        self.spend(prefix, len)
+    }
+
+    fn compose_farewell(&mut self) -> bool {
+        let guid = self.config.prefix.with(EntityId::PARTICIPANT);
+        let mut key = crate::announce::PL_CDR_LE.to_vec();
+        let mut list = ParametersOut::new(&mut key);
+        list.bytes(pid::PARTICIPANT_GUID, &guid.to_bytes());
+        list.end();
+        let targets: Vec<SocketAddr> =
+            self.config.multicast.iter().chain(&self.config.peers).copied().collect();
+        self.out.begin(self.config.prefix, GuidPrefix::UNKNOWN);
+        self.out.to.extend(self.peers.proved().map(|peer| peer.metatraffic).chain(targets));
+        let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+        let payload = Payload::Key(&key);
+        let number = SequenceNumber(2);
+        crate::wire::Data::emit(self.out.out(), ends, number, &inline_qos::gone(guid), payload);
+        true
+    }
+}
+
+fn put_announcement<P: Lend>(out: &mut Datagram<Stored<P>>, announcement: &[u8]) {
+    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    crate::wire::Data::emit(out.out(), ends, SequenceNumber::FIRST, &[], Payload::Value(announcement));
+}

@@ -1,0 +1,247 @@
+//! Samples that come in fragments.
+
+use crate::wire::{DataFrag, FragmentSet, SequenceNumber, Timestamp};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// How many samples of a writer may be incomplete at a time; the oldest makes room for another.
+const MOST_INCOMPLETE: usize = 4;
+
+/// The incomplete samples of a writer.
+#[derive(Debug, Default)]
+pub(crate) struct Fragments {
+    samples: BTreeMap<SequenceNumber, Incomplete>,
+}
+
+/// A sample of which some fragments have come.
+#[derive(Debug)]
+struct Incomplete {
+    bytes: Vec<u8>,
+    fragment_len: u16,
+    /// Which fragments have come, the first one the lowest bit of the first word.
+    have: Vec<u64>,
+    missing: u32,
+    /// The highest fragment that has come or is known to be there.
+    highest: u32,
+    stamp: Option<Timestamp>,
+    is_key: bool,
+}
+
+/// A sample whose fragments have all come.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Complete {
+    pub bytes: Vec<u8>,
+    pub stamp: Option<Timestamp>,
+    pub is_key: bool,
+}
+
+impl Incomplete {
+    fn new(frag: &DataFrag<'_>, stamp: Option<Timestamp>) -> Self {
+        let count = frag.count();
+        Self {
+            bytes: vec![0; frag.sample_len as usize],
+            fragment_len: frag.fragment_len,
+            have: vec![0; count.div_ceil(64) as usize],
+            missing: count,
+            highest: 0,
+            stamp,
+            is_key: frag.is_key,
+        }
+    }
+
+    fn count(&self) -> u32 {
+        (self.bytes.len() as u32).div_ceil(u32::from(self.fragment_len))
+    }
+
+    fn has(&self, fragment: u32) -> bool {
+        let bit = fragment - 1;
+        self.have.get((bit / 64) as usize).is_some_and(|word| word & (1 << (bit % 64)) != 0)
+    }
+
+    fn mark(&mut self, fragment: u32) {
+        let bit = fragment - 1;
+        if let Some(word) = self.have.get_mut((bit / 64) as usize)
+            && *word & (1 << (bit % 64)) == 0
+        {
+            *word |= 1 << (bit % 64);
+            self.missing -= 1;
+        }
+    }
+
+    fn take(&mut self, frag: &DataFrag<'_>) {
+        let begin = frag.offset();
+        if let Some(place) = self.bytes.get_mut(begin..begin + frag.bytes.len()) {
+            place.copy_from_slice(frag.bytes);
+        }
+        let last = frag.first_fragment + u32::from(frag.fragments) - 1;
+        (frag.first_fragment..=last).for_each(|fragment| self.mark(fragment));
+        self.highest = self.highest.max(last);
+    }
+
+    fn is_like(&self, frag: &DataFrag<'_>) -> bool {
+        (self.bytes.len(), self.fragment_len) == (frag.sample_len as usize, frag.fragment_len)
+    }
+}
+
+impl Fragments {
+    /// Takes fragments in; gives the sample if these were the last. One that differs in size from those before it
+    /// counts for nothing. Whoever calls has checked that the sample is not too long.
+    pub fn take(&mut self, frag: &DataFrag<'_>, stamp: Option<Timestamp>) -> Option<Complete> {
+        if !self.samples.contains_key(&frag.number) {
+            self.make_room(frag.number)?;
+        }
+        let sample = self.samples.entry(frag.number).or_insert_with(|| Incomplete::new(frag, stamp));
+        if !sample.is_like(frag) {
+            return None;
+        }
+        sample.take(frag);
+        if sample.missing > 0 {
+            return None;
+        }
+        let whole = self.samples.remove(&frag.number)?;
+        Some(Complete { bytes: whole.bytes, stamp: whole.stamp, is_key: whole.is_key })
+    }
+
+    /// Room for another sample: nothing if all that are there are older, and so are wanted first.
+    fn make_room(&mut self, number: SequenceNumber) -> Option<()> {
+        if self.samples.len() < MOST_INCOMPLETE {
+            return Some(());
+        }
+        let (newest, _) = self.samples.last_key_value()?;
+        if *newest < number {
+            return None;
+        }
+        self.samples.pop_last();
+        Some(())
+    }
+
+    /// Makes room for another sample of a writer that sends each once: the oldest goes. How many went.
+    pub fn forget_oldest(&mut self, number: SequenceNumber) -> u32 {
+        let mut gone = 0;
+        while !self.samples.contains_key(&number) && self.samples.len() >= MOST_INCOMPLETE {
+            self.samples.pop_first();
+            gone += 1;
+        }
+        gone
+    }
+
+    /// Nothing before this number is wanted any more.
+    pub fn forget_before(&mut self, number: SequenceNumber) {
+        self.samples = self.samples.split_off(&number);
+    }
+
+    /// A sample is not wanted any more.
+    pub fn forget(&mut self, number: SequenceNumber) {
+        self.samples.remove(&number);
+    }
+
+    /// True if some but not all fragments of a sample have come.
+    pub fn has_begun(&self, number: SequenceNumber) -> bool {
+        self.samples.contains_key(&number)
+    }
+
+    /// Fragments up to this one are there to be asked for.
+    pub fn know(&mut self, number: SequenceNumber, last: u32) {
+        if let Some(sample) = self.samples.get_mut(&number) {
+            sample.highest = sample.highest.max(last.min(sample.count()));
+        }
+    }
+
+    /// All fragments of a sample are there to be asked for.
+    pub fn know_all(&mut self, number: SequenceNumber) {
+        self.know(number, u32::MAX);
+    }
+
+    /// The fragments of a sample that are missing, up to the highest that is known of: as many as a set holds.
+    pub fn missing(&self, number: SequenceNumber) -> Option<FragmentSet> {
+        let sample = self.samples.get(&number)?;
+        let mut missing = (1..=sample.highest).filter(|fragment| !sample.has(*fragment));
+        let first = missing.next()?;
+        let mut set = FragmentSet::new(first);
+        set.insert(first);
+        missing.take_while(|fragment| set.insert(*fragment)).for_each(drop);
+        Some(set)
+    }
+
+    /// How many bytes the incomplete samples take.
+    pub fn bytes(&self) -> usize {
+        self.samples.values().map(|sample| sample.bytes.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{EntityId, Message, Submessage, VendorId, begin};
+
+    const SAMPLE: [u8; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+    /// Takes in fragments of three bytes each of a sample.
+    fn take(fragments: &mut Fragments, number: i64, fragment: u32, sample: &[u8]) -> Option<Complete> {
+        let mut out = vec![];
+        begin(&mut out, VendorId::RUNNEL, crate::wire::GuidPrefix::UNKNOWN);
+        let ends = (EntityId::UNKNOWN, EntityId::user_writer(1));
+        DataFrag::emit(&mut out, ends, SequenceNumber(number), &[], sample, (fragment, 3));
+        let Some(Ok(Submessage::DataFrag(frag))) = Message::parse(&out).unwrap().submessages().next() else {
+            panic!("no fragment");
+        };
+        fragments.take(&frag, None)
+    }
+
+    #[test]
+    fn a_sample_is_whole_when_every_fragment_has_come_in_whatever_order() {
+        let mut fragments = Fragments::default();
+        for fragment in [4, 2, 2, 1] {
+            assert_eq!(take(&mut fragments, 7, fragment, &SAMPLE), None);
+        }
+        let whole = take(&mut fragments, 7, 3, &SAMPLE).unwrap();
+        assert_eq!((&whole.bytes[..], fragments.bytes()), (&SAMPLE[..], 0));
+    }
+
+    #[test]
+    fn what_is_missing_is_told_up_to_the_highest_that_is_known() {
+        let mut fragments = Fragments::default();
+        take(&mut fragments, 7, 2, &SAMPLE);
+        assert!(fragments.missing(SequenceNumber(7)).unwrap().iter().eq([1]));
+        fragments.know_all(SequenceNumber(7));
+        assert!(fragments.missing(SequenceNumber(7)).unwrap().iter().eq([1, 3, 4]));
+        assert_eq!(fragments.missing(SequenceNumber(8)), None);
+    }
+
+    #[test]
+    fn a_fragment_256_or_more_past_the_first_missing_one_waits_for_its_turn() {
+        let mut fragments = Fragments::default();
+        let long = vec![1; 3000];
+        take(&mut fragments, 1, 2, &long);
+        take(&mut fragments, 1, 1000, &long);
+        let missing = fragments.missing(SequenceNumber(1)).unwrap();
+        assert_eq!((missing.base, missing.iter().count(), missing.iter().max()), (1, 255, Some(256)));
+    }
+
+    #[test]
+    fn a_fragment_of_another_size_counts_for_nothing() {
+        let mut fragments = Fragments::default();
+        take(&mut fragments, 7, 1, &SAMPLE);
+        assert_eq!(take(&mut fragments, 7, 2, &[9; 6]), None);
+        for fragment in [2, 3] {
+            take(&mut fragments, 7, fragment, &SAMPLE);
+        }
+        assert_eq!(take(&mut fragments, 7, 4, &SAMPLE).unwrap().bytes, SAMPLE);
+    }
+
+    #[test]
+    fn a_writer_has_a_few_incomplete_samples_and_the_oldest_are_wanted_first() {
+        let mut fragments = Fragments::default();
+        for number in [5, 6, 7, 8, 9] {
+            take(&mut fragments, number, 1, &SAMPLE);
+        }
+        assert!(!fragments.has_begun(SequenceNumber(9)));
+        take(&mut fragments, 4, 1, &SAMPLE);
+        assert!(fragments.has_begun(SequenceNumber(4)) && !fragments.has_begun(SequenceNumber(8)));
+        assert_eq!(fragments.forget_oldest(SequenceNumber(10)), 1);
+        assert!(!fragments.has_begun(SequenceNumber(4)));
+        fragments.forget_before(SequenceNumber(7));
+        assert_eq!(fragments.bytes(), SAMPLE.len());
+    }
+}

@@ -1,0 +1,260 @@
+//! A writer: the samples it holds, and how far each of its readers is.
+
+mod pacer;
+mod proxy;
+#[cfg(test)]
+mod tests;
+
+pub use pacer::Rate;
+pub(crate) use proxy::{ReaderProxy, ReaderSpec};
+
+use crate::datagram::{Bytes, Datagram};
+use crate::history::History;
+use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber, Timestamp};
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use proxy::Filled;
+use runnel_core::qos::{Durability, History as Keep, QoS};
+use runnel_core::time::Instant;
+
+/// A writer of ours.
+#[derive(Debug)]
+pub(crate) struct Writer<B> {
+    pub id: EntityId,
+    pub qos: QoS,
+    /// How many samples a writer holds that keeps all.
+    limit: usize,
+    history: History<B>,
+    readers: Vec<ReaderProxy>,
+    /// Whose turn it is to be sent to.
+    turn: usize,
+    heartbeats: u32,
+    /// Samples that made room for others before every reader had acknowledged them.
+    overwritten: u64,
+    /// It stands in line to be composed.
+    pub queued: bool,
+    /// When its timer goes off next.
+    pub armed: Option<Instant>,
+}
+
+/// A writer that keeps all holds as many samples as it may, since a reader has not acknowledged them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full {
+    /// The reader that is furthest behind.
+    pub reader: Guid,
+}
+
+/// What came of composing a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Composed {
+    /// There is one.
+    Ready,
+    /// There is nothing to be sent.
+    Nothing,
+    /// There is nothing to be sent before then.
+    NotBefore(Instant),
+}
+
+impl<B: Bytes> Writer<B> {
+    pub fn new(id: EntityId, qos: QoS, limit: usize) -> Self {
+        Self {
+            id,
+            qos,
+            limit: limit.max(1),
+            history: History::new(),
+            readers: Vec::new(),
+            turn: 0,
+            heartbeats: 0,
+            overwritten: 0,
+            queued: false,
+            armed: None,
+        }
+    }
+
+    pub fn history(&self) -> &History<B> {
+        &self.history
+    }
+
+    pub fn readers(&self) -> &[ReaderProxy] {
+        &self.readers
+    }
+
+    pub fn overwritten(&self) -> u64 {
+        self.overwritten
+    }
+
+    fn is_latching(&self) -> bool {
+        self.qos.durability == Durability::TransientLocal
+    }
+
+    /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was.
+    pub fn join(&mut self, spec: ReaderSpec) {
+        if self.readers.iter().any(|reader| reader.guid() == spec.guid) {
+            return;
+        }
+        let latching = self.is_latching() && spec.wants_earlier;
+        let start = if latching { self.history.first() } else { self.history.last().next() };
+        self.readers.push(ReaderProxy::new(spec, start));
+    }
+
+    /// Leaves a reader. True if it was joined.
+    pub fn leave(&mut self, reader: Guid) -> bool {
+        let before = self.readers.len();
+        self.readers.retain(|proxy| proxy.guid() != reader);
+        self.trim();
+        self.readers.len() < before
+    }
+
+    /// Leaves all readers of a participant.
+    pub fn leave_all(&mut self, prefix: GuidPrefix) {
+        self.readers.retain(|proxy| proxy.guid().prefix != prefix);
+        self.trim();
+    }
+
+    /// The readers of a participant are reached elsewhere.
+    pub fn move_readers(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+        let readers = self.readers.iter_mut().filter(|reader| reader.guid().prefix == prefix);
+        readers.for_each(|reader| reader.move_to(address));
+    }
+
+    /// The reader that stands in the way of another sample.
+    pub fn full(&self) -> Option<Full> {
+        if self.qos.history != Keep::KeepAll || self.history.len() < self.limit || self.is_latching() {
+            return None;
+        }
+        let slowest =
+            self.readers.iter().filter(|reader| reader.is_reliable()).min_by_key(|reader| reader.acked())?;
+        Some(Full { reader: slowest.guid() })
+    }
+
+    /// Takes a sample in. Gives back one that made room, or this one if nobody is concerned.
+    ///
+    /// # Errors
+    /// When [`Writer::full`] says so.
+    pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
+        if self.readers.is_empty() && !self.is_latching() {
+            self.history.pass();
+            return Ok(Some(payload));
+        }
+        if let Some(full) = self.full() {
+            return Err(full);
+        }
+        self.history.push(payload, stamp, now);
+        let most = if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) };
+        if self.history.len() <= most {
+            return Ok(None);
+        }
+        let out = self.history.pop();
+        let number = out.as_ref().map_or(SequenceNumber::ZERO, |change| change.number);
+        if self.readers.iter().any(|reader| reader.misses(number)) {
+            self.overwritten = self.overwritten.saturating_add(1);
+        }
+        Ok(out.map(|change| change.payload))
+    }
+
+    /// Takes a sample in that replaces all that tell of the same thing.
+    pub fn write_keyed(&mut self, now: Instant, stamp: Timestamp, payload: B, key: Guid, gone: bool) {
+        self.history.retain(|change| change.key != Some(key));
+        let change = self.history.push(payload, stamp, now);
+        (change.key, change.gone) = (Some(key), gone);
+    }
+
+    /// A reader tells what it has and misses. True if there is something to be sent.
+    pub fn acknowledge(&mut self, now: Instant, reader: Guid, ack: &AckNack) -> bool {
+        let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else { return false };
+        let wants = proxy.acknowledge(now, ack, &self.history);
+        self.trim();
+        wants
+    }
+
+    /// A reader tells which fragments it misses. True if there is something to be sent.
+    pub fn nack_fragments(&mut self, reader: Guid, nack: &NackFrag) -> bool {
+        let proxy = self.readers.iter_mut().find(|proxy| proxy.guid() == reader);
+        proxy.is_some_and(|proxy| proxy.nack_fragments(nack))
+    }
+
+    /// Puts together the next datagram.
+    pub fn compose(&mut self, now: Instant, from: GuidPrefix, out: &mut Datagram<B>) -> Composed {
+        let mut not_before: Option<Instant> = None;
+        for _ in 0..self.readers.len() {
+            let index = self.turn % self.readers.len();
+            let together = self.together(index);
+            let Some(reader) = self.readers.get_mut(index) else { break };
+            let ends = (if together { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
+            out.begin(from, reader.guid().prefix);
+            match reader.fill(now, ends, &mut self.history, &mut self.heartbeats, out) {
+                Filled::Something => {
+                    out.to.push(reader.address());
+                    self.follow(now, index, together);
+                    self.trim();
+                    return Composed::Ready;
+                }
+                Filled::Nothing => {}
+                Filled::NotBefore(at) => not_before = Some(not_before.map_or(at, |other| other.min(at))),
+            }
+            self.turn = (index + 1) % self.readers.len();
+        }
+        not_before.map_or(Composed::Nothing, Composed::NotBefore)
+    }
+
+    /// True if there are several readers in the participant of this one and all are equally far, so that one datagram
+    /// does for all.
+    fn together(&self, index: usize) -> bool {
+        let Some(reader) = self.readers.get(index) else { return false };
+        let others = self.readers.iter().filter(|other| other.guid().prefix == reader.guid().prefix);
+        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader))
+    }
+
+    /// Takes it that what was sent to one reader was sent to those of its participant.
+    fn follow(&mut self, now: Instant, index: usize, together: bool) {
+        if !together {
+            return;
+        }
+        let Some(leader) = self.readers.get(index).cloned() else { return };
+        let followers = self.readers.iter_mut().filter(|other| other.guid() != leader.guid());
+        followers
+            .filter(|other| other.guid().prefix == leader.guid().prefix)
+            .for_each(|other| other.follow(now, &leader));
+    }
+
+    /// Lets go of samples that nobody is to get any more.
+    fn trim(&mut self) {
+        if self.is_latching() {
+            return;
+        }
+        let done = self.readers.iter().map(ReaderProxy::done).min().unwrap_or(self.history.last());
+        while self.history.front().is_some_and(|change| change.number <= done) {
+            self.history.pop();
+        }
+    }
+
+    /// Lets go of samples that are not worth delivering any more. When the next one is so.
+    pub fn expire(&mut self, now: Instant) -> Option<Instant> {
+        let lifespan = self.qos.lifespan?;
+        while self.history.front().is_some_and(|change| change.written + lifespan <= now) {
+            self.history.pop();
+        }
+        self.history.front().map(|change| change.written + lifespan)
+    }
+
+    /// Its timer has gone off: asks readers that owe an acknowledgement. True if there is something to be sent.
+    pub fn handle_timeout(&mut self, now: Instant) -> bool {
+        self.readers.iter_mut().fold(false, |any, reader| reader.remind(now) | any)
+    }
+
+    /// When to ask readers that owe an acknowledgement.
+    pub fn timeout(&self) -> Option<Instant> {
+        self.readers.iter().filter_map(ReaderProxy::reminder).min()
+    }
+
+    /// Has every reader told that the writer's user says that it lives.
+    pub fn assert_liveliness(&mut self) {
+        self.readers.iter_mut().for_each(ReaderProxy::assert_liveliness);
+    }
+
+    /// How many samples some reader has yet to acknowledge, or to be sent.
+    pub fn unacknowledged(&self) -> u32 {
+        let furthest = self.readers.iter().map(ReaderProxy::done).min();
+        furthest.map_or(0, |done| self.history.last().distance_from(done))
+    }
+}

@@ -1,0 +1,79 @@
+//! How fast fragments are sent, so that a receiver's socket takes them.
+
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+/// Lets so many bytes go at once, and then so many a second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    rate: Rate,
+    /// When what has been sent will have been taken, at that rate.
+    free: Instant,
+}
+
+/// How many bytes a receiver takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// In a second.
+    pub bytes_per_second: u64,
+    /// At once.
+    pub burst: u64,
+}
+
+impl Rate {
+    fn time_of(self, bytes: u64) -> Duration {
+        let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+impl Pacer {
+    pub fn new(rate: Rate) -> Self {
+        Self { rate, free: Instant(0) }
+    }
+
+    /// When another datagram may go, if not now.
+    pub fn not_before(&self, now: Instant) -> Option<Instant> {
+        let slack = self.rate.time_of(self.rate.burst);
+        if self.free <= now + slack { None } else { Some(now + self.free.since(now + slack)) }
+    }
+
+    /// A datagram of so many bytes goes.
+    pub fn went(&mut self, now: Instant, bytes: usize) {
+        self.free = self.free.max(now) + self.rate.time_of(bytes as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Rate = Rate { bytes_per_second: 1_000_000, burst: 2000 };
+
+    #[test]
+    fn a_burst_goes_at_once_and_the_rest_at_the_rate() {
+        let mut pacer = Pacer::new(RATE);
+        let mut now = Instant(5_000_000);
+        let begin = now;
+        for _ in 0..100 {
+            if let Some(at) = pacer.not_before(now) {
+                assert!(at > now);
+                now = at;
+            }
+            pacer.went(now, 1000);
+        }
+        let took = now.since(begin);
+        assert!(took >= Duration::from_millis(97) && took <= Duration::from_millis(99), "{took:?}");
+    }
+
+    #[test]
+    fn silence_saves_no_more_than_a_burst() {
+        let mut pacer = Pacer::new(RATE);
+        let now = Instant(3_600_000_000_000);
+        for _ in 0..3 {
+            assert_eq!(pacer.not_before(now), None);
+            pacer.went(now, 1000);
+        }
+        assert!(pacer.not_before(now).is_some());
+    }
+}

@@ -1,0 +1,334 @@
+//! A network of participants with a clock of its own: datagrams are lost, doubled and overtake each other as a seed has
+//! it, and nothing ever waits.
+#![allow(dead_code)]
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::qos::QoS;
+use runnel_core::time::Instant;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
+use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
+
+pub type Bytes = Arc<[u8]>;
+
+/// Where everybody announces himself.
+pub const GROUP: &str = "239.255.0.1:7400";
+
+/// What becomes of datagrams, in a hundred.
+#[derive(Clone, Copy, Debug)]
+pub struct Weather {
+    pub loss: u32,
+    pub doubled: u32,
+    pub late: u32,
+    /// How long a datagram takes, and how much longer a late one.
+    pub delay: Duration,
+    pub lateness: Duration,
+}
+
+impl Weather {
+    pub const FAIR: Self =
+        Self { loss: 0, doubled: 0, late: 0, delay: Duration::from_micros(50), lateness: Duration::ZERO };
+
+    /// So much loss, and some of everything else.
+    pub fn foul(loss: u32) -> Self {
+        Self { loss, doubled: 5, late: 5, lateness: Duration::from_millis(5), ..Self::FAIR }
+    }
+}
+
+/// A participant of the network.
+pub struct Node {
+    pub participant: Participant<Bytes>,
+    pub address: SocketAddr,
+    pub samples: Vec<Heard>,
+    pub events: Vec<Event>,
+    pub sent_bytes: usize,
+    pub sent: usize,
+    /// It neither sends nor hears nor looks at the clock.
+    pub stopped: bool,
+}
+
+/// A sample that a reader got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    pub at: Instant,
+    pub reader: EntityId,
+    pub writer: Guid,
+    pub bytes: Vec<u8>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Flying {
+    at: Instant,
+    order: u64,
+    from: SocketAddr,
+    to: SocketAddr,
+    bytes: Vec<u8>,
+}
+
+/// A network, see the module.
+pub struct Net {
+    pub now: Instant,
+    pub nodes: Vec<Node>,
+    pub weather: Weather,
+    /// Nothing arrives anywhere.
+    pub blackout: bool,
+    by_address: BTreeMap<SocketAddr, usize>,
+    flying: BinaryHeap<Reverse<Flying>>,
+    order: u64,
+    seed: u64,
+    /// What was sent to addresses where nobody is.
+    pub astray: BTreeMap<SocketAddr, usize>,
+}
+
+impl Net {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            now: Instant(1_000_000_000),
+            nodes: Vec::new(),
+            weather: Weather::FAIR,
+            blackout: false,
+            by_address: BTreeMap::new(),
+            flying: BinaryHeap::new(),
+            order: 0,
+            seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            astray: BTreeMap::new(),
+        }
+    }
+
+    /// Of xorshift64*.
+    pub fn random(&mut self, below: u32) -> u32 {
+        self.seed ^= self.seed >> 12;
+        self.seed ^= self.seed << 25;
+        self.seed ^= self.seed >> 27;
+        ((self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % u64::from(below.max(1))) as u32
+    }
+
+    /// What participants are told: each on a host of its own.
+    pub fn config(&self) -> Config {
+        let number = self.nodes.len() as u8 + 1;
+        let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, number));
+        let mut config = Config::new(GuidPrefix([1, 0x72, 0, 0, 0, 0, 0, 0, 0, 0, 7, number]), 0);
+        config.unicast = vec![SocketAddr::new(ip, 7410)];
+        config.own_addresses = vec![ip];
+        config.multicast = vec![GROUP.parse().unwrap()];
+        config.user_data = b"enclave=/;".to_vec();
+        config
+    }
+
+    pub fn add(&mut self) -> usize {
+        self.add_with(|_| {})
+    }
+
+    pub fn add_with(&mut self, change: impl FnOnce(&mut Config)) -> usize {
+        let mut config = self.config();
+        change(&mut config);
+        let address = config.unicast[0];
+        let index = self.nodes.len();
+        self.by_address.insert(address, index);
+        self.nodes.push(Node {
+            participant: Participant::new(self.now, config),
+            address,
+            samples: Vec::new(),
+            events: Vec::new(),
+            sent_bytes: 0,
+            sent: 0,
+            stopped: false,
+        });
+        index
+    }
+
+    pub fn stamp(&self) -> Timestamp {
+        Timestamp { seconds: (self.now.0 / 1_000_000_000) as u32, fraction: 0 }
+    }
+
+    pub fn writer(&mut self, node: usize, topic: &str, qos: QoS) -> EntityId {
+        let (now, stamp) = (self.now, self.stamp());
+        let id = self.nodes[node].participant.create_writer(now, stamp, options(topic, qos));
+        self.drain(node, &[]);
+        id
+    }
+
+    pub fn reader(&mut self, node: usize, topic: &str, qos: QoS) -> EntityId {
+        let (now, stamp) = (self.now, self.stamp());
+        let id = self.nodes[node].participant.create_reader(now, stamp, options(topic, qos));
+        self.drain(node, &[]);
+        id
+    }
+
+    pub fn remove(&mut self, node: usize, id: EntityId) {
+        let (now, stamp) = (self.now, self.stamp());
+        self.nodes[node].participant.remove_endpoint(now, stamp, id);
+        self.drain(node, &[]);
+    }
+
+    pub fn write(&mut self, node: usize, writer: EntityId, bytes: &[u8]) -> Result<Option<Bytes>, Full> {
+        let (now, stamp) = (self.now, self.stamp());
+        let written = self.nodes[node].participant.write(now, stamp, writer, bytes.into());
+        self.drain(node, &[]);
+        written
+    }
+
+    pub fn close(&mut self, node: usize) {
+        self.nodes[node].participant.close();
+        self.drain(node, &[]);
+        self.nodes[node].stopped = true;
+    }
+
+    /// Sends what a participant has to send, and takes what it has to tell.
+    fn drain(&mut self, node: usize, datagram: &[u8]) {
+        let Node { participant, samples, .. } = &mut self.nodes[node];
+        while let Some(sample) = participant.poll_sample() {
+            let bytes = sample.payload.bytes(datagram).to_vec();
+            samples.push(Heard { at: self.now, reader: sample.reader, writer: sample.writer, bytes });
+        }
+        let from = self.nodes[node].address;
+        let mut count = 0;
+        loop {
+            let now = self.now;
+            let node = &mut self.nodes[node];
+            let Some(transmit) = node.participant.poll_transmit(now) else { break };
+            count += 1;
+            assert!(count < 100_000, "it never stops sending");
+            let (to, bytes) = (transmit.to.to_vec(), transmit.parts.concat());
+            assert!(bytes.len() <= 65_507, "a datagram of {} bytes", bytes.len());
+            for to in to {
+                let node = &mut self.nodes[self.by_address[&from]];
+                node.sent += 1;
+                node.sent_bytes += bytes.len();
+                self.send(from, to, &bytes);
+            }
+        }
+        let node = &mut self.nodes[node];
+        while let Some(event) = node.participant.poll_event() {
+            node.events.push(event);
+        }
+    }
+
+    /// A datagram sets out.
+    pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        if to.ip().is_multicast() {
+            let all: Vec<SocketAddr> =
+                self.by_address.keys().copied().filter(|other| *other != from).collect();
+            all.into_iter().for_each(|to| self.fly(from, to, bytes));
+        } else {
+            self.fly(from, to, bytes);
+        }
+    }
+
+    fn fly(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        let weather = self.weather;
+        if self.blackout || self.random(100) < weather.loss {
+            return;
+        }
+        let copies = if self.random(100) < weather.doubled { 2 } else { 1 };
+        for _ in 0..copies {
+            let mut at = self.now + weather.delay;
+            if self.random(100) < weather.late {
+                at += weather.lateness;
+            }
+            self.order += 1;
+            let bytes = bytes.to_vec();
+            self.flying.push(Reverse(Flying { at, order: self.order, from, to, bytes }));
+        }
+    }
+
+    /// Goes on until the next thing happens, but not past `until`. False if nothing does.
+    fn step(&mut self, until: Instant) -> bool {
+        let arrival = self.flying.peek().map(|Reverse(flying)| flying.at);
+        let awake = self.nodes.iter().enumerate().filter(|(_, node)| !node.stopped);
+        let due = awake.filter_map(|(index, node)| Some((node.participant.poll_timeout()?, index))).min();
+        match (arrival, due) {
+            (Some(at), due) if at <= until && due.is_none_or(|(time, _)| at <= time) => self.arrive(at),
+            (_, Some((at, index))) if at <= until => {
+                self.now = self.now.max(at);
+                let now = self.now;
+                self.nodes[index].participant.handle_timeout(now);
+                self.drain(index, &[]);
+            }
+            _ => {
+                self.now = self.now.max(until);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn arrive(&mut self, at: Instant) {
+        self.now = self.now.max(at);
+        let Some(Reverse(flying)) = self.flying.pop() else { return };
+        let Some(index) = self.by_address.get(&flying.to).copied() else {
+            *self.astray.entry(flying.to).or_default() += flying.bytes.len();
+            return;
+        };
+        if !self.nodes[index].stopped {
+            let now = self.now;
+            self.nodes[index].participant.handle_datagram(now, flying.from, &flying.bytes);
+            self.drain(index, &flying.bytes);
+        }
+    }
+
+    pub fn run_for(&mut self, time: Duration) {
+        let until = self.now + time;
+        let mut steps = 0;
+        while self.step(until) {
+            steps += 1;
+            assert!(steps < 5_000_000, "it never comes to rest");
+        }
+    }
+
+    /// Goes on until `done`; how long that took.
+    #[track_caller]
+    pub fn run_until(&mut self, what: &str, most: Duration, done: impl Fn(&Net) -> bool) -> Duration {
+        let (begin, until) = (self.now, self.now + most);
+        while !done(self) {
+            assert!(self.step(until), "{what}: not within {most:?}\n{}", self.report());
+        }
+        self.now.since(begin)
+    }
+
+    fn report(&self) -> String {
+        self.nodes.iter().map(|node| format!("{}: {:#?}\n", node.address, node.events)).collect()
+    }
+
+    pub fn texts(&self, node: usize, reader: EntityId) -> Vec<Vec<u8>> {
+        let heard = self.nodes[node].samples.iter().filter(|heard| heard.reader == reader);
+        heard.map(|heard| heard.bytes.clone()).collect()
+    }
+
+    pub fn is_matched(&self, node: usize, id: EntityId) -> bool {
+        !self.nodes[node].participant.matched(id).is_empty()
+    }
+}
+
+pub fn options(topic: &str, qos: QoS) -> EndpointOptions {
+    EndpointOptions {
+        topic: topic.into(),
+        type_name: "std_msgs::msg::dds_::String_".into(),
+        qos,
+        user_data: Vec::new(),
+    }
+}
+
+pub fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub fn secs(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// A sample that can be told from others, of at least eight bytes.
+pub fn sample(number: u32, len: usize) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..len.max(8)).map(|index| (index as u32 ^ number) as u8).collect();
+    bytes[..4].copy_from_slice(&[0, 1, 0, 0]);
+    bytes[4..8].copy_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+pub fn number_of(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes[4..8].try_into().unwrap())
+}

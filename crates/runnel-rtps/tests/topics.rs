@@ -1,0 +1,225 @@
+//! Topics between two participants, in fair weather and foul.
+
+mod net;
+
+use net::{Net, Weather, millis, number_of, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_rtps::Event;
+use runnel_rtps::wire::EntityId;
+
+const TOPIC: &str = "rt/chatter";
+
+/// Two participants whose writer and reader have met.
+fn pair(seed: u64, qos: QoS) -> (Net, EntityId, EntityId) {
+    let mut net = Net::new(seed);
+    let (a, b) = (net.add(), net.add());
+    let writer = net.writer(a, TOPIC, qos);
+    let reader = net.reader(b, TOPIC, qos);
+    net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    (net, writer, reader)
+}
+
+#[test]
+fn two_participants_meet_within_ten_milliseconds() {
+    let mut net = Net::new(1);
+    net.add();
+    net.run_for(secs(10));
+    net.add();
+    let writer = net.writer(0, TOPIC, QoS::default());
+    let reader = net.reader(1, TOPIC, QoS::default());
+    let took =
+        net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    assert!(took < millis(10), "{took:?}");
+}
+
+#[test]
+fn what_is_written_is_heard_once_and_in_order() {
+    for qos in [QoS::keep_last(10), QoS::keep_all(), QoS::sensor_data(), QoS::keep_last(5).transient_local()]
+    {
+        let (mut net, writer, reader) = pair(2, qos);
+        for number in 0..100 {
+            net.write(0, writer, &sample(number, 100)).unwrap();
+            net.run_for(millis(1));
+        }
+        net.run_for(secs(1));
+        let heard: Vec<u32> = net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect();
+        assert_eq!(heard, (0..100).collect::<Vec<_>>(), "{qos:?}");
+    }
+}
+
+#[test]
+fn reliable_topics_lose_and_double_nothing_in_foul_weather() {
+    for loss in [10, 30, 50] {
+        for seed in 0..10 {
+            let (mut net, writer, reader) = pair(seed, QoS::keep_all());
+            net.weather = Weather::foul(loss);
+            for number in 0..300 {
+                net.write(0, writer, &sample(number, 1000)).unwrap();
+                net.run_for(millis(4));
+            }
+            net.run_until("all are heard", secs(20), |net| net.texts(1, reader).len() >= 300);
+            let heard: Vec<u32> = net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect();
+            assert_eq!(heard, (0..300).collect::<Vec<_>>(), "loss {loss} seed {seed}");
+            net.run_until("all is acknowledged", secs(20), |net| {
+                net.nodes[0].participant.unacknowledged(writer) == 0
+            });
+        }
+    }
+}
+
+#[test]
+fn samples_of_any_length_arrive_whole() {
+    let (mut net, writer, reader) = pair(3, QoS::keep_all());
+    let lengths = (8..64).chain(1000..1500).chain([3000, 64_000, 100_000, 2_000_000]);
+    for (number, len) in lengths.enumerate() {
+        let sample = sample(number as u32, len);
+        net.write(0, writer, &sample).unwrap();
+        net.run_until("it is heard", secs(5), |net| net.texts(1, reader).len() > number);
+        let heard = net.texts(1, reader).pop().unwrap();
+        assert!(heard[..len] == sample && heard.len() < len + 4, "{len}: {}", heard.len());
+    }
+}
+
+#[test]
+fn long_samples_lose_nothing_in_foul_weather() {
+    for loss in [5, 20, 40] {
+        for seed in 0..5 {
+            let (mut net, writer, reader) = pair(seed, QoS::keep_all());
+            net.weather = Weather::foul(loss);
+            for number in 0..10 {
+                net.write(0, writer, &sample(number, 100_000)).unwrap();
+                net.run_for(millis(10));
+            }
+            net.run_until("all are heard", secs(30), |net| net.texts(1, reader).len() >= 10);
+            for (number, heard) in net.texts(1, reader).iter().enumerate() {
+                assert!(*heard == sample(number as u32, 100_000), "loss {loss} seed {seed}: {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_comes_late_gets_what_is_held_if_both_want_it() {
+    for (offered, asked, expected) in [
+        (QoS::keep_last(3).transient_local(), QoS::keep_last(3).transient_local(), vec![7, 8, 9]),
+        (QoS::keep_last(3).transient_local(), QoS::keep_last(3), vec![]),
+        (QoS::keep_last(3), QoS::keep_last(3), vec![]),
+        (QoS::keep_last(3).transient_local(), QoS::keep_last(3).best_effort(), vec![]),
+    ] {
+        let mut net = Net::new(5);
+        let (a, b) = (net.add(), net.add());
+        let writer = net.writer(a, TOPIC, offered);
+        for number in 0..10 {
+            net.write(a, writer, &sample(number, 20)).unwrap();
+        }
+        net.run_for(secs(1));
+        let reader = net.reader(b, TOPIC, asked);
+        net.run_until("they meet", secs(2), |net| net.is_matched(1, reader) && net.is_matched(0, writer));
+        net.run_for(millis(20));
+        let heard = |net: &Net| net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect::<Vec<_>>();
+        assert_eq!(heard(&net), expected, "{offered:?} {asked:?}");
+        net.write(a, writer, &sample(10, 20)).unwrap();
+        net.run_for(millis(20));
+        assert_eq!(heard(&net), [expected, vec![10]].concat(), "{offered:?} {asked:?}");
+    }
+}
+
+#[test]
+fn a_blackout_of_a_minute_is_healed_within_two_seconds() {
+    for seed in 0..5 {
+        let (mut net, writer, reader) = pair(seed, QoS::keep_last(10));
+        net.blackout = true;
+        net.run_for(secs(60) + millis(seed * 137));
+        assert!(!net.is_matched(0, writer) && !net.is_matched(1, reader));
+        net.blackout = false;
+        let took =
+            net.run_until("they meet", secs(5), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        assert!(took < secs(2), "{took:?}");
+        net.write(0, writer, &sample(1, 20)).unwrap();
+        net.run_for(millis(50));
+        assert_eq!(net.texts(1, reader).len(), 1);
+    }
+}
+
+#[test]
+fn an_idle_pair_says_nothing_but_that_it_is_there() {
+    let (mut net, writer, _) = pair(6, QoS::default());
+    net.write(0, writer, &sample(1, 20)).unwrap();
+    net.run_for(secs(10));
+    let before: Vec<usize> = net.nodes.iter().map(|node| node.sent).collect();
+    net.run_for(secs(30));
+    for (node, before) in net.nodes.iter().zip(before) {
+        assert!(node.sent - before <= 11, "{}", node.sent - before);
+    }
+}
+
+#[test]
+fn who_leaves_is_gone_at_once() {
+    let (mut net, writer, _) = pair(7, QoS::default());
+    net.close(1);
+    net.run_for(millis(10));
+    assert!(!net.is_matched(0, writer));
+    assert!(net.nodes[0].events.iter().any(|event| matches!(event, Event::ParticipantLost(_))));
+}
+
+#[test]
+fn an_endpoint_that_ends_is_left_and_one_that_comes_is_met() {
+    let (mut net, writer, reader) = pair(8, QoS::default());
+    net.remove(1, reader);
+    net.run_for(millis(20));
+    assert!(!net.is_matched(0, writer));
+    let again = net.reader(1, TOPIC, QoS::default());
+    net.run_until("they meet", secs(1), |net| net.is_matched(0, writer) && net.is_matched(1, again));
+}
+
+#[test]
+fn a_burst_of_five_thousand_arrives_whole() {
+    let (mut net, writer, reader) = pair(9, QoS::keep_last(5000));
+    for number in 0..5000 {
+        net.write(0, writer, &sample(number, 50)).unwrap();
+    }
+    net.run_until("all are heard", secs(2), |net| net.texts(1, reader).len() == 5000);
+}
+
+#[test]
+fn a_reader_that_stands_still_costs_the_others_nothing() {
+    let mut net = Net::new(10);
+    let (a, b, c) = (net.add(), net.add(), net.add());
+    let writer = net.writer(a, TOPIC, QoS::keep_last(10));
+    let readers = [net.reader(b, TOPIC, QoS::default()), net.reader(c, TOPIC, QoS::default())];
+    net.run_until("they meet", secs(2), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.run_until("they meet", secs(2), |net| net.is_matched(b, readers[0]) && net.is_matched(c, readers[1]));
+    net.run_for(millis(10));
+    net.nodes[c].stopped = true;
+    for number in 0..1000 {
+        net.write(a, writer, &sample(number, 1000)).unwrap();
+        net.run_for(millis(1));
+    }
+    assert_eq!(net.texts(b, readers[0]).len(), 1000);
+    net.nodes[c].stopped = false;
+    net.run_for(secs(3));
+    let heard: Vec<u32> = net.texts(c, readers[1]).iter().map(|bytes| number_of(bytes)).collect();
+    assert!(heard.ends_with(&(990..1000).collect::<Vec<_>>()), "{heard:?}");
+    let lost = net.nodes[c].events.iter().find(|event| matches!(event, Event::SampleLost { .. }));
+    assert!(lost.is_some());
+}
+
+#[test]
+fn a_writer_that_keeps_all_is_full_until_its_reader_has_acknowledged() {
+    let mut net = Net::new(11);
+    let a = net.add_with(|config| config.limits.kept = 20);
+    let b = net.add();
+    let writer = net.writer(a, TOPIC, QoS::keep_all());
+    let reader = net.reader(b, TOPIC, QoS::keep_all());
+    net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.nodes[b].stopped = true;
+    for number in 0..20 {
+        net.write(a, writer, &sample(number, 100)).unwrap();
+    }
+    let full = net.write(a, writer, &sample(20, 100)).unwrap_err();
+    assert_eq!(full.reader.entity, reader);
+    net.nodes[b].stopped = false;
+    net.run_until("there is room", secs(2), |net| net.nodes[0].participant.full(writer).is_none());
+    net.run_for(millis(200));
+    assert_eq!(net.texts(b, reader).len(), 20);
+}
