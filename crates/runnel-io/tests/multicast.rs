@@ -133,9 +133,7 @@ fn a_group_is_heard_on_each_interface_it_was_joined_on() {
 #[test]
 fn several_sockets_of_a_host_hear_the_same_group_at_the_same_port() {
     for net in [V4, V6] {
-        let host = Host::new();
-        host.join(&Host::new(), "one");
-        host.address("one", &format!("{}/{}", net.near[0], net.bits));
+        let [host, _far] = net.hosts();
         let receivers: Vec<_> = (0..3).map(|_| net.receiver(&host, &["one"])).collect();
         say(&open(&host, net.sender()), index(&host, "one"), "all", net.to_group());
         for receiver in &receivers {
