@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hosts::Host;
 use runnel_io::interfaces::interfaces;
-use runnel_io::udp::{MOST_AT_ONCE, Options, Received};
+use runnel_io::udp::{Batch, MOST_AT_ONCE, Options, Received};
 use runnel_io::{Datagrams, Events, Interest, Reactor, Token};
 
 const PORT: u16 = 7400;
@@ -77,11 +77,15 @@ fn index(host: &Host, name: &str) -> u32 {
     interfaces.iter().find(|interface| interface.name == name).unwrap().index
 }
 
-/// Waits for a datagram.
-fn received(socket: &Datagrams, buffer: &mut [u8]) -> Received {
+fn wait_for(socket: &Datagrams) {
     let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
     reactor.add(socket, Token(0), Interest::Read).unwrap();
     reactor.wait(&mut events, Some(Duration::from_secs(30))).unwrap();
+}
+
+/// Waits for a datagram.
+fn received(socket: &Datagrams, buffer: &mut [u8]) -> Received {
+    wait_for(socket);
     socket.recv_from(buffer).unwrap().expect("a datagram")
 }
 
@@ -259,14 +263,52 @@ fn a_batch_arrives_one_by_one_and_in_order() {
         let texts: Vec<_> = (0..MOST_AT_ONCE + 3).map(|number| number.to_string()).collect();
         let slices: Vec<_> =
             texts.iter().map(|text| [IoSlice::new(b"no "), IoSlice::new(text.as_bytes())]).collect();
-        let datagrams: Vec<_> = slices.iter().map(|slices| &slices[..]).collect();
-        assert_eq!(near.send_batch(&datagrams, far.address()).unwrap(), MOST_AT_ONCE);
-        assert_eq!(near.send_batch(&datagrams[MOST_AT_ONCE..], far.address()).unwrap(), 3);
-        assert_eq!(near.send_batch(&[], far.address()).unwrap(), 0);
+        assert_eq!(near.send_batch(&slices, far.address()).unwrap(), MOST_AT_ONCE);
+        assert_eq!(near.send_batch(&slices[MOST_AT_ONCE..], far.address()).unwrap(), 3);
+        assert_eq!(near.send_batch(&slices[..0], far.address()).unwrap(), 0);
         for text in texts {
             assert_eq!(heard_from(&far), (format!("no {text}"), near.address()));
         }
         nothing(&far);
+    }
+}
+
+#[test]
+fn a_batch_goes_up_to_the_datagram_that_cannot_be_sent() {
+    let host = Host::new();
+    let socket = open(&host, Options::at("127.0.0.1:0".parse().unwrap()));
+    let datagrams = [3, 65_508, 4].map(|len| [IoSlice::new(&[0; 65_508][..len])]);
+    assert_eq!(socket.send_batch(&datagrams, socket.address()).unwrap(), 1);
+    assert!(socket.send_batch(&datagrams[1..], socket.address()).is_err());
+    assert_eq!(heard(&socket).len(), 3);
+    nothing(&socket);
+}
+
+#[test]
+fn datagrams_are_received_in_batches_with_their_senders() {
+    for loopback in ["127.0.0.1:0", "[::1]:0"] {
+        let host = Host::new();
+        let [one, two, far] = [(); 3].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
+        let mut batch = Batch::new(3, 4);
+        assert_eq!(far.recv_batch(&mut batch).unwrap(), 0);
+        let sent = [(&one, "first"), (&two, "2nd"), (&one, ""), (&two, "last")];
+        for (near, text) in sent {
+            assert!(near.send_to_vectored(&[IoSlice::new(text.as_bytes())], far.address()).unwrap());
+        }
+        let expected = sent.map(|(near, text)| {
+            let len = text.len().min(4);
+            (text.as_bytes()[..len].to_vec(), Received { len, from: near.address(), cut: text.len() > 4 })
+        });
+        let mut found = Vec::new();
+        while found.len() < sent.len() {
+            wait_for(&far);
+            let count = far.recv_batch(&mut batch).unwrap();
+            assert_eq!(batch.iter().count(), count);
+            found.extend(batch.iter().map(|(bytes, received)| (bytes.to_vec(), received)));
+        }
+        assert_eq!(found, expected);
+        assert_eq!(far.recv_batch(&mut batch).unwrap(), 0);
+        assert_eq!(batch.iter().count(), 0);
     }
 }
 
@@ -331,7 +373,7 @@ fn errors_say_where_and_to_whom() {
         ),
         (any.send_by(u32::MAX, &[], V4.to_group()).map(drop), vec!["by interface 4294967295".to_owned()]),
         (
-            any.send_batch(&[&[IoSlice::new(&[0; 65_508])]], first.address()).map(drop),
+            any.send_batch(&[[IoSlice::new(&[0; 65_508])]], first.address()).map(drop),
             vec![format!("datagrams to {}", first.address())],
         ),
     ];

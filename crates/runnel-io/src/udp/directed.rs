@@ -69,6 +69,6 @@ fn send_with<T>(
 }
 
 /// Of the C library's call that has just failed.
-fn last_error() -> Errno {
+pub(super) fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
