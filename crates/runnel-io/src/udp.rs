@@ -139,7 +139,8 @@ impl Datagrams {
         }
     }
 
-    /// Hears no longer what [`Datagrams::join`] made it hear; nothing if it does not.
+    /// Hears no longer what [`Datagrams::join`] made it hear; nothing if it does not. A group on an interface that is
+    /// gone counts among those of the socket until it is left.
     ///
     /// # Errors
     /// When the group is of the other family.

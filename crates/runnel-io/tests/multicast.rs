@@ -10,6 +10,7 @@ use hosts::Host;
 use runnel_io::interfaces::interfaces;
 use runnel_io::udp::{Batch, MOST_AT_ONCE, Options, Received};
 use runnel_io::{Datagrams, Events, Interest, Reactor, Token};
+use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
 const PORT: u16 = 7400;
 
@@ -160,6 +161,44 @@ fn a_group_that_was_left_is_heard_no_longer_and_joining_or_leaving_twice_is_noth
         }
         assert_eq!(heard(&receiver), "two");
         nothing(&receiver);
+    }
+}
+
+#[test]
+fn groups_on_interfaces_that_come_and_go_can_be_left_and_count_no_more() {
+    let [near, far] = [Host::new(), Host::new()];
+    let sockets = [V4, V6].map(|net| (net.receiver(&near, &[]), net.group()));
+    // More often than a socket may be in groups of IPv4.
+    for _ in 0..25 {
+        near.join(&far, "one");
+        let one = index(&near, "one");
+        for (socket, group) in &sockets {
+            socket.join(*group, one).unwrap();
+        }
+        near.ip("link delete one");
+        for (socket, group) in &sockets {
+            socket.leave(*group, one).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_port_is_shared_with_peers_that_ask_for_it_in_both_ways() {
+    for net in [V4, V6] {
+        let [near, _far] = net.hosts();
+        // As Cyclone DDS does.
+        let peer = near.run(|| {
+            let family = if net.group().is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+            let peer = socket(family, SocketType::DGRAM, None).unwrap();
+            sockopt::set_socket_reuseport(&peer, true).unwrap();
+            sockopt::set_socket_reuseaddr(&peer, true).unwrap();
+            bind(&peer, &SocketAddr::new(net.any.parse().unwrap(), PORT)).unwrap();
+            peer
+        });
+        let receiver = net.receiver(&near, &["one"]);
+        say(&open(&near, net.sender()), index(&near, "one"), "all", net.to_group());
+        assert_eq!(heard(&receiver), "all");
+        drop(peer);
     }
 }
 
