@@ -1,5 +1,5 @@
-//! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, shared memory, doorbells, clocks, signals,
-//! name look-up, CPU placement.
+//! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory, doorbells,
+//! clocks, signals, name look-up, CPU placement.
 //!
 //! It knows nothing of ROS. Each module wraps one thing of the operating system thinly; descriptors close when
 //! their owner drops.
@@ -8,6 +8,7 @@ pub mod bell;
 pub mod clock;
 pub mod cpu;
 pub mod host;
+pub mod interfaces;
 pub mod lookup;
 pub mod memory;
 pub mod output;

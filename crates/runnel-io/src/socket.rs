@@ -2,6 +2,7 @@
 
 use rustix::fd::OwnedFd;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketFlags, SocketType};
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,4 +21,10 @@ pub(crate) fn open(ip: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
 /// The address; `None` if it is not one of the Internet.
 pub(crate) fn to_std(address: SocketAddrAny) -> Option<SocketAddr> {
     address.try_into().ok()
+}
+
+/// The error, with what was being done before it. Its kind stays.
+pub(crate) fn at(what: fmt::Arguments<'_>, error: impl Into<io::Error>) -> io::Error {
+    let error = error.into();
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }

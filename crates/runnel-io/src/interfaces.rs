@@ -1,0 +1,192 @@
+//! The machine's network interfaces, and word when they change.
+
+use crate::socket::FLAGS;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{self, AddressFamily, RecvFlags, SocketType};
+use std::ffi::CStr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ptr;
+
+/// An interface that is up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// What the kernel calls it; what multicast groups are joined on, and the scope of link-local addresses.
+    pub index: u32,
+    /// What users call it. A name that is not UTF-8 is shown as well as it can be.
+    pub name: String,
+    /// Its addresses, in the kernel's order, those of IPv4 first.
+    pub addresses: Vec<Address>,
+    /// It is this host alone.
+    pub loopback: bool,
+    /// It says of itself that it carries multicast. Loopback seldom does, and does carry it.
+    pub multicast: bool,
+}
+
+/// An address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The address.
+    pub ip: IpAddr,
+    /// Leading bits that all addresses of its network have in common.
+    pub prefix: u8,
+}
+
+/// The interfaces that are up, in the order of their indices. One that has no carrier is among them.
+///
+/// # Errors
+/// When memory or descriptors run out.
+pub fn interfaces() -> io::Result<Vec<Interface>> {
+    let list = List::new()?;
+    let mut found: Vec<Interface> = Vec::new();
+    for entry in list.entries() {
+        if entry.ifa_flags & libc::IFF_UP as libc::c_uint == 0 {
+            continue;
+        }
+        // SAFETY: `ifa_name` is a string that ends with zero and lives as long as the list.
+        let label = unsafe { CStr::from_ptr(entry.ifa_name) };
+        // SAFETY: as above. The kernel takes the label of an address for the name of its interface.
+        let index = unsafe { libc::if_nametoindex(label.as_ptr()) };
+        if index == 0 {
+            // It went while we were looking.
+            continue;
+        }
+        let at = found.iter().position(|interface| interface.index == index).unwrap_or_else(|| {
+            found.push(interface(index, label, entry.ifa_flags));
+            found.len() - 1
+        });
+        // SAFETY: the list has addresses, or none, in both places, each as long as its family has it.
+        if let Some(ip) = unsafe { ip_of(entry.ifa_addr) } {
+            // SAFETY: as above.
+            let mask = unsafe { ip_of(entry.ifa_netmask) };
+            found[at].addresses.push(Address { ip, prefix: prefix_of(ip, mask) });
+        }
+    }
+    found.sort_by_key(|interface| interface.index);
+    Ok(found)
+}
+
+fn interface(index: u32, label: &CStr, flags: libc::c_uint) -> Interface {
+    let label = label.to_string_lossy();
+    let has = |flag: libc::c_int| flags & flag as libc::c_uint != 0;
+    Interface {
+        index,
+        // An address may have a label of its own, the interface's name and more behind a colon.
+        name: label.split(':').next().unwrap_or_default().to_owned(),
+        addresses: Vec::new(),
+        loopback: has(libc::IFF_LOOPBACK),
+        multicast: has(libc::IFF_MULTICAST),
+    }
+}
+
+/// The bits of a mask; all those of the address where there is none.
+fn prefix_of(ip: IpAddr, mask: Option<IpAddr>) -> u8 {
+    let ones = match (mask, ip) {
+        (Some(IpAddr::V4(mask)), _) => mask.to_bits().leading_ones(),
+        (Some(IpAddr::V6(mask)), _) => mask.to_bits().leading_ones(),
+        (None, IpAddr::V4(_)) => Ipv4Addr::BITS,
+        (None, IpAddr::V6(_)) => Ipv6Addr::BITS,
+    };
+    ones as u8
+}
+
+/// The C library's list, freed when it is dropped.
+struct List(*mut libc::ifaddrs);
+
+impl List {
+    fn new() -> io::Result<Self> {
+        let mut first = ptr::null_mut();
+        // SAFETY: the call writes one pointer to `first`.
+        match unsafe { libc::getifaddrs(&raw mut first) } {
+            0 => Ok(Self(first)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &libc::ifaddrs> {
+        // SAFETY: each pointer of the list is null or to an entry that lives, and is not written to, until the list is
+        // freed, which `self` is borrowed against.
+        std::iter::successors(unsafe { self.0.as_ref() }, |entry| unsafe { entry.ifa_next.as_ref() })
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        // SAFETY: `getifaddrs` gave it, and nothing of it is borrowed any more.
+        unsafe { libc::freeifaddrs(self.0) };
+    }
+}
+
+/// The address of the Internet there, if it is one.
+///
+/// # Safety
+/// `address` is null, or to an address that is as long as its family has it.
+unsafe fn ip_of(address: *const libc::sockaddr) -> Option<IpAddr> {
+    if address.is_null() {
+        return None;
+    }
+    // SAFETY: every address begins with its family. It need not be aligned for what is read of it.
+    match libc::c_int::from(unsafe { (&raw const (*address).sa_family).read_unaligned() }) {
+        libc::AF_INET => {
+            // SAFETY: one of this family is a `sockaddr_in`.
+            let found = unsafe { address.cast::<libc::sockaddr_in>().read_unaligned() };
+            Some(Ipv4Addr::from(found.sin_addr.s_addr.to_ne_bytes()).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: one of this family is a `sockaddr_in6`.
+            let found = unsafe { address.cast::<libc::sockaddr_in6>().read_unaligned() };
+            Some(Ipv6Addr::from(found.sin6_addr.s6_addr).into())
+        }
+        _ => None,
+    }
+}
+
+/// Messages taken from the kernel at one look; a socket that has more is told again.
+const AT_ONE_LOOK: usize = 256;
+
+/// Word from the kernel that interfaces or their addresses come, go or change: readable when there is any.
+#[derive(Debug)]
+pub struct Changes {
+    fd: OwnedFd,
+}
+
+impl Changes {
+    /// Watches from now on. Whoever calls [`interfaces`] afterwards misses nothing.
+    ///
+    /// # Errors
+    /// When descriptors run out.
+    pub fn watch() -> io::Result<Self> {
+        // Without a protocol it is of the first, `NETLINK_ROUTE`.
+        let fd = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, FLAGS, None)?;
+        let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
+        net::bind(&fd, &SocketAddrNetlink::new(0, groups as u32))?;
+        Ok(Self { fd })
+    }
+
+    /// True if there was word since the last call: look again. It may be of something that [`interfaces`] does not show.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn any(&self) -> io::Result<bool> {
+        let mut any = false;
+        for _ in 0..AT_ONE_LOOK {
+            // What it says does not matter, since all of it can be asked for.
+            match net::recv(&self.fd, &mut [0; 1], RecvFlags::empty()) {
+                // More came than the kernel could hold.
+                Ok(_) | Err(Errno::NOBUFS) => any = true,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(any)
+    }
+}
+
+impl AsFd for Changes {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,116 @@
+//! Several datagrams in one system call.
+
+use super::directed::last_error;
+use super::{Datagrams, Received};
+use crate::socket::{at, to_std};
+use rustix::fd::AsRawFd;
+use rustix::io::Errno;
+use rustix::net::addr::{SocketAddrArg, SocketAddrStorage};
+use rustix::net::{self, MMsgHdr, SendAncillaryBuffer, SendFlags, SocketAddrAny};
+use std::array;
+use std::io::{self, IoSlice};
+use std::mem::{self, MaybeUninit};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ptr;
+
+/// Most datagrams of one call.
+pub const MOST_AT_ONCE: usize = 32;
+
+impl Datagrams {
+    /// Sends several datagrams, each of several slices, to `to` as [`Datagrams::send_to_vectored`] does, in one system
+    /// call: how many of them the kernel took, from the first on. That is [`MOST_AT_ONCE`] at most, and 0 when it has no
+    /// room now.
+    ///
+    /// # Errors
+    /// As [`Datagrams::send_to_vectored`], of the first datagram: an error of a later one shows when the rest is sent.
+    pub fn send_batch<'a, S>(&self, datagrams: &[S], to: SocketAddr) -> io::Result<usize>
+    where
+        S: AsRef<[IoSlice<'a>]>,
+    {
+        let address = to.as_any();
+        let mut nothings: [_; MOST_AT_ONCE] = array::from_fn(|_| SendAncillaryBuffer::default());
+        let mut number = 0;
+        let mut messages = nothings.each_mut().map(|nothing| {
+            let slices = datagrams.get(number).map_or(&[][..], S::as_ref);
+            number += 1;
+            MMsgHdr::new_with_addr(&address, slices, nothing)
+        });
+        let messages = &mut messages[..datagrams.len().min(MOST_AT_ONCE)];
+        match net::sendmmsg(&self.fd, messages, SendFlags::NOSIGNAL) {
+            Ok(taken) => Ok(taken),
+            Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => Ok(0),
+            Err(error) => Err(at(format_args!("datagrams to {to} from {}", self.address), error)),
+        }
+    }
+
+    /// Receives as many datagrams, of whomever, as have come and `batch` has room for, in one system call and without
+    /// allocation: how many. Those that it held before are gone.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn recv_batch(&self, batch: &mut Batch) -> io::Result<usize> {
+        match self.fill(batch) {
+            Ok(()) => Ok(batch.found.len()),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(at(format_args!("receiving at {}", self.address), error)),
+        }
+    }
+
+    fn fill(&self, batch: &mut Batch) -> rustix::io::Result<()> {
+        batch.found.clear();
+        let mut names = [MaybeUninit::<SocketAddrStorage>::zeroed(); MOST_AT_ONCE];
+        let mut slices = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; MOST_AT_ONCE];
+        // SAFETY: structures of numbers and pointers, for which zero is a value.
+        let mut messages: [libc::mmsghdr; MOST_AT_ONCE] = unsafe { mem::zeroed() };
+        let mut count = 0;
+        let places = names.iter_mut().zip(&mut slices).zip(&mut messages);
+        for (room, ((name, slice), message)) in batch.room.chunks_exact_mut(batch.bytes).zip(places) {
+            *slice = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+            message.msg_hdr.msg_name = name.as_mut_ptr().cast();
+            message.msg_hdr.msg_namelen = size_of_val(name) as _;
+            message.msg_hdr.msg_iov = slice;
+            message.msg_hdr.msg_iovlen = 1;
+            count += 1;
+        }
+        let (fd, first) = (self.fd.as_raw_fd(), messages.as_mut_ptr());
+        // SAFETY: of the first `count` messages each has pointers of its own to a name and to a slice, and that one to
+        // room, each as long as is said beside it; all outlive the call, and nothing else uses them while it lasts.
+        let found = unsafe { libc::recvmmsg(fd, first, count, 0, ptr::null_mut()) };
+        let found = usize::try_from(found).map_err(|_| last_error())?;
+        batch.found.extend(messages.iter().zip(names).take(found).map(|(message, name)| {
+            // SAFETY: the whole of it is initialized, with zeros behind what the kernel wrote or where that wrote nothing,
+            // and zeros are an address of no family.
+            let name = unsafe { SocketAddrAny::new(name, size_of_val(&name) as _) };
+            let cut = message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
+            Received { len: message.msg_len as usize, from: to_std(name).unwrap_or(UNKNOWN), cut }
+        }));
+        Ok(())
+    }
+}
+
+/// Who sent what the kernel names no sender of, which does not happen with datagrams of the Internet.
+const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
+/// Room for several datagrams, and those that were received into it at once.
+#[derive(Debug)]
+pub struct Batch {
+    room: Box<[u8]>,
+    /// Of each datagram.
+    bytes: usize,
+    found: Vec<Received>,
+}
+
+impl Batch {
+    /// Room for so many datagrams, 1 to [`MOST_AT_ONCE`], of at most `bytes` each.
+    pub fn new(datagrams: usize, bytes: usize) -> Self {
+        let (datagrams, bytes) = (datagrams.clamp(1, MOST_AT_ONCE), bytes.max(1));
+        let room = vec![0; datagrams * bytes].into_boxed_slice();
+        Self { room, bytes, found: Vec::with_capacity(datagrams) }
+    }
+
+    /// The bytes of those that were received last, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Received)> {
+        let rooms = self.room.chunks_exact(self.bytes);
+        rooms.zip(&self.found).map(|(room, received)| (&room[..received.len], *received))
+    }
+}

@@ -1,0 +1,424 @@
+//! Multicast between sockets, interfaces and hosts.
+
+mod hosts;
+
+use std::io::{ErrorKind, IoSlice};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use hosts::Host;
+use runnel_io::interfaces::interfaces;
+use runnel_io::udp::{Batch, MOST_AT_ONCE, Options, Received};
+use runnel_io::{Datagrams, Events, Interest, Reactor, Token};
+use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
+
+const PORT: u16 = 7400;
+
+/// Of both families: where receivers are bound, the group, and the addresses of two hosts in two networks.
+const V4: Net = Net {
+    any: "0.0.0.0",
+    group: "239.255.0.1",
+    near: ["10.1.0.1", "10.2.0.1"],
+    far: ["10.1.0.2", "10.2.0.2"],
+    bits: 24,
+};
+const V6: Net =
+    Net { any: "::", group: "ff15::1", near: ["fd01::1", "fd02::1"], far: ["fd01::2", "fd02::2"], bits: 64 };
+
+struct Net {
+    any: &'static str,
+    group: &'static str,
+    near: [&'static str; 2],
+    far: [&'static str; 2],
+    bits: u8,
+}
+
+impl Net {
+    /// Two hosts with two cables between them, `one` and `two`.
+    fn hosts(&self) -> [Host; 2] {
+        let hosts = [Host::new(), Host::new()];
+        for (number, name) in ["one", "two"].into_iter().enumerate() {
+            hosts[0].join(&hosts[1], name);
+            hosts[0].address(name, &format!("{}/{}", self.near[number], self.bits));
+            hosts[1].address(name, &format!("{}/{}", self.far[number], self.bits));
+        }
+        hosts
+    }
+
+    fn group(&self) -> IpAddr {
+        self.group.parse().unwrap()
+    }
+
+    fn to_group(&self) -> SocketAddr {
+        (self.group(), PORT).into()
+    }
+
+    /// One that sends, with nothing chosen.
+    fn sender(&self) -> Options {
+        Options::at((self.any.parse::<IpAddr>().unwrap(), 0).into())
+    }
+
+    /// One that hears the group on these interfaces of a host.
+    fn receiver(&self, host: &Host, names: &[&str]) -> Datagrams {
+        let address = (self.any.parse::<IpAddr>().unwrap(), PORT).into();
+        let socket = open(host, Options::shared(address));
+        for name in names {
+            socket.join(self.group(), index(host, name)).unwrap();
+        }
+        socket
+    }
+}
+
+fn open(host: &Host, options: Options) -> Datagrams {
+    host.run(|| Datagrams::open(&options)).unwrap()
+}
+
+fn index(host: &Host, name: &str) -> u32 {
+    let interfaces = host.run(interfaces).unwrap();
+    interfaces.iter().find(|interface| interface.name == name).unwrap().index
+}
+
+fn wait_for(socket: &Datagrams) {
+    let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
+    reactor.add(socket, Token(0), Interest::Read).unwrap();
+    reactor.wait(&mut events, Some(Duration::from_secs(30))).unwrap();
+}
+
+/// Waits for a datagram.
+fn received(socket: &Datagrams, buffer: &mut [u8]) -> Received {
+    wait_for(socket);
+    socket.recv_from(buffer).unwrap().expect("a datagram")
+}
+
+/// What the next datagram says, and who sent it.
+fn heard_from(socket: &Datagrams) -> (String, SocketAddr) {
+    let mut buffer = [0; 64];
+    let Received { len, from, cut } = received(socket, &mut buffer);
+    assert!(!cut);
+    (String::from_utf8(buffer[..len].to_vec()).unwrap(), from)
+}
+
+fn heard(socket: &Datagrams) -> String {
+    heard_from(socket).0
+}
+
+/// Nothing is left. What was sent is with its receivers before long: each caller hears something of the same moment or
+/// later first.
+fn nothing(socket: &Datagrams) {
+    assert_eq!(socket.recv_from(&mut [0; 64]).unwrap(), None);
+}
+
+fn say(socket: &Datagrams, interface: u32, what: &str, to: SocketAddr) {
+    let (head, tail) = what.as_bytes().split_at(what.len() / 2);
+    assert!(socket.send_by(interface, &[IoSlice::new(head), IoSlice::new(tail)], to).unwrap());
+}
+
+#[test]
+fn a_group_is_heard_on_each_interface_it_was_joined_on() {
+    for net in [V4, V6] {
+        let [near, far] = net.hosts();
+        let [both, one, neither] =
+            [&["one", "two"][..], &["one"], &[]].map(|names| net.receiver(&far, names));
+        let sender = open(&near, net.sender());
+        for (name, from) in ["one", "two"].into_iter().zip(net.near) {
+            say(&sender, index(&near, name), name, net.to_group());
+            let address = SocketAddr::new(from.parse().unwrap(), sender.address().port());
+            let (said, from) = heard_from(&both);
+            assert_eq!((said.as_str(), from), (name, address));
+        }
+        assert_eq!(heard(&one), "one");
+        // With IPv6 the kernel looks only at the group: `both` made the host hear it on `two` as well.
+        if net.group().is_ipv6() {
+            assert_eq!(heard(&one), "two");
+        }
+        [&both, &one, &neither].into_iter().for_each(nothing);
+    }
+}
+
+#[test]
+fn several_sockets_of_a_host_hear_the_same_group_at_the_same_port() {
+    for net in [V4, V6] {
+        let [host, _far] = net.hosts();
+        let receivers: Vec<_> = (0..3).map(|_| net.receiver(&host, &["one"])).collect();
+        say(&open(&host, net.sender()), index(&host, "one"), "all", net.to_group());
+        for receiver in &receivers {
+            assert_eq!(heard(receiver), "all");
+        }
+    }
+}
+
+#[test]
+fn a_group_that_was_left_is_heard_no_longer_and_joining_or_leaving_twice_is_nothing() {
+    for net in [V4, V6] {
+        let [near, far] = net.hosts();
+        let receiver = net.receiver(&far, &["one", "two", "two"]);
+        for _ in 0..2 {
+            receiver.leave(net.group(), index(&far, "one")).unwrap();
+        }
+        let sender = open(&near, net.sender());
+        for name in ["one", "two"] {
+            say(&sender, index(&near, name), name, net.to_group());
+        }
+        assert_eq!(heard(&receiver), "two");
+        nothing(&receiver);
+    }
+}
+
+#[test]
+fn groups_on_interfaces_that_come_and_go_can_be_left_and_count_no_more() {
+    let [near, far] = [Host::new(), Host::new()];
+    let sockets = [V4, V6].map(|net| (net.receiver(&near, &[]), net.group()));
+    // More often than a socket may be in groups of IPv4.
+    for _ in 0..25 {
+        near.join(&far, "one");
+        let one = index(&near, "one");
+        for (socket, group) in &sockets {
+            socket.join(*group, one).unwrap();
+        }
+        near.ip("link delete one");
+        for (socket, group) in &sockets {
+            socket.leave(*group, one).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_port_is_shared_with_peers_that_ask_for_it_in_both_ways() {
+    for net in [V4, V6] {
+        let [near, _far] = net.hosts();
+        // As Cyclone DDS does.
+        let peer = near.run(|| {
+            let family = if net.group().is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+            let peer = socket(family, SocketType::DGRAM, None).unwrap();
+            sockopt::set_socket_reuseport(&peer, true).unwrap();
+            sockopt::set_socket_reuseaddr(&peer, true).unwrap();
+            bind(&peer, &SocketAddr::new(net.any.parse().unwrap(), PORT)).unwrap();
+            peer
+        });
+        let receiver = net.receiver(&near, &["one"]);
+        say(&open(&near, net.sender()), index(&near, "one"), "all", net.to_group());
+        assert_eq!(heard(&receiver), "all");
+        drop(peer);
+    }
+}
+
+#[test]
+fn the_interface_of_multicast_can_be_chosen_for_a_socket() {
+    for net in [V4, V6] {
+        let [near, far] = net.hosts();
+        let receiver = net.receiver(&far, &["one", "two"]);
+        for (name, from) in ["two", "one"].into_iter().zip([net.near[1], net.near[0]]) {
+            let sender = open(&near, Options { interface: Some(index(&near, name)), ..net.sender() });
+            assert!(sender.send_to_vectored(&[IoSlice::new(b"here")], net.to_group()).unwrap());
+            let (said, address) = heard_from(&receiver);
+            assert_eq!((said.as_str(), address.ip()), ("here", from.parse().unwrap()));
+        }
+    }
+}
+
+#[test]
+fn without_hops_a_datagram_stays_on_the_host_and_is_heard_there() {
+    for net in [V4, V6] {
+        let [near, far] = net.hosts();
+        let [here, there] = [&near, &far].map(|host| net.receiver(host, &["one"]));
+        let one = index(&near, "one");
+        say(&open(&near, Options { hops: 0, ..net.sender() }), one, "host", net.to_group());
+        say(&open(&near, net.sender()), one, "network", net.to_group());
+        assert_eq!([heard(&here), heard(&here)], ["host", "network"]);
+        assert_eq!(heard(&there), "network");
+        nothing(&there);
+    }
+}
+
+#[test]
+fn what_is_sent_by_loopback_is_heard_by_those_who_joined_there_alone() {
+    let [near, _far] = V4.hosts();
+    let [looped, outer] = ["lo", "one"].map(|name| V4.receiver(&near, &[name]));
+    let sender = open(&near, V4.sender());
+    for name in ["lo", "one"] {
+        say(&sender, index(&near, name), name, V4.to_group());
+    }
+    assert_eq!([heard(&outer), heard(&looped)], ["one", "lo"]);
+    [&outer, &looped].into_iter().for_each(nothing);
+}
+
+#[test]
+fn loopback_carries_no_group_of_ipv6() {
+    let host = Host::new();
+    let (sender, loopback) = (open(&host, V6.sender()), index(&host, "lo"));
+    let error = sender.send_by(loopback, &[], V6.to_group()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NetworkUnreachable);
+}
+
+#[test]
+fn a_group_can_be_joined_on_an_interface_before_that_has_an_address() {
+    for net in [V4, V6] {
+        let [near, far] = [Host::new(), Host::new()];
+        near.join(&far, "one");
+        let receiver = net.receiver(&far, &["one"]);
+        far.address("one", &format!("{}/{}", net.far[0], net.bits));
+        near.address("one", &format!("{}/{}", net.near[0], net.bits));
+        say(&open(&near, net.sender()), index(&near, "one"), "late", net.to_group());
+        assert_eq!(heard(&receiver), "late");
+    }
+}
+
+#[test]
+fn a_socket_that_does_not_loop_is_heard_by_others_alone() {
+    for net in [V4, V6] {
+        let [near, far] = net.hosts();
+        let [here, there] = [&near, &far].map(|host| net.receiver(host, &["one"]));
+        let one = index(&near, "one");
+        say(&open(&near, Options { loopback: false, ..net.sender() }), one, "others", net.to_group());
+        say(&open(&near, net.sender()), one, "all", net.to_group());
+        assert_eq!([heard(&there), heard(&there)], ["others", "all"]);
+        assert_eq!(heard(&here), "all");
+    }
+}
+
+#[test]
+fn a_group_of_the_link_alone_is_heard_and_answered_there() {
+    let [near, far] = V6.hosts();
+    near.address("one", "fe80::1/64");
+    far.address("one", "fe80::2/64");
+    let group: IpAddr = "ff02::7400".parse().unwrap();
+    let receiver = V6.receiver(&far, &[]);
+    receiver.join(group, index(&far, "one")).unwrap();
+    let sender = open(&near, V6.sender());
+    say(&sender, index(&near, "one"), "link", (group, PORT).into());
+    let (said, from) = heard_from(&receiver);
+    assert_eq!((said.as_str(), from.ip()), ("link", "fe80::1".parse().unwrap()));
+    // Where it came from says by which interface the answer goes.
+    assert!(receiver.send_to_vectored(&[IoSlice::new(b"back")], from).unwrap());
+    let (said, from) = heard_from(&sender);
+    assert_eq!((said.as_str(), from.ip()), ("back", "fe80::2".parse().unwrap()));
+}
+
+#[test]
+fn a_batch_arrives_one_by_one_and_in_order() {
+    for loopback in ["127.0.0.1:0", "[::1]:0"] {
+        let host = Host::new();
+        let [near, far] = [(); 2].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
+        let texts: Vec<_> = (0..MOST_AT_ONCE + 3).map(|number| number.to_string()).collect();
+        let slices: Vec<_> =
+            texts.iter().map(|text| [IoSlice::new(b"no "), IoSlice::new(text.as_bytes())]).collect();
+        assert_eq!(near.send_batch(&slices, far.address()).unwrap(), MOST_AT_ONCE);
+        assert_eq!(near.send_batch(&slices[MOST_AT_ONCE..], far.address()).unwrap(), 3);
+        assert_eq!(near.send_batch(&slices[..0], far.address()).unwrap(), 0);
+        for text in texts {
+            assert_eq!(heard_from(&far), (format!("no {text}"), near.address()));
+        }
+        nothing(&far);
+    }
+}
+
+#[test]
+fn a_batch_goes_up_to_the_datagram_that_cannot_be_sent() {
+    let host = Host::new();
+    let socket = open(&host, Options::at("127.0.0.1:0".parse().unwrap()));
+    let datagrams = [3, 65_508, 4].map(|len| [IoSlice::new(&[0; 65_508][..len])]);
+    assert_eq!(socket.send_batch(&datagrams, socket.address()).unwrap(), 1);
+    assert!(socket.send_batch(&datagrams[1..], socket.address()).is_err());
+    assert_eq!(heard(&socket).len(), 3);
+    nothing(&socket);
+}
+
+#[test]
+fn datagrams_are_received_in_batches_with_their_senders() {
+    for loopback in ["127.0.0.1:0", "[::1]:0"] {
+        let host = Host::new();
+        let [one, two, far] = [(); 3].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
+        let mut batch = Batch::new(3, 4);
+        assert_eq!(far.recv_batch(&mut batch).unwrap(), 0);
+        let sent = [(&one, "first"), (&two, "2nd"), (&one, ""), (&two, "last")];
+        for (near, text) in sent {
+            assert!(near.send_to_vectored(&[IoSlice::new(text.as_bytes())], far.address()).unwrap());
+        }
+        let expected = sent.map(|(near, text)| {
+            let len = text.len().min(4);
+            (text.as_bytes()[..len].to_vec(), Received { len, from: near.address(), cut: text.len() > 4 })
+        });
+        let mut found = Vec::new();
+        while found.len() < sent.len() {
+            wait_for(&far);
+            let count = far.recv_batch(&mut batch).unwrap();
+            assert_eq!(batch.iter().count(), count);
+            found.extend(batch.iter().map(|(bytes, received)| (bytes.to_vec(), received)));
+        }
+        assert_eq!(found, expected);
+        assert_eq!(far.recv_batch(&mut batch).unwrap(), 0);
+        assert_eq!(batch.iter().count(), 0);
+    }
+}
+
+#[test]
+fn a_datagram_that_is_longer_than_the_buffer_is_told_to_be_cut() {
+    for loopback in ["127.0.0.1:0", "[::1]:0"] {
+        let host = Host::new();
+        let [near, far] = [(); 2].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
+        for (len, cut) in [(8, false), (9, true), (0, false)] {
+            assert!(near.send_to_vectored(&[IoSlice::new(&b"123456789"[..len])], far.address()).unwrap());
+            let expected = Received { len: len.min(8), from: near.address(), cut };
+            assert_eq!(received(&far, &mut [0; 8]), expected);
+        }
+    }
+}
+
+#[test]
+fn as_much_room_as_the_kernel_gives_can_be_asked_for() {
+    let host = Host::new();
+    let plain = open(&host, V4.sender()).receive_room().unwrap();
+    let asked = [plain / 4, 1 << 30].map(|bytes| Options { receive_room: Some(bytes), ..V4.sender() });
+    let [less, most] = asked.map(|options| open(&host, options).receive_room().unwrap());
+    assert_eq!(less, plain / 4 * 2);
+    assert!(most >= plain && most < 1 << 30);
+}
+
+#[test]
+fn one_port_serves_both_families_side_by_side() {
+    let host = Host::new();
+    for any in ["0.0.0.0:7400", "[::]:7400"] {
+        // Kept open until the second is.
+        std::mem::forget(open(&host, Options::at(any.parse().unwrap())));
+    }
+}
+
+#[test]
+fn errors_say_where_and_to_whom() {
+    let host = Host::new();
+    let open_at = |options: Options| host.run(move || Datagrams::open(&options));
+    let first = open_at(Options::at("127.0.0.1:0".parse().unwrap())).unwrap();
+    let any = open_at(V4.sender()).unwrap();
+    let group = V4.group();
+    let errors = [
+        (
+            open_at(Options::at(first.address())).map(drop),
+            vec![first.address().to_string(), "in use".to_owned()],
+        ),
+        (
+            open_at(Options { interface: Some(99), ..V4.sender() }).map(drop),
+            vec!["by interface 99".to_owned()],
+        ),
+        (any.join(group, 99), vec!["joining 239.255.0.1 on interface 99 at 0.0.0.0:".to_owned()]),
+        (any.join(V6.group(), 1), vec!["joining ff15::1 on interface 1".to_owned()]),
+        (any.join("10.0.0.1".parse().unwrap(), 1), vec!["joining 10.0.0.1 on interface 1".to_owned()]),
+        (
+            any.send_to_vectored(&[], "10.0.0.1:5".parse().unwrap()).map(drop),
+            vec!["to 10.0.0.1:5 from".to_owned()],
+        ),
+        (
+            any.send_by(99, &[], V4.to_group()).map(drop),
+            vec!["to 239.255.0.1:7400 by interface 99".to_owned()],
+        ),
+        (any.send_by(u32::MAX, &[], V4.to_group()).map(drop), vec!["by interface 4294967295".to_owned()]),
+        (
+            any.send_batch(&[[IoSlice::new(&[0; 65_508])]], first.address()).map(drop),
+            vec![format!("datagrams to {}", first.address())],
+        ),
+    ];
+    for (outcome, parts) in errors {
+        let error = outcome.unwrap_err();
+        assert_ne!(error.kind(), ErrorKind::WouldBlock);
+        assert!(parts.iter().all(|part| error.to_string().contains(part)), "{error}");
+    }
+}
