@@ -68,7 +68,7 @@ impl<P: Lend> Participant<P> {
     fn join(&mut self, now: Instant, local: EntityId, remote: Guid) {
         let joined = match self.writers.contains_key(&local) {
             true => self.join_reader(now, local, remote),
-            false => self.join_writer(local, remote),
+            false => self.join_writer(now, local, remote),
         };
         if joined == Some(true) {
             self.tell(Event::Matched { local, remote });
@@ -99,7 +99,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// Joins a writer of another to a reader of ours; tells whether it was not before.
-    fn join_writer(&mut self, local: EntityId, remote: Guid) -> Option<bool> {
+    fn join_writer(&mut self, now: Instant, local: EntityId, remote: Guid) -> Option<bool> {
         let peer = self.peers.get(remote.prefix)?;
         let writer = peer.endpoints.get(&remote.entity)?;
         let ours = self.endpoints.get(&local)?;
@@ -111,7 +111,11 @@ impl<P: Lend> Participant<P> {
             reliable: both_reliable,
             most_bytes: self.config.limits.sample_bytes,
         };
-        self.readers.get_mut(&local)?.join(spec);
+        let reader = self.readers.get_mut(&local)?;
+        reader.join(spec);
+        if let Some(heartbeat) = self.early.remove(&(local, remote)) {
+            reader.writer_mut(remote)?.heartbeat(now, &heartbeat);
+        }
         let readers = self.heard.entry(remote).or_default();
         if readers.contains(&local) {
             return Some(false);

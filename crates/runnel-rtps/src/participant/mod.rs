@@ -19,7 +19,7 @@ use crate::event::{Event, Sample};
 use crate::reader::Reader;
 use crate::stored::{Lend, Stored};
 use crate::timers::Timers;
-use crate::wire::{EntityId, Guid, GuidPrefix, Timestamp};
+use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, Timestamp};
 use crate::writer::{Full, Writer};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -33,6 +33,9 @@ use transmit::Work;
 
 /// How many events wait to be taken at most; more are dropped.
 const MOST_EVENTS: usize = 65_536;
+
+/// How many heartbeats of writers that we do not know yet are kept.
+const MOST_EARLY: usize = 256;
 
 /// A participant.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub struct Participant<P> {
     readers: BTreeMap<EntityId, Reader>,
     /// Which readers of ours hear a writer.
     heard: BTreeMap<Guid, Vec<EntityId>>,
+    /// What writers have told readers of ours before we knew of them.
+    early: BTreeMap<(EntityId, Guid), Heartbeat>,
     next_entity: u32,
     events: VecDeque<Event>,
     samples: VecDeque<Sample>,
@@ -92,6 +97,7 @@ impl<P: Lend> Participant<P> {
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             heard: BTreeMap::new(),
+            early: BTreeMap::new(),
             next_entity: 0,
             events: VecDeque::new(),
             samples: VecDeque::new(),

@@ -1,6 +1,6 @@
 //! What comes from the network.
 
-use super::Participant;
+use super::{MOST_EARLY, Participant};
 use crate::event::{Event, Sample, SamplePayload};
 use crate::reader::{Arrival, Complete, copied};
 use crate::stored::Lend;
@@ -178,11 +178,24 @@ impl<P: Lend> Participant<P> {
 
     fn handle_heartbeat(&mut self, context: &Context<'_>, heartbeat: &Heartbeat) {
         let writer = context.source.with(heartbeat.writer);
+        if !self.heard.contains_key(&writer) {
+            return self.note_early(writer, heartbeat);
+        }
         for reader in self.concerned(heartbeat.reader, writer) {
             if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
                 proxy.heartbeat(context.now, heartbeat);
             }
             self.after(context.now, reader, writer);
+        }
+    }
+
+    /// A writer may have heard of a reader of ours before we hear of it, and tell it only once what it has.
+    fn note_early(&mut self, writer: Guid, heartbeat: &Heartbeat) {
+        let concerned = self.readers.contains_key(&heartbeat.reader) && !heartbeat.reader.is_builtin();
+        if concerned
+            && (self.early.len() < MOST_EARLY || self.early.contains_key(&(heartbeat.reader, writer)))
+        {
+            self.early.insert((heartbeat.reader, writer), *heartbeat);
         }
     }
 

@@ -276,6 +276,7 @@ impl WriterProxy {
         if !self.spec.reliable {
             return;
         }
+        self.greeted |= gap.start <= self.next;
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
         if self.greeted {
@@ -408,14 +409,15 @@ impl WriterProxy {
         self.wants_answer()
     }
 
-    /// The answer that is due: an acknowledgement, and what fragments are missing.
+    /// The answer that is due: an acknowledgement, and what fragments are missing. A writer that sends without having
+    /// said what it has is asked for all before that, since some tell only then that it will not come.
     pub fn answer(&mut self, now: Instant, reader: EntityId) -> Option<(AckNack, Option<NackFrag>)> {
         self.answer.take()?;
         let writer = self.spec.guid.entity;
         let mut missing = SequenceSet::new(self.next);
         let mut nack = None;
         let mut up_to = self.retry.up_to;
-        if self.greeted {
+        if self.greeted || !self.held.is_empty() {
             for number in self.missing_from(self.next) {
                 match self.fragments.missing(number) {
                     Some(fragments) if nack.is_none() => nack = Some((number, fragments)),
