@@ -50,14 +50,12 @@ pub enum Event {
         /// How many.
         count: u64,
     },
-    /// No sample within the deadline: of a writer if a reader of ours asked for one, of ours if we offered one.
+    /// No sample within the deadline that a writer of ours has offered, or a reader of ours has asked for.
     DeadlineMissed {
         /// Ours.
         local: EntityId,
-        /// The other, at a reader of ours.
-        writer: Option<Guid>,
     },
-    /// A writer that a reader of ours has met is alive again, or is not any more.
+    /// A writer that a reader of ours has met is not alive any more, or again.
     LivelinessChanged {
         /// Ours.
         reader: EntityId,

@@ -35,7 +35,7 @@ impl<P: Lend> Participant<P> {
         let teller = teller_of(role);
         if let Some(writer) = self.writers.get_mut(&teller) {
             writer.write_keyed(now, stamp, Stored::Own(bytes.into()), key, gone);
-            self.wake_writer(now, teller);
+            self.wake_writer(teller);
         }
     }
 
@@ -51,7 +51,7 @@ impl<P: Lend> Participant<P> {
         let role = match reader {
             EntityId::PUBLICATIONS_READER => Role::Writer,
             EntityId::SUBSCRIPTIONS_READER => Role::Reader,
-            _ => return,
+            _ => return self.sign_heard(now, writer.prefix, payload.bytes()),
         };
         if announce::is_gone(inline_qos) || matches!(payload, Payload::Key(_)) {
             if let Some(guid) =

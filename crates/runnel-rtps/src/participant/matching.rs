@@ -1,6 +1,7 @@
 //! Which endpoints of ours and of others meet.
 
 use super::Participant;
+use super::watch::Watched;
 use crate::announce::{Endpoint, Role};
 use crate::event::Event;
 use crate::reader::WriterSpec;
@@ -67,7 +68,7 @@ impl<P: Lend> Participant<P> {
 
     fn join(&mut self, now: Instant, local: EntityId, remote: Guid) {
         let joined = match self.writers.contains_key(&local) {
-            true => self.join_reader(now, local, remote),
+            true => self.join_reader(local, remote),
             false => self.join_writer(now, local, remote),
         };
         if joined == Some(true) {
@@ -76,7 +77,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// Joins a reader of another to a writer of ours; tells whether it was not before.
-    fn join_reader(&mut self, now: Instant, local: EntityId, remote: Guid) -> Option<bool> {
+    fn join_reader(&mut self, local: EntityId, remote: Guid) -> Option<bool> {
         let peer = self.peers.get(remote.prefix)?;
         let reader = peer.endpoints.get(&remote.entity)?;
         let path = self.path(peer);
@@ -94,7 +95,7 @@ impl<P: Lend> Participant<P> {
         let before = writer.readers().len();
         writer.join(spec);
         let news = writer.readers().len() > before;
-        self.wake_writer(now, local);
+        self.wake_writer(local);
         Some(news)
     }
 
@@ -111,6 +112,7 @@ impl<P: Lend> Participant<P> {
             reliable: both_reliable,
             most_bytes: self.config.limits.sample_bytes,
         };
+        let qos = writer.qos;
         let reader = self.readers.get_mut(&local)?;
         reader.join(spec);
         if let Some(heartbeat) = self.early.remove(&(local, remote)) {
@@ -121,6 +123,7 @@ impl<P: Lend> Participant<P> {
             return Some(false);
         }
         readers.push(local);
+        self.watch_life(now, local, remote, &qos);
         self.wake_answer(local, remote);
         Some(true)
     }
@@ -135,6 +138,7 @@ impl<P: Lend> Participant<P> {
             readers.retain(|reader| *reader != local);
         }
         if parted {
+            self.unwatch(|what| *what == Watched::Life(local, remote));
             self.tell(Event::Unmatched { local, remote });
         }
     }
@@ -147,7 +151,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// A participant is reached elsewhere: its endpoints are joined anew, and told what they missed.
-    pub(super) fn move_peer(&mut self, now: Instant, prefix: GuidPrefix) {
+    pub(super) fn move_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (metatraffic, user) = (peer.metatraffic, peer.user);
         for writer in self.writers.values_mut() {
@@ -159,7 +163,7 @@ impl<P: Lend> Participant<P> {
             reader.move_writers(prefix, address);
         }
         let writers: Vec<EntityId> = self.writers.keys().copied().collect();
-        writers.into_iter().for_each(|writer| self.wake_writer(now, writer));
+        writers.into_iter().for_each(|writer| self.wake_writer(writer));
     }
 }
 

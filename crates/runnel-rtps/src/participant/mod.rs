@@ -9,6 +9,7 @@ mod matching;
 mod peers;
 mod receive;
 mod transmit;
+mod watch;
 
 pub use peers::Peer;
 
@@ -30,6 +31,7 @@ use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
 use transmit::Work;
+use watch::{Watched, Watches};
 
 /// How many events wait to be taken at most; more are dropped.
 const MOST_EVENTS: usize = 65_536;
@@ -53,6 +55,7 @@ pub struct Participant<P> {
     heard: BTreeMap<Guid, Vec<EntityId>>,
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(EntityId, Guid), Heartbeat>,
+    watches: Watches,
     next_entity: u32,
     events: VecDeque<Event>,
     samples: VecDeque<Sample>,
@@ -70,6 +73,9 @@ enum Timer {
     Peer(GuidPrefix),
     Writer(EntityId),
     Answer(EntityId, Guid),
+    Watch(Watched),
+    /// It is time to say that our writers live.
+    GiveSign,
 }
 
 /// What an endpoint is about.
@@ -98,6 +104,7 @@ impl<P: Lend> Participant<P> {
             readers: BTreeMap::new(),
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
+            watches: Watches::default(),
             next_entity: 0,
             events: VecDeque::new(),
             samples: VecDeque::new(),
@@ -174,6 +181,7 @@ impl<P: Lend> Participant<P> {
             unicast: Vec::new(),
             user_data,
         };
+        self.watch_own(now, id, &qos, endpoint.role() == Role::Writer);
         self.tell_of_endpoint(now, stamp, &endpoint);
         self.endpoints.insert(id, endpoint);
         self.match_own(now, id);
@@ -189,6 +197,9 @@ impl<P: Lend> Participant<P> {
             self.timers.disarm(writer.armed, Timer::Writer(id));
         }
         self.readers.remove(&id);
+        self.unwatch(|what| match what {
+            Watched::Deadline(of) | Watched::OwnLife(of) | Watched::Life(of, _) => *of == id,
+        });
         self.heard.retain(|_, readers| {
             readers.retain(|reader| *reader != id);
             !readers.is_empty()
@@ -211,7 +222,11 @@ impl<P: Lend> Participant<P> {
     ) -> Result<Option<P>, Full> {
         let Some(of) = self.writers.get_mut(&writer) else { return Ok(Some(sample)) };
         let displaced = of.write(now, stamp, Stored::User(sample))?;
-        self.wake_writer(now, writer);
+        let expiry = of.expire(now);
+        self.timers.arm(&mut of.armed, expiry, Timer::Writer(writer));
+        self.wake_writer(writer);
+        self.happened(now, Watched::Deadline(writer));
+        self.happened(now, Watched::OwnLife(writer));
         Ok(displaced.and_then(Stored::user))
     }
 
@@ -244,7 +259,8 @@ impl<P: Lend> Participant<P> {
     pub fn assert_liveliness(&mut self, now: Instant, writer: EntityId) {
         if let Some(of) = self.writers.get_mut(&writer) {
             of.assert_liveliness();
-            self.wake_writer(now, writer);
+            self.wake_writer(writer);
+            self.happened(now, Watched::OwnLife(writer));
         }
     }
 
@@ -285,6 +301,8 @@ impl<P: Lend> Participant<P> {
                 Timer::Peer(prefix) => self.peer_due(now, prefix),
                 Timer::Writer(id) => self.writer_due(now, id),
                 Timer::Answer(reader, writer) => self.answer_due(now, reader, writer),
+                Timer::Watch(what) => self.watch_due(now, what),
+                Timer::GiveSign => self.give_sign(now),
             }
         }
     }
@@ -292,9 +310,10 @@ impl<P: Lend> Participant<P> {
     fn writer_due(&mut self, now: Instant, id: EntityId) {
         let Some(writer) = self.writers.get_mut(&id) else { return };
         writer.armed = None;
-        writer.expire(now);
+        let expiry = writer.expire(now);
+        self.timers.arm(&mut writer.armed, expiry, Timer::Writer(id));
         writer.handle_timeout(now);
-        self.wake_writer(now, id);
+        self.wake_writer(id);
     }
 
     fn answer_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {

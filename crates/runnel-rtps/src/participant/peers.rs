@@ -204,7 +204,7 @@ impl<P: Lend> Participant<P> {
                 peer.heard = now;
                 peer.credit = peer.credit.saturating_add(len * CREDIT).min(64 * 1024);
                 if peer.proved {
-                    self.update(now, from, data);
+                    self.update(from, data);
                 } else {
                     peer.data = data;
                     self.work.push_back(Work::Greet(prefix));
@@ -258,7 +258,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// What a participant that is known says of itself may have changed.
-    fn update(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+    fn update(&mut self, from: SocketAddr, data: ParticipantData) {
         let metatraffic = best(&self.config, &data.metatraffic, from);
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let moved = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
@@ -267,12 +267,12 @@ impl<P: Lend> Participant<P> {
         if let Some(metatraffic) = metatraffic.filter(|_| moved) {
             peer.metatraffic = metatraffic;
             peer.user = best(&self.config, &peer.data.unicast, from).unwrap_or(metatraffic);
-            self.move_peer(now, prefix);
+            self.move_peer(prefix);
         }
     }
 
     /// A participant has something for us, and so has heard of us.
-    pub(super) fn prove(&mut self, now: Instant, prefix: GuidPrefix) {
+    pub(super) fn prove(&mut self, prefix: GuidPrefix) {
         if self.peers.proved_count() >= self.config.limits.participants {
             return;
         }
@@ -280,10 +280,10 @@ impl<P: Lend> Participant<P> {
         peer.proved = true;
         self.peers.candidates.retain(|candidate| *candidate != prefix);
         self.tell(Event::ParticipantFound(prefix));
-        self.join_discovery(now, prefix);
+        self.join_discovery(prefix);
     }
 
-    fn join_discovery(&mut self, now: Instant, prefix: GuidPrefix) {
+    fn join_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
         let most_bytes = 1 << 20;
@@ -308,7 +308,7 @@ impl<P: Lend> Participant<P> {
                 self.heard.entry(guid).or_default().push(reader);
                 self.wake_answer(reader, guid);
             }
-            self.wake_writer(now, writer);
+            self.wake_writer(writer);
         }
     }
 

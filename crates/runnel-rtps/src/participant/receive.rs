@@ -1,5 +1,6 @@
 //! What comes from the network.
 
+use super::watch::Watched;
 use super::{MOST_EARLY, Participant};
 use crate::event::{Event, Sample, SamplePayload};
 use crate::reader::{Arrival, Complete, copied};
@@ -55,7 +56,7 @@ impl<P: Lend> Participant<P> {
             Submessage::InfoDestination(info) => {
                 context.destination = info.prefix;
                 if info.prefix == self.config.prefix {
-                    self.prove(context.now, context.source);
+                    self.prove(context.source);
                 }
             }
             Submessage::InfoSource(info) => context.source = info.prefix,
@@ -120,8 +121,13 @@ impl<P: Lend> Participant<P> {
         let Payload::Value(bytes) = data.payload else { return };
         let begin = (bytes.as_ptr() as usize).wrapping_sub(context.datagram.as_ptr() as usize);
         let payload = SamplePayload::Here(begin..begin.saturating_add(bytes.len()));
-        let (number, stamp) = (data.number, context.stamp);
-        self.samples.push_back(Sample { reader, writer, number, stamp, payload });
+        self.give(context.now, Sample { reader, writer, number: data.number, stamp: context.stamp, payload });
+    }
+
+    fn give(&mut self, now: Instant, sample: Sample) {
+        self.happened(now, Watched::Deadline(sample.reader));
+        self.happened(now, Watched::Life(sample.reader, sample.writer));
+        self.samples.push_back(sample);
     }
 
     /// Gives a sample to whom it concerns that was held or put together.
@@ -139,7 +145,7 @@ impl<P: Lend> Participant<P> {
         }
         if !sample.is_key {
             let payload = SamplePayload::Own(sample.bytes);
-            self.samples.push_back(Sample { reader, writer, number, stamp: sample.stamp, payload });
+            self.give(now, Sample { reader, writer, number, stamp: sample.stamp, payload });
         }
     }
 
@@ -185,6 +191,9 @@ impl<P: Lend> Participant<P> {
             if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
                 proxy.heartbeat(context.now, heartbeat);
             }
+            if heartbeat.liveliness {
+                self.happened(context.now, Watched::Life(reader, writer));
+            }
             self.after(context.now, reader, writer);
         }
     }
@@ -223,7 +232,7 @@ impl<P: Lend> Participant<P> {
         let reader = context.source.with(ack.reader);
         let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
         if writer.acknowledge(context.now, reader, ack) {
-            self.wake_writer(context.now, ack.writer);
+            self.wake_writer(ack.writer);
         }
     }
 
@@ -231,7 +240,7 @@ impl<P: Lend> Participant<P> {
         let reader = context.source.with(nack.reader);
         let Some(writer) = self.writers.get_mut(&nack.writer) else { return };
         if writer.nack_fragments(reader, nack) {
-            self.wake_writer(context.now, nack.writer);
+            self.wake_writer(nack.writer);
         }
     }
 }

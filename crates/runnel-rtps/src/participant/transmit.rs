@@ -50,7 +50,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// A writer may have something to send, or to do at some time.
-    pub(super) fn wake_writer(&mut self, _now: Instant, id: EntityId) {
+    pub(super) fn wake_writer(&mut self, id: EntityId) {
         let Some(writer) = self.writers.get_mut(&id) else { return };
         if !writer.queued && !writer.readers().is_empty() {
             writer.queued = true;

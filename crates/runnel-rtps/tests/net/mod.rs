@@ -178,6 +178,11 @@ impl Net {
         self.nodes[node].stopped = true;
     }
 
+    /// Lets a participant send what it was told to.
+    pub fn touch(&mut self, node: usize) {
+        self.drain(node, &[]);
+    }
+
     /// Sends what a participant has to send, and takes what it has to tell.
     fn drain(&mut self, node: usize, datagram: &[u8]) {
         let Node { participant, samples, .. } = &mut self.nodes[node];

@@ -1,0 +1,162 @@
+//! What must happen every so often: samples within their deadline, signs of life within a lease.
+
+use super::{Participant, Timer};
+use crate::event::Event;
+use crate::stored::{Lend, Stored};
+use crate::wire::{EntityId, Guid, GuidPrefix, Timestamp};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+use runnel_core::qos::{Liveliness, QoS};
+use runnel_core::time::Instant;
+
+/// The kinds of signs of life that a participant gives for its writers. Source: RTPS 2.5, section 9.6.3.1.
+const AUTOMATIC: [u8; 4] = [0, 0, 0, 1];
+
+/// Signs of life come so many times within a lease, so that some may be lost.
+const SIGNS_PER_LEASE: u32 = 3;
+
+/// What is watched for, by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Watched {
+    /// Samples of a writer of ours, or for a reader of ours.
+    Deadline(EntityId),
+    /// A writer of ours whose user must say that it lives.
+    OwnLife(EntityId),
+    /// A writer that a reader of ours has met.
+    Life(EntityId, Guid),
+}
+
+#[derive(Debug)]
+struct Watch {
+    period: Duration,
+    /// When it has not happened in time; nothing is watched before it has happened once.
+    due: Option<Instant>,
+    armed: Option<Instant>,
+    /// It has not happened in time.
+    lapsed: bool,
+    /// The participant says it for the writer.
+    automatic: bool,
+}
+
+/// All that is watched.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    all: BTreeMap<Watched, Watch>,
+    /// How often we say that our writers live.
+    signs: Option<Duration>,
+}
+
+impl<P: Lend> Participant<P> {
+    /// Watches what an endpoint of ours has promised or asked for.
+    pub(super) fn watch_own(&mut self, now: Instant, id: EntityId, qos: &QoS, is_writer: bool) {
+        self.watch(Watched::Deadline(id), qos.deadline, false);
+        let Some(lease) = qos.liveliness_lease.filter(|_| is_writer) else { return };
+        if qos.liveliness == Liveliness::ManualByTopic {
+            return self.watch(Watched::OwnLife(id), Some(lease), false);
+        }
+        let signs = lease / SIGNS_PER_LEASE;
+        if self.watches.signs.is_none_or(|other| signs < other) {
+            self.watches.signs = Some(signs);
+            self.timers.at(now, Timer::GiveSign);
+        }
+    }
+
+    /// Watches whether a writer that a reader of ours has met lives, and begins at once.
+    pub(super) fn watch_life(&mut self, now: Instant, reader: EntityId, writer: Guid, qos: &QoS) {
+        let what = Watched::Life(reader, writer);
+        self.watch(what, qos.liveliness_lease, qos.liveliness == Liveliness::Automatic);
+        self.happened(now, what);
+    }
+
+    fn watch(&mut self, what: Watched, period: Option<Duration>, automatic: bool) {
+        if let Some(period) = period.filter(|period| !period.is_zero()) {
+            let watch = Watch { period, due: None, armed: None, lapsed: false, automatic };
+            self.watches.all.insert(what, watch);
+        }
+    }
+
+    /// What is watched for has happened.
+    pub(super) fn happened(&mut self, now: Instant, what: Watched) {
+        if self.watches.all.is_empty() {
+            return;
+        }
+        let Some(watch) = self.watches.all.get_mut(&what) else { return };
+        watch.due = Some(now + watch.period);
+        self.timers.arm(&mut watch.armed, watch.due, Timer::Watch(what));
+        if core::mem::take(&mut watch.lapsed)
+            && let Watched::Life(reader, writer) = what
+        {
+            self.tell(Event::LivelinessChanged { reader, writer, alive: true });
+        }
+    }
+
+    /// Its time may be over.
+    pub(super) fn watch_due(&mut self, now: Instant, what: Watched) {
+        let Some(watch) = self.watches.all.get_mut(&what) else { return };
+        watch.armed = None;
+        let Some(due) = watch.due else { return };
+        if due > now {
+            return self.timers.arm(&mut watch.armed, Some(due), Timer::Watch(what));
+        }
+        match what {
+            Watched::Deadline(local) => {
+                watch.due = Some(now + watch.period);
+                self.timers.arm(&mut watch.armed, watch.due, Timer::Watch(what));
+                self.tell(Event::DeadlineMissed { local });
+            }
+            Watched::OwnLife(writer) => {
+                (watch.due, watch.lapsed) = (None, true);
+                self.tell(Event::LivelinessLost { writer });
+            }
+            Watched::Life(reader, writer) => {
+                (watch.due, watch.lapsed) = (None, true);
+                self.tell(Event::LivelinessChanged { reader, writer, alive: false });
+            }
+        }
+    }
+
+    /// Watches nothing any more of an endpoint of ours, or of a writer.
+    pub(super) fn unwatch(&mut self, which: impl Fn(&Watched) -> bool) {
+        let gone: Vec<Watched> = self.watches.all.keys().copied().filter(which).collect();
+        for what in gone {
+            let watch = self.watches.all.remove(&what);
+            self.timers.disarm(watch.and_then(|watch| watch.armed), Timer::Watch(what));
+        }
+    }
+
+    /// Says that our writers live for which we answer.
+    pub(super) fn give_sign(&mut self, now: Instant) {
+        let lease = |qos: &QoS| qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::Automatic);
+        self.watches.signs = self
+            .writers
+            .values()
+            .filter_map(|writer| lease(&writer.qos))
+            .min()
+            .map(|lease| lease / SIGNS_PER_LEASE);
+        let Some(pause) = self.watches.signs else { return };
+        self.timers.at(now + pause, Timer::GiveSign);
+        let mut bytes = Vec::from([0, 1, 0, 0]);
+        bytes.extend_from_slice(&self.config.prefix.0);
+        bytes.extend_from_slice(&AUTOMATIC);
+        bytes.extend_from_slice(&[0; 4]);
+        let key = self.config.prefix.with(EntityId::PARTICIPANT);
+        if let Some(writer) = self.writers.get_mut(&EntityId::MESSAGE_WRITER) {
+            writer.write_keyed(now, Timestamp::INVALID, Stored::Own(bytes.into()), key, false);
+            self.wake_writer(EntityId::MESSAGE_WRITER);
+        }
+    }
+
+    /// A participant says that its writers live.
+    pub(super) fn sign_heard(&mut self, now: Instant, prefix: GuidPrefix, payload: &[u8]) {
+        if payload.get(4..16) != Some(&prefix.0[..]) || payload.get(16..20) != Some(&AUTOMATIC[..]) {
+            return;
+        }
+        let alive = |(what, watch): (&Watched, &Watch)| match what {
+            Watched::Life(_, writer) if writer.prefix == prefix && watch.automatic => Some(*what),
+            _ => None,
+        };
+        let alive: Vec<Watched> = self.watches.all.iter().filter_map(alive).collect();
+        alive.into_iter().for_each(|what| self.happened(now, what));
+    }
+}

@@ -1,0 +1,100 @@
+//! A flood of announcements by participants that are not there, twenty thousand at 2500 a second.
+
+mod net;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use net::{GROUP, Net, millis, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData};
+use runnel_rtps::wire::{self, Data, EntityId, GuidPrefix, Payload, SequenceNumber, VendorId};
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: each call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn announcement(number: u32) -> Vec<u8> {
+    let mut prefix = [0xee; 12];
+    prefix[..4].copy_from_slice(&number.to_be_bytes());
+    let prefix = GuidPrefix(prefix);
+    let address = ([10, 9, (number >> 8) as u8, number as u8], 7410).into();
+    let data = ParticipantData {
+        prefix,
+        version: (2, 3),
+        vendor: VendorId([1, 15]),
+        domain: Some(0),
+        domain_tag: String::new(),
+        lease: Some(secs(20)),
+        builtin: BuiltinEndpoints::OURS,
+        metatraffic: vec![address],
+        unicast: vec![address],
+        name: "/".into(),
+        user_data: b"enclave=/;".to_vec(),
+    };
+    let (mut payload, mut out) = (vec![], vec![]);
+    data.emit(&mut payload);
+    wire::begin(&mut out, VendorId([1, 15]), prefix);
+    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
+    out
+}
+
+#[test]
+fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add());
+    let (writer, reader) =
+        (net.writer(a, "rt/live", QoS::default()), net.reader(b, "rt/live", QoS::default()));
+    net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_for(secs(1));
+    let before = HELD.load(Ordering::Relaxed);
+    let (mut sent, mut late) = (0, None);
+    for number in 0..20_000 {
+        let bytes = announcement(number);
+        sent += bytes.len();
+        let from = ([10, 9, (number >> 8) as u8, number as u8], 7410).into();
+        net.send(from, GROUP.parse().unwrap(), &bytes);
+        net.run_for(Duration::from_micros(400));
+        if number % 50 == 0 {
+            net.write(a, writer, &sample(number, 100)).unwrap();
+        }
+        if number == 10_000 {
+            let c = net.add();
+            late = Some((c, net.reader(c, "rt/live", QoS::default()), net.now));
+        }
+        if let Some((c, reader, since)) = late.filter(|_| number == 14_000) {
+            assert!(net.is_matched(c, reader), "not met within {:?}", net.now.since(since));
+        }
+    }
+    let grown = HELD.load(Ordering::Relaxed).saturating_sub(before) / net.nodes.len();
+    assert!(grown < 8_000_000, "{grown} bytes");
+    let back: usize = net.astray.values().sum();
+    assert!(back <= 3 * sent * net.nodes.len(), "{back} bytes for {sent}");
+    let heard: Vec<_> = net.nodes[b].samples.iter().map(|heard| heard.at).collect();
+    assert_eq!(heard.len(), 400);
+    assert!(heard.windows(2).all(|pair| pair[1].since(pair[0]) < millis(200)));
+    net.astray.clear();
+    net.run_for(secs(25));
+    net.nodes.iter_mut().for_each(|node| node.samples.clear());
+    let left = HELD.load(Ordering::Relaxed).saturating_sub(before);
+    assert!(left < 1_000_000, "{left} bytes stay");
+}
