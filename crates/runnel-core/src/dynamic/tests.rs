@@ -1,5 +1,5 @@
 use super::*;
-use crate::schema::{Arity, Element, MAX_MESSAGE_DEPTH, Primitive, TypeName};
+use crate::schema::{Arity, Element, Generation, MAX_MESSAGE_DEPTH, Primitive, TypeName};
 use crate::time::{Duration, Time};
 use crate::wire::{DecodeErrorKind, encode};
 use crate::yaml::{YamlErrorKind, from_yaml};
@@ -182,8 +182,20 @@ fn texts_without_bytes_count_as_memory() {
 
 fn joined(fields: Vec<Field>, parts: Vec<Option<Arc<Schema>>>) -> Arc<Schema> {
     let name = TypeName::new("a", "T");
-    let def = crate::schema::MessageDef { name, constants: Vec::new(), fields, text: String::new() };
-    Arc::new(Schema { def, parts, md5: String::new(), full_text: String::new() })
+    let def = crate::schema::MessageDef {
+        name,
+        ros2_name: String::new(),
+        constants: Vec::new(),
+        fields,
+        text: String::new(),
+    };
+    Arc::new(Schema {
+        generation: Generation::Ros1,
+        def,
+        parts,
+        md5: String::new(),
+        full_text: String::new(),
+    })
 }
 
 fn fixed(element: Element, count: usize) -> Field {
