@@ -17,8 +17,7 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
         errors.extend(same_names(name, package));
         let module = Module { package: name, own: &interfaces.own };
         out.push_str(&format!("/// The package `{name}`.\npub mod {} {{\n", names::module(name)));
-        let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
-        for message in package.messages.iter().chain(parts) {
+        for message in messages(package) {
             match module.message(message) {
                 Ok(code) => out.push_str(&code),
                 Err(error) => errors.push(error),
@@ -31,12 +30,31 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
     if errors.is_empty() { Ok(out) } else { Err(errors) }
 }
 
+/// A macro that gives another macro the path of every message, for tests of all.
+pub(crate) fn message_list(interfaces: &Interfaces) -> String {
+    let mut out = String::from(
+        "/// Calls a macro with the path of every message, such as `std_msgs::String`, each with a comma behind.\n\
+         #[doc(hidden)]\n#[macro_export]\nmacro_rules! each_message {\n($with:ident) => { $with! {\n",
+    );
+    for (name, package) in &interfaces.packages {
+        for message in messages(package) {
+            out.push_str(&format!("{}::{},\n", names::module(name), type_name(message)));
+        }
+    }
+    out.push_str("} };\n}\n");
+    out
+}
+
+/// The messages of a package, those of its services among them.
+fn messages(package: &Package) -> impl Iterator<Item = &Message> + Clone {
+    let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
+    package.messages.iter().chain(parts)
+}
+
 /// An error for each name that two types of a package would have.
 fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
-    let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
-    let messages = package.messages.iter().chain(parts);
-    let views = messages.clone().filter_map(view_name);
-    let messages = messages.map(type_name);
+    let views = messages(package).filter_map(view_name);
+    let messages = messages(package).map(type_name);
     let services = package.services.iter().map(|service| names::type_name(&service.ros1.name.name));
     let mut taken = HashSet::new();
     let twice = messages.chain(services).chain(views).filter(|name| !taken.insert(name.clone()));

@@ -38,6 +38,8 @@ use std::path::{Path, PathBuf};
 const INTERFACES_FILE: &str = "runnel_interfaces.rs";
 /// The file that [`generate_standard`] writes beside it: a list of the definitions' texts.
 const DEFINITIONS_FILE: &str = "runnel_definitions.rs";
+/// The third: a macro that names every message.
+const MESSAGES_FILE: &str = "runnel_messages.rs";
 
 /// Generates the types of the packages in a folder, or of the package that it is. To be called in a build script,
 /// which it ends with messages that name file, line and column if a definition is wrong.
@@ -52,6 +54,7 @@ pub fn generate_standard() {
     let folder = standard_folder();
     watch(&folder);
     let interfaces = Interfaces::collect(&folder, None);
+    write_out(MESSAGES_FILE, interfaces.as_ref().map(emit::message_list).map_err(Vec::clone));
     write_out(INTERFACES_FILE, interfaces.and_then(|interfaces| emit::packages(&interfaces)));
     write_out(DEFINITIONS_FILE, collect::definition_list(&folder));
 }

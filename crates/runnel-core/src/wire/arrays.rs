@@ -14,8 +14,8 @@ impl<T: Wire + Default> Wire for Vec<T> {
     type Slice<'a> = Seq<'a, Vec<T>>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        if tells_its_length::<T, S>(out) {
-            length_of::<S>(out, |count| write_counted(self, count)).write(out);
+        if tells_its_length(T::IS_PRIMITIVE, out) {
+            length_of(out, |count| write_counted(self, count)).write(out);
         }
         write_counted(self, out);
     }
@@ -61,10 +61,7 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     type Slice<'a> = Seq<'a, [T; N]>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        if tells_its_length::<T, S>(out) {
-            length_of::<S>(out, |count| T::write_all(self, count)).write(out);
-        }
-        T::write_all(self, out);
+        write_array(self, out);
     }
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -98,21 +95,30 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
 }
 
 /// What [`Encoding::Xcdr2`] counts the bytes of a part by. Such a part begins where all is aligned.
-type Count<'a> = CdrSink<'a, ByteCount, XCDR2_ALIGNMENT>;
+pub(crate) type Count<'a> = CdrSink<'a, ByteCount, XCDR2_ALIGNMENT>;
 
 #[inline]
-fn tells_its_length<T: Wire, S: Sink + ?Sized>(out: &S) -> bool {
-    out.encoding() == Encoding::Xcdr2 && !T::IS_PRIMITIVE
+pub(crate) fn tells_its_length<S: Sink + ?Sized>(primitives: bool, out: &S) -> bool {
+    out.encoding() == Encoding::Xcdr2 && !primitives
 }
 
 /// The bytes of what is about to be written. Where they are only counted their number does not matter, so that parts
 /// within parts are not counted again and again.
-fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count<'_>)) -> u32 {
+pub(crate) fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count<'_>)) -> u32 {
     let mut bytes = ByteCount::default();
     if out.keeps_bytes() {
         write(&mut CdrSink::new(&mut bytes));
     }
     bytes.len() as u32
+}
+
+/// Appends an array without its count, which is that of its type.
+#[inline]
+pub(crate) fn write_array<T: Wire, S: Sink + ?Sized>(values: &[T], out: &mut S) {
+    if tells_its_length(T::IS_PRIMITIVE, out) {
+        length_of(out, |count| T::write_all(values, count)).write(out);
+    }
+    T::write_all(values, out);
 }
 
 #[inline]

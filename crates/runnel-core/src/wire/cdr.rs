@@ -122,6 +122,24 @@ pub fn encode_into<T: Wire>(
     Ok(())
 }
 
+/// As [`encode_into`], of what `write` writes: a message known only while the program runs.
+#[cfg(feature = "std")]
+pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn Fn(&mut dyn Sink)) {
+    let write = |out: &mut dyn Sink| match encoding {
+        Encoding::Ros1 => write(out),
+        Encoding::Xcdr1 => write(&mut CdrSink::<_, XCDR1_ALIGNMENT>::new(out)),
+        Encoding::Xcdr2 => write(&mut CdrSink::<_, XCDR2_ALIGNMENT>::new(out)),
+    };
+    let mut count = ByteCount::default();
+    if encoding == Encoding::Xcdr2 {
+        write(&mut count);
+    }
+    let (before, behind) = around(encoding, count.len());
+    out.put(before);
+    write(out);
+    out.put(behind);
+}
+
 /// The whole payload in a vector of its own.
 ///
 /// # Errors
