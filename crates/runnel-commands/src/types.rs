@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use runnel::RawMessage;
-use runnel::core::schema::{Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
+use runnel::core::schema::{Generation, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel::msgs;
 
 use crate::error::CliError;
@@ -44,9 +44,10 @@ impl Types {
         &self.library
     }
 
-    /// The names of all types of a kind, in order.
+    /// The names of all types of a kind that ROS 1 has, in order.
     pub fn names(&self, kind: Kind) -> BTreeSet<&TypeName> {
-        self.library.names(kind).chain(self.library.environment_names(kind)).collect()
+        let names = self.library.names(kind).chain(self.library.environment_names(kind));
+        names.filter(|name| self.library.is_in(Generation::Ros1, kind, name)).collect()
     }
 
     /// The message type of this name.

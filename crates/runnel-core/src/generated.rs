@@ -1,5 +1,7 @@
 //! What the code that `runnel-gen` writes is made with. Nobody else needs it: it may change with any version.
 
+use crate::wire::EncodeErrorKind;
+
 #[doc(hidden)]
 pub use alloc::{string::String, vec::Vec};
 
@@ -7,25 +9,37 @@ pub use alloc::{string::String, vec::Vec};
 /// [`Message`](crate::Message) forms.
 ///
 /// A type of nothing but numbers (`plain`) is its own view; any other has a view in which texts and arrays are
-/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow.
+/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow. In brackets behind it
+/// stands what is not so of every field, in this order:
+///
+/// | Mark | Meaning |
+/// |---|---|
+/// | `ros1`, `ros2` | only that generation has it; in the other's bytes it is passed over |
+/// | `most 3` | in ROS 2 it has at most 3 elements, or bytes of text |
+/// | `texts 5` | in ROS 2 each of its texts has at most 5 bytes |
+/// | `wide` | it is a `wstring`, which has no form in ROS 2 |
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message {
     (
         $(#[$attribute:meta])*
-        plain $name:ident { $( $(#[$doc:meta])* $field:ident $wire_name:literal: $type:ty, )* }
+        plain $name:ident {
+            $( $(#[$doc:meta])* $field:ident $wire_name:literal $([$($mark:tt)*])?: $type:ty, )*
+        }
         $($names:tt)*
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $name { $( $(#[$doc])* pub $field: $type, )* }
 
-        $crate::message!(@wire $name, $name, { $($field $wire_name: $type,)* });
+        $crate::message!(@wire $name, $name, { $($field $wire_name [$($($mark)*)?]: $type,)* });
         $crate::message!(@names $name, $($names)*);
     };
     (
         $(#[$attribute:meta])*
-        $name:ident as $view:ident { $( $(#[$doc:meta])* $field:ident $wire_name:literal: $type:ty, )* }
+        $name:ident as $view:ident {
+            $( $(#[$doc:meta])* $field:ident $wire_name:literal $([$($mark:tt)*])?: $type:ty, )*
+        }
         $($names:tt)*
     ) => {
         $(#[$attribute])*
@@ -38,42 +52,59 @@ macro_rules! message {
             $( $(#[$doc])* pub $field: <$type as $crate::wire::Wire>::View<'a>, )*
         }
 
-        $crate::message!(@wire $name, $view<'a>, { $($field $wire_name: $type,)* });
+        $crate::message!(@wire $name, $view<'a>, { $($field $wire_name [$($($mark)*)?]: $type,)* });
         $crate::message!(@names $name, $($names)*);
     };
-    (@wire $name:ident, $view:ident $(<$lifetime:lifetime>)?, { $($field:ident $wire_name:literal: $type:ty,)* }) => {
+    (
+        @wire $name:ident, $view:ident $(<$lifetime:lifetime>)?,
+        { $($field:ident $wire_name:literal [$($mark:tt)*]: $type:ty,)* }
+    ) => {
+        impl $name {
+            /// In ROS 2 a message without fields has one that is zero.
+            const IS_EMPTY_IN_ROS2: bool = !(false $(|| $crate::message!(@is_of_ros2 $($mark)*))*);
+        }
+
         impl $crate::wire::Wire for $name {
-            const MIN_LEN: usize = 0 $(+ <$type as $crate::wire::Wire>::MIN_LEN)*;
+            const MIN_LEN: usize = 0 $(+ $crate::message!(@min_len $type; $($mark)*))*;
+            const ZERO: Self = Self { $($field: <$type as $crate::wire::Wire>::ZERO,)* };
+            const IS_CHECKED: bool = false $(|| $crate::message!(@is_checked $type; $($mark)*))*;
             type View<'a> = $view $(<$lifetime>)?;
             type Slice<'a> = $crate::wire::Seq<'a, Self>;
 
             #[inline]
             fn write<S: $crate::wire::Sink + ?Sized>(&self, out: &mut S) {
-                $( $crate::wire::Wire::write(&self.$field, out); )*
-                let _ = out;
+                $( $crate::message!(@write self.$field, out; $($mark)*); )*
+                if Self::IS_EMPTY_IN_ROS2 && !out.encoding().is_ros1() {
+                    out.put(&[0]);
+                }
+            }
+
+            fn check(&self) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+                if Self::IS_CHECKED {
+                    $( $crate::message!(@check self.$field, $wire_name; $($mark)*); )*
+                }
+                Ok(())
             }
 
             fn read_into(
                 &mut self,
                 from: &mut $crate::wire::Reader<'_>,
             ) -> ::core::result::Result<(), $crate::wire::DecodeError> {
-                $(
-                    $crate::wire::Wire::read_into(&mut self.$field, from)
-                        .map_err(|error| error.within($wire_name))?;
-                )*
-                let _ = from;
+                $( $crate::message!(@read_into self.$field, from, $type, $wire_name; $($mark)*); )*
+                if Self::IS_EMPTY_IN_ROS2 && !from.encoding().is_ros1() {
+                    from.take(1)?;
+                }
                 Ok(())
             }
 
             fn read_view<'a>(
                 from: &mut $crate::wire::Reader<'a>,
             ) -> ::core::result::Result<Self::View<'a>, $crate::wire::DecodeError> {
-                let _ = &from;
+                if Self::IS_EMPTY_IN_ROS2 && !from.encoding().is_ros1() {
+                    from.take(1)?;
+                }
                 Ok($view {
-                    $(
-                        $field: <$type as $crate::wire::Wire>::read_view(from)
-                            .map_err(|error| error.within($wire_name))?,
-                    )*
+                    $( $field: $crate::message!(@read_view from, $type, $wire_name; $($mark)*), )*
                 })
             }
 
@@ -93,20 +124,126 @@ macro_rules! message {
             }
         }
     };
+
+    (@is_of_ros2 ros1 $($rest:tt)*) => { false };
+    (@is_of_ros2 $($rest:tt)*) => { true };
+
+    (@min_len $type:ty; ros1 $($rest:tt)*) => { 0 };
+    (@min_len $type:ty; ros2 $($rest:tt)*) => { 0 };
+    (@min_len $type:ty; $($rest:tt)*) => { <$type as $crate::wire::Wire>::MIN_LEN };
+
+    (@is_checked $type:ty; ros1 $($rest:tt)*) => { false };
+    (@is_checked $type:ty; ros2 $($rest:tt)*) => { $crate::message!(@is_checked $type; $($rest)*) };
+    (@is_checked $type:ty;) => { <$type as $crate::wire::Wire>::IS_CHECKED };
+    (@is_checked $type:ty; $($rest:tt)*) => { true };
+
+    (@write $value:expr, $out:ident; ros1 $($rest:tt)*) => {
+        if $out.encoding().is_ros1() {
+            $crate::wire::Wire::write(&$value, $out);
+        }
+    };
+    (@write $value:expr, $out:ident; ros2 $($rest:tt)*) => {
+        if !$out.encoding().is_ros1() {
+            $crate::wire::Wire::write(&$value, $out);
+        }
+    };
+    (@write $value:expr, $out:ident; $($rest:tt)*) => { $crate::wire::Wire::write(&$value, $out); };
+
+    (@check $value:expr, $name:literal; ros1 $($rest:tt)*) => {};
+    (@check $value:expr, $name:literal; ros2 $($rest:tt)*) => { $crate::message!(@check $value, $name; $($rest)*) };
+    (@check $value:expr, $name:literal; $($rest:tt)*) => {
+        $crate::message!(@bounds $value, $crate::wire::EncodeError, $name; $($rest)*);
+        $crate::wire::Wire::check(&$value).map_err(|error| error.within($name))?
+    };
+
+    (@bounds $value:expr, $error:ty, $name:literal;) => {};
+    (@bounds $value:expr, $error:ty, $name:literal; most $most:literal $($rest:tt)*) => {
+        $crate::generated::at_most($most, $value.len()).map_err(|kind| <$error>::from(kind).within($name))?;
+        $crate::message!(@bounds $value, $error, $name; $($rest)*)
+    };
+    (@bounds $value:expr, $error:ty, $name:literal; texts $most:literal) => {
+        for text in $value.iter() {
+            $crate::generated::at_most($most, text.len()).map_err(|kind| <$error>::from(kind).within($name))?;
+        }
+    };
+    (@bounds $value:expr, $error:ty, $name:literal; wide) => {
+        $crate::generated::no_wide_text().map_err(|kind| <$error>::from(kind).within($name))?
+    };
+
+    (@read_into $value:expr, $from:ident, $type:ty, $name:literal; ros1 $($rest:tt)*) => {
+        if $from.encoding().is_ros1() {
+            $crate::message!(@read_into $value, $from, $type, $name;);
+        } else {
+            $value = <$type as $crate::wire::Wire>::ZERO;
+        }
+    };
+    (@read_into $value:expr, $from:ident, $type:ty, $name:literal; ros2 $($rest:tt)*) => {
+        if $from.encoding().is_ros1() {
+            $value = <$type as $crate::wire::Wire>::ZERO;
+        } else {
+            $crate::message!(@read_into $value, $from, $type, $name; $($rest)*);
+        }
+    };
+    (@read_into $value:expr, $from:ident, $type:ty, $name:literal;) => {
+        $crate::wire::Wire::read_into(&mut $value, $from).map_err(|error| error.within($name))?
+    };
+    (@read_into $value:expr, $from:ident, $type:ty, $name:literal; $($rest:tt)*) => {
+        $crate::wire::Wire::read_into(&mut $value, $from).map_err(|error| error.within($name))?;
+        if !$from.encoding().is_ros1() {
+            $crate::message!(@bounds $value, $crate::wire::DecodeError, $name; $($rest)*);
+        }
+    };
+
+    (@zero_view $type:ty) => {{
+        const ZERO: &$type = &<$type as $crate::wire::Wire>::ZERO;
+        $crate::wire::Wire::view(ZERO)
+    }};
+    (@read_view $from:ident, $type:ty, $name:literal; ros1 $($rest:tt)*) => {
+        if $from.encoding().is_ros1() {
+            $crate::message!(@read_view $from, $type, $name;)
+        } else {
+            $crate::message!(@zero_view $type)
+        }
+    };
+    (@read_view $from:ident, $type:ty, $name:literal; ros2 $($rest:tt)*) => {
+        if $from.encoding().is_ros1() {
+            $crate::message!(@zero_view $type)
+        } else {
+            $crate::message!(@read_view $from, $type, $name; $($rest)*)
+        }
+    };
+    (@read_view $from:ident, $type:ty, $name:literal;) => {
+        <$type as $crate::wire::Wire>::read_view($from).map_err(|error| error.within($name))?
+    };
+    (@read_view $from:ident, $type:ty, $name:literal; $($rest:tt)*) => {{
+        let view = $crate::message!(@read_view $from, $type, $name;);
+        if !$from.encoding().is_ros1() {
+            $crate::message!(@bounds view, $crate::wire::DecodeError, $name; $($rest)*);
+        }
+        view
+    }};
+
     (
-        @names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal
+        @names $name:ident, $ros_name:literal, $md5:literal, header: $has_header:literal, $definition:literal,
+        ros2: $ros2_name:literal, $dds_name:literal, $rihs01:literal
         $(, tail: $($tail:ident).+, element: $element:literal, behind: $behind:literal)?
+        $(, ros2_tail: $($tail2:ident).+, element: $element2:literal, behind: $behind2:literal)?
     ) => {
         impl $crate::Message for $name {
             const TYPE: &'static str = $ros_name;
             const MD5: &'static str = $md5;
             const DEFINITION: &'static str = $definition;
             const HAS_HEADER: bool = $has_header;
+            const ROS2_TYPE: &'static str = $ros2_name;
+            const DDS_TYPE: &'static str = $dds_name;
+            const RIHS01: &'static str = $rihs01;
             const TAIL: ::core::option::Option<$crate::message::Tail> =
                 $crate::message!(@tail $($element, $behind)?);
+            const ROS2_TAIL: ::core::option::Option<$crate::message::Tail> =
+                $crate::message!(@tail $($element2, $behind2)?);
 
-            fn tail_len(&self) -> usize {
-                0 $(+ self.$($tail).+.len())?
+            fn tail_len(&self, encoding: $crate::wire::Encoding) -> usize {
+                if encoding.is_ros1() { 0 $(+ self.$($tail).+.len())? } else { 0 $(+ self.$($tail2).+.len())? }
             }
         }
     };
@@ -116,13 +253,32 @@ macro_rules! message {
     };
 }
 
+/// Checks a length against the most that a type allows in ROS 2.
+///
+/// # Errors
+/// When it is longer.
+#[doc(hidden)]
+pub fn at_most(bound: usize, len: usize) -> Result<(), EncodeErrorKind> {
+    if len > bound { Err(EncodeErrorKind::BeyondBound { len, bound }) } else { Ok(()) }
+}
+
+/// What comes of a `wstring` in ROS 2.
+///
+/// # Errors
+/// Always.
+#[doc(hidden)]
+pub fn no_wide_text() -> Result<(), EncodeErrorKind> {
+    Err(EncodeErrorKind::WideText)
+}
+
 /// Makes the type that names a service.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! service {
     (
         $(#[$attribute:meta])*
-        $name:ident($request:ident) -> $response:ident, $ros_name:literal, $md5:literal
+        $name:ident($request:ident) -> $response:ident, $ros_name:literal, $md5:literal,
+        ros2: $ros2_name:literal, $rihs01:literal
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug)]
@@ -133,6 +289,8 @@ macro_rules! service {
             type Response = $response;
             const TYPE: &'static str = $ros_name;
             const MD5: &'static str = $md5;
+            const ROS2_TYPE: &'static str = $ros2_name;
+            const RIHS01: &'static str = $rihs01;
         }
     };
 }
@@ -143,7 +301,8 @@ macro_rules! service {
 macro_rules! action {
     (
         $name:ident($goal:ident, $result:ident, $feedback:ident),
-        $action_goal:ident, $action_result:ident, $action_feedback:ident, $ros_name:literal
+        $action_goal:ident, $action_result:ident, $action_feedback:ident, $ros_name:literal,
+        ros2: $ros2_name:literal, $rihs01:literal
     ) => {
         impl $crate::Action for $name {
             type Goal = $goal;
@@ -153,6 +312,8 @@ macro_rules! action {
             type ActionResult = $action_result;
             type ActionFeedback = $action_feedback;
             const NAME: &'static str = $ros_name;
+            const ROS2_TYPE: &'static str = $ros2_name;
+            const RIHS01: &'static str = $rihs01;
         }
     };
 }

@@ -4,12 +4,13 @@ mod tail;
 
 pub use tail::{Tail, TailError, WithTail, len_with_tail, write_with_tail};
 
-use crate::wire::Wire;
+use crate::wire::{Encoding, Wire};
 use core::fmt::Debug;
 
 /// A message type: serialization (by [`Wire`]) and the names by which peers know it.
 ///
-/// Generated from `.msg` files; nobody writes it by hand.
+/// Generated from `.msg` files; nobody writes it by hand. One type serves both generations: what only one has is passed
+/// over in the bytes of the other.
 pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 'static {
     /// The ROS 1 type name, such as `std_msgs/String`.
     const TYPE: &'static str;
@@ -19,12 +20,20 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const DEFINITION: &'static str;
     /// True if the first field is a `std_msgs/Header`, whose `seq` a ROS 1 publisher counts up.
     const HAS_HEADER: bool;
+    /// The ROS 2 type name, such as `std_msgs/msg/String`.
+    const ROS2_TYPE: &'static str;
+    /// The name that the DDS of ROS 2 has for the type, such as `std_msgs::msg::dds_::String_`.
+    const DDS_TYPE: &'static str;
+    /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
+    const RIHS01: &'static str;
     /// The array of numbers that ends the message, if its last part of varying size is one, so that a publisher can
     /// lend memory for that array: see [`write_with_tail`].
     const TAIL: Option<Tail>;
+    /// As [`Message::TAIL`], of the form that the message has in ROS 2.
+    const ROS2_TAIL: Option<Tail>;
 
-    /// How many elements the array that [`Message::TAIL`] tells of holds; 0 if there is none.
-    fn tail_len(&self) -> usize;
+    /// How many elements the array holds that ends the message in an encoding; 0 if there is none.
+    fn tail_len(&self, encoding: Encoding) -> usize;
 }
 
 /// A service type: a request and a response message.
@@ -37,6 +46,10 @@ pub trait Service: Send + Sync + 'static {
     const TYPE: &'static str;
     /// ROS 1 MD5 sum, 32 lower-case hex digits.
     const MD5: &'static str;
+    /// The ROS 2 type name, such as `std_srvs/srv/SetBool`.
+    const ROS2_TYPE: &'static str;
+    /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
+    const RIHS01: &'static str;
 }
 
 /// An action type: what is asked for, what comes of it and what is told on the way.
@@ -59,4 +72,8 @@ pub trait Action: Send + Sync + 'static {
     type ActionFeedback: Message;
     /// The action's name, such as `actionlib/TwoInts`.
     const NAME: &'static str;
+    /// The ROS 2 type name, such as `tf2_msgs/action/LookupTransform`.
+    const ROS2_TYPE: &'static str;
+    /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
+    const RIHS01: &'static str;
 }

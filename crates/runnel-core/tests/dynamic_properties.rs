@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use runnel_core::dynamic::{Array, DynamicMessage, Value};
 use runnel_core::schema::{Schema, TypeName};
 use runnel_core::time::{Duration, Time};
+use runnel_core::wire::Encoding;
 use runnel_core::yaml::{EchoOptions, from_json, from_yaml, to_csv, to_json, to_yaml};
 use std::sync::Arc;
 
@@ -65,6 +66,29 @@ proptest! {
         let bytes = message.to_bytes();
         let decoded = DynamicMessage::decode(message.schema(), &bytes).unwrap();
         prop_assert_eq!(decoded.to_bytes(), bytes);
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_in_the_encodings_of_ros_2(message in message()) {
+        for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+            let payload = message.to_payload(encoding).unwrap();
+            let decoded = DynamicMessage::decode_payload(message.schema(), &payload).unwrap();
+            prop_assert_eq!(decoded.to_bytes(), message.to_bytes());
+            prop_assert_eq!(decoded.to_payload(encoding).unwrap(), payload);
+        }
+    }
+
+    #[test]
+    fn random_payloads_never_panic(
+        identifier in prop_oneof![Just(1u8), Just(7), Just(9), any::<u8>()],
+        bytes in vec(prop_oneof![4 => 0..3u8, 1 => any::<u8>()], 0..300),
+    ) {
+        let payload = [&[0, identifier, 0, 0][..], &bytes].concat();
+        if let Ok(message) = DynamicMessage::decode_payload(&schema(), &payload) {
+            let again = message.to_payload(Encoding::Xcdr2).unwrap();
+            let decoded = DynamicMessage::decode_payload(&schema(), &again).unwrap();
+            prop_assert_eq!(decoded.to_bytes(), message.to_bytes());
+        }
     }
 
     #[test]

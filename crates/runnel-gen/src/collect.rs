@@ -1,7 +1,8 @@
 //! Reads the definitions that code is to be generated for.
 
+use crate::merge::{MergeError, Message};
 use runnel_core::schema::{
-    ActionSchema, DefinitionFile, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName,
+    ActionSchema, DefinitionFile, Generation, Kind, Library, ResolveError, ServiceSchema, TypeName,
     definition_files,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,15 @@ pub(crate) enum GenerateError {
         /// The name.
         name: String,
     },
+    /// The definition for ROS 2 does not go with that for ROS 1.
+    Differs {
+        /// The message.
+        message: TypeName,
+        /// The field or constant.
+        name: String,
+        /// How they differ.
+        how: MergeError,
+    },
     /// There is no `OUT_DIR`: this is not a build script.
     NotABuildScript,
 }
@@ -47,6 +57,7 @@ impl fmt::Display for GenerateError {
             Self::SameName { package, name } => {
                 write!(f, "package {package} has two types that are both named {name} in Rust")
             }
+            Self::Differs { message, name, how } => write!(f, "{message}: {name} {how}"),
             Self::NotABuildScript => f.write_str("OUT_DIR is not set: runnel_gen runs in build scripts only"),
         }
     }
@@ -59,13 +70,27 @@ pub(crate) struct Interfaces {
     pub(crate) own: BTreeSet<TypeName>,
 }
 
+/// A service in both generations.
+pub(crate) struct Service {
+    pub(crate) ros1: ServiceSchema,
+    pub(crate) ros2: ServiceSchema,
+    pub(crate) request: Message,
+    pub(crate) response: Message,
+}
+
+/// An action in both generations.
+pub(crate) struct Action {
+    pub(crate) ros1: ActionSchema,
+    pub(crate) ros2: ActionSchema,
+}
+
 /// The types of one package.
 #[derive(Default)]
 pub(crate) struct Package {
-    pub(crate) messages: Vec<Arc<Schema>>,
-    pub(crate) services: Vec<ServiceSchema>,
-    /// Their messages are among the others.
-    pub(crate) actions: Vec<ActionSchema>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) services: Vec<Service>,
+    /// Their messages are among the others, but for those that only ROS 2 makes.
+    pub(crate) actions: Vec<Action>,
 }
 
 impl Interfaces {
@@ -87,19 +112,19 @@ impl Interfaces {
         let mut interfaces = Self { packages: BTreeMap::new(), own: messages.iter().cloned().collect() };
         let mut errors = Vec::new();
         for name in &messages {
-            match library.message(name) {
-                Ok(schema) => interfaces.package(name).messages.push(schema),
+            match message(&library, name) {
+                Ok(message) => interfaces.package(name).messages.push(message),
                 Err(error) => errors.push(error),
             }
         }
         for name in &services {
-            match library.service(name) {
+            match service(&library, name) {
                 Ok(service) => interfaces.package(name).services.push(service),
                 Err(error) => errors.push(error),
             }
         }
         for name in &actions {
-            match library.action(name) {
+            match action(&library, name) {
                 Ok(action) => interfaces.package(name).actions.push(action),
                 Err(error) => errors.push(error),
             }
@@ -110,6 +135,24 @@ impl Interfaces {
     fn package(&mut self, name: &TypeName) -> &mut Package {
         self.packages.entry(name.package.clone()).or_default()
     }
+}
+
+fn message(library: &Library, name: &TypeName) -> Result<Message, ResolveError> {
+    let [ros1, ros2] = Generation::ALL.map(|generation| library.message_in(generation, name));
+    Ok(Message { ros1: ros1?, ros2: ros2? })
+}
+
+fn service(library: &Library, name: &TypeName) -> Result<Service, ResolveError> {
+    let [ros1, ros2] = Generation::ALL.map(|generation| library.service_in(generation, name));
+    let (ros1, ros2) = (ros1?, ros2?);
+    let request = Message { ros1: Arc::clone(&ros1.request), ros2: Arc::clone(&ros2.request) };
+    let response = Message { ros1: Arc::clone(&ros1.response), ros2: Arc::clone(&ros2.response) };
+    Ok(Service { ros1, ros2, request, response })
+}
+
+fn action(library: &Library, name: &TypeName) -> Result<Action, ResolveError> {
+    let [ros1, ros2] = Generation::ALL.map(|generation| library.action_in(generation, name));
+    Ok(Action { ros1: ros1?, ros2: ros2? })
 }
 
 /// One file's error shows in every type that names it: each is told once.
@@ -123,15 +166,20 @@ fn distinct(errors: Vec<ResolveError>) -> Vec<GenerateError> {
     distinct
 }
 
-/// The definitions below a folder as a Rust slice of `Definition { kind, name, text }`.
+/// The definitions below a folder as a Rust slice of `Definition { kind, generation, name, text }`.
 pub(crate) fn definition_list(folder: &Path) -> Result<String, Vec<GenerateError>> {
     let files = definition_files(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
     let mut list = String::from("&[\n");
-    for DefinitionFile { kind, name, path } in files {
+    for DefinitionFile { kind, generation, name, path } in files {
         let text =
             std::fs::read_to_string(&path).map_err(|error| vec![GenerateError::folder(&path, &error)])?;
+        let generation =
+            generation.map_or_else(|| "None".to_owned(), |only| format!("Some(Generation::{only:?})"));
         // Writing to a string does not fail.
-        let _ = writeln!(list, "Definition {{ kind: Kind::{kind:?}, name: \"{name}\", text: {text:?} }},");
+        let _ = writeln!(
+            list,
+            "Definition {{ kind: Kind::{kind:?}, generation: {generation}, name: \"{name}\", text: {text:?} }},"
+        );
     }
     list.push_str("]\n");
     Ok(list)

@@ -30,6 +30,18 @@ impl Comments {
         comments
     }
 
+    /// These, and where they say nothing what the others say.
+    pub(crate) fn or(mut self, others: Self) -> Self {
+        self.summary = self.summary.or(others.summary);
+        for (name, said) in others.by_name {
+            let place = self.by_name.entry(name).or_default();
+            if place.is_empty() {
+                *place = said;
+            }
+        }
+        self
+    }
+
     pub(crate) fn of(&self, name: &str) -> Option<&str> {
         self.by_name.get(name).map(String::as_str)
     }

@@ -1,13 +1,12 @@
 //! Writes the Rust code of packages. What a message type is made of stands in `runnel_core::message!`; here it is
 //! only called.
 
-use crate::collect::{GenerateError, Interfaces, Package};
+use crate::collect::{Action, GenerateError, Interfaces, Package, Service};
 use crate::docs::Comments;
+use crate::merge::{Member, MergeError, Message};
 use crate::tail::{self, TailField};
 use crate::{names, values};
-use runnel_core::schema::{
-    ActionSchema, Arity, Element, Field, MessageDef, Primitive, Schema, ServiceSchema, TypeName,
-};
+use runnel_core::schema::{ActionSchema, Constant, Element, Schema, TypeName};
 use std::collections::{BTreeSet, HashSet};
 
 /// A module for each package.
@@ -18,21 +17,45 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
         errors.extend(same_names(name, package));
         let module = Module { package: name, own: &interfaces.own };
         out.push_str(&format!("/// The package `{name}`.\npub mod {} {{\n", names::module(name)));
-        package.messages.iter().for_each(|schema| out.push_str(&module.message(schema)));
-        package.services.iter().for_each(|service| out.push_str(&module.service(service)));
-        package.actions.iter().for_each(|schema| out.push_str(&action(schema)));
+        for message in messages(package) {
+            match module.message(message) {
+                Ok(code) => out.push_str(&code),
+                Err(error) => errors.push(error),
+            }
+        }
+        package.services.iter().for_each(|code| out.push_str(&service(code)));
+        package.actions.iter().for_each(|code| out.push_str(&action(code)));
         out.push_str("}\n\n");
     }
     if errors.is_empty() { Ok(out) } else { Err(errors) }
 }
 
+/// A macro that gives another macro the path of every message, for tests of all.
+pub(crate) fn message_list(interfaces: &Interfaces) -> String {
+    let mut out = String::from(
+        "/// Calls a macro with the path of every message, such as `std_msgs::String`, each with a comma behind.\n\
+         #[doc(hidden)]\n#[macro_export]\nmacro_rules! each_message {\n($with:ident) => { $with! {\n",
+    );
+    for (name, package) in &interfaces.packages {
+        for message in messages(package) {
+            out.push_str(&format!("{}::{},\n", names::module(name), type_name(message)));
+        }
+    }
+    out.push_str("} };\n}\n");
+    out
+}
+
+/// The messages of a package, those of its services among them.
+fn messages(package: &Package) -> impl Iterator<Item = &Message> + Clone {
+    let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
+    package.messages.iter().chain(parts)
+}
+
 /// An error for each name that two types of a package would have.
 fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
-    let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
-    let schemas = package.messages.iter().chain(parts);
-    let views = schemas.clone().filter_map(|schema| view_name(schema));
-    let messages = schemas.map(|schema| type_name(&schema.def));
-    let services = package.services.iter().map(|service| names::type_name(&service.name.name));
+    let views = messages(package).filter_map(view_name);
+    let messages = messages(package).map(type_name);
+    let services = package.services.iter().map(|service| names::type_name(&service.ros1.name.name));
     let mut taken = HashSet::new();
     let twice = messages.chain(services).chain(views).filter(|name| !taken.insert(name.clone()));
     twice.map(|name| GenerateError::SameName { package: package_name.to_owned(), name }).collect()
@@ -45,46 +68,48 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
-    fn service(&self, service: &ServiceSchema) -> String {
-        let parts = [&service.request, &service.response].map(|part| self.message(part));
-        let [request, response] = [&service.request, &service.response].map(|part| type_name(&part.def));
-        let ServiceSchema { name, md5, .. } = service;
-        format!(
-            "::runnel::core::service! {{\n/// The service `{name}`.\n{}({request}) -> {response}, \"{name}\", \
-             \"{md5}\"\n}}\n\n{}",
-            names::type_name(&name.name),
-            parts.concat()
-        )
-    }
-
-    fn message(&self, schema: &Schema) -> String {
-        let def = &schema.def;
-        let comments = Comments::read(&def.text);
-        let fields = names::fields(def.fields.iter().map(|field| field.name.as_str()));
-        let default = default_impl(def, &fields);
-        format!(
-            "::runnel::core::message! {{\n{}{}{} {{\n{}}}\n\"{}\", \"{}\", header: {}, {:?}{}\n}}\n{}{}\n",
-            summary(def, &comments),
+    fn message(&self, message: &Message) -> Result<String, GenerateError> {
+        let name = message.name();
+        let differs = |(field, how): (String, MergeError)| GenerateError::Differs {
+            message: name.clone(),
+            name: field,
+            how,
+        };
+        let Message { ros1, ros2 } = message;
+        let members = message.members().map_err(differs)?;
+        let constants = message.constants().map_err(differs)?;
+        let comments = Comments::read(&ros1.def.text).or(Comments::read(&ros2.def.text));
+        let fields = names::fields(members.iter().map(|member| member.field.name.as_str()));
+        let default = default_impl(message, &members, &fields);
+        Ok(format!(
+            "::runnel::core::message! {{\n{}{}{} {{\n{}}}\n\"{name}\", \"{}\", header: {}, {:?},\n\
+             ros2: \"{}\", \"{}\", \"{}\"{}{}\n}}\n{}{}\n",
+            summary(name, &comments),
             if default.is_empty() { "#[derive(Default)]\n" } else { "" },
-            head(schema),
-            self.fields(def, &fields, &comments),
-            def.name,
-            schema.md5,
-            def.has_header(),
-            schema.full_text,
-            tail(schema),
+            head(message),
+            self.fields(&members, &fields, &comments),
+            ros1.md5,
+            ros1.def.has_header(),
+            ros1.full_text,
+            ros2.def.ros2_name,
+            ros2.def.dds_name(),
+            ros2.rihs01().unwrap_or_default(),
+            tail("tail", ros1),
+            tail("ros2_tail", ros2),
             default,
-            constants(def, &comments),
-        )
+            constants_impl(message, &constants, &comments),
+        ))
     }
 
-    fn fields(&self, def: &MessageDef, names: &[String], comments: &Comments) -> String {
-        let line = |(field, name): (&Field, &String)| {
+    fn fields(&self, members: &[Member<'_>], names: &[String], comments: &Comments) -> String {
+        let line = |(member, name): (&Member<'_>, &String)| {
+            let field = member.field;
             let doc = doc(comments, &field.name, &field.spelling);
             let element = self.element_type(&field.element);
-            format!("{doc}{name} \"{}\": {},\n", field.name, values::field_type(&element, field.arity))
+            let field_type = values::field_type(&element, field.arity);
+            format!("{doc}{name} \"{}\"{}: {field_type},\n", field.name, member.marks())
         };
-        def.fields.iter().zip(names).map(line).collect()
+        members.iter().zip(names).map(line).collect()
     }
 
     fn element_type(&self, element: &Element) -> String {
@@ -103,55 +128,66 @@ impl Module<'_> {
     }
 }
 
-/// Joins an action's messages, which are written as all are.
-fn action(schema: &ActionSchema) -> String {
-    let ActionSchema { name, action, goal, result, feedback, .. } = schema;
-    let [action, goal, result, feedback] = [action, goal, result, feedback].map(|part| type_name(&part.def));
-    let travelling = [&schema.action_goal, &schema.action_result, &schema.action_feedback];
-    let travelling = travelling.map(|part| type_name(&part.def)).join(", ");
+/// Joins a service's messages, which are written as all are.
+fn service(service: &Service) -> String {
+    let [request, response] = [&service.request, &service.response].map(type_name);
+    let name = &service.ros1.name;
     format!(
-        "::runnel::core::action! {{ {action}({goal}, {result}, {feedback}), {travelling}, \"{name}\" }}\n\n"
+        "::runnel::core::service! {{\n/// The service `{name}`.\n{}({request}) -> {response}, \"{name}\", \"{}\", \
+         ros2: \"{}\", \"{}\"\n}}\n\n",
+        names::type_name(&name.name),
+        service.ros1.md5,
+        service.ros2.ros2_name(),
+        service.ros2.rihs01().unwrap_or_default(),
+    )
+}
+
+/// Joins an action's messages, which are written as all are.
+fn action(schema: &Action) -> String {
+    let ActionSchema { name, action, goal, result, feedback, .. } = &schema.ros1;
+    let name_of = |part: &Schema| names::type_name(&part.def.name.name);
+    let [action, goal, result, feedback] = [action, goal, result, feedback].map(|part| name_of(part));
+    let travelling = [&schema.ros1.action_goal, &schema.ros1.action_result, &schema.ros1.action_feedback];
+    let travelling = travelling.map(|part| name_of(part)).join(", ");
+    format!(
+        "::runnel::core::action! {{ {action}({goal}, {result}, {feedback}), {travelling}, \"{name}\", \
+         ros2: \"{}\", \"{}\" }}\n\n",
+        schema.ros2.ros2_name(),
+        schema.ros2.rihs01().unwrap_or_default(),
     )
 }
 
 /// What leads the fields: the name, and that of the view if it has one of its own.
-fn head(schema: &Schema) -> String {
-    let name = type_name(&schema.def);
-    match view_name(schema) {
+fn head(message: &Message) -> String {
+    let name = type_name(message);
+    match view_name(message) {
         Some(view) => format!("{name} as {view}"),
         None => format!("plain {name}"),
     }
 }
 
 /// The name of a message's view, which a plain message does not have: it is seen as itself.
-fn view_name(schema: &Schema) -> Option<String> {
-    (!is_plain(schema)).then(|| format!("{}View", type_name(&schema.def)))
-}
-
-/// True if nothing but numbers is in a message, at any depth and outside arrays.
-fn is_plain(schema: &Schema) -> bool {
-    schema.def.fields.iter().zip(&schema.parts).all(|(field, part)| {
-        field.arity == Arity::One && !field.element.is_text() && part.as_deref().is_none_or(is_plain)
-    })
+fn view_name(message: &Message) -> Option<String> {
+    (!message.is_plain()).then(|| format!("{}View", type_name(message)))
 }
 
 /// What follows a message's names if it ends in an array of numbers.
-fn tail(schema: &Schema) -> String {
+fn tail(key: &str, schema: &Schema) -> String {
     match tail::tail(schema) {
         Some(TailField { path, element, behind }) => {
-            format!(", tail: {}, element: {element}, behind: {behind}", path.join("."))
+            format!(", {key}: {}, element: {element}, behind: {behind}", path.join("."))
         }
         None => String::new(),
     }
 }
 
-fn type_name(def: &MessageDef) -> String {
-    names::type_name(&def.name.name)
+fn type_name(message: &Message) -> String {
+    names::type_name(&message.name().name)
 }
 
-fn summary(def: &MessageDef, comments: &Comments) -> String {
+fn summary(name: &TypeName, comments: &Comments) -> String {
     let of_file = comments.summary.as_ref().map(|text| format!("///\n/// {text}\n"));
-    format!("/// `{}`.\n{}", def.name, of_file.unwrap_or_default())
+    format!("/// `{name}`.\n{}", of_file.unwrap_or_default())
 }
 
 /// A field's or constant's documentation: its comment, or how its type is spelled.
@@ -162,13 +198,12 @@ fn doc(comments: &Comments, name: &str, spelling: &str) -> String {
     }
 }
 
-fn constants(def: &MessageDef, comments: &Comments) -> String {
-    if def.constants.is_empty() {
+fn constants_impl(message: &Message, constants: &[&Constant], comments: &Comments) -> String {
+    if constants.is_empty() {
         return String::new();
     }
-    let names = names::constants(def.constants.iter().map(|constant| constant.name.as_str()));
-    let lines: String = def
-        .constants
+    let names = names::constants(constants.iter().map(|constant| constant.name.as_str()));
+    let lines: String = constants
         .iter()
         .zip(names)
         .map(|(constant, name)| {
@@ -177,13 +212,13 @@ fn constants(def: &MessageDef, comments: &Comments) -> String {
             format!("{doc}pub const {name}: {type_name} = {value};\n")
         })
         .collect();
-    format!("impl {} {{\n{lines}}}\n", type_name(def))
+    format!("impl {} {{\n{lines}}}\n", type_name(message))
 }
 
 /// The `Default` of a message for which it cannot be derived; otherwise nothing.
-fn default_impl(def: &MessageDef, names: &[String]) -> String {
+fn default_impl(message: &Message, members: &[Member<'_>], names: &[String]) -> String {
     let defaults: Vec<Option<String>> =
-        def.fields.iter().map(|field| values::default(field, primitive(&field.element))).collect();
+        members.iter().map(|member| values::default(member.field, member.default())).collect();
     if defaults.iter().all(Option::is_none) {
         return String::new();
     }
@@ -193,24 +228,22 @@ fn default_impl(def: &MessageDef, names: &[String]) -> String {
         fields.map(|(name, value)| format!("{name}: {},\n", value.unwrap_or_else(derived))).collect();
     format!(
         "impl ::core::default::Default for {} {{\nfn default() -> Self {{\nSelf {{\n{fields}}}\n}}\n}}\n",
-        type_name(def)
+        type_name(message)
     )
-}
-
-fn primitive(element: &Element) -> Option<Primitive> {
-    match element {
-        Element::Primitive(primitive) => Some(*primitive),
-        Element::Message(_) => None,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runnel_core::schema::Generation;
 
     fn package(messages: [(&str, &str); 2]) -> Package {
-        let schema = |(name, text)| Schema::from_full_text(&TypeName::new("p", name), text).unwrap();
-        Package { messages: messages.map(schema).into(), ..Package::default() }
+        let message = |(name, text)| {
+            let form = |generation| Schema::from_full_text_in(generation, &TypeName::new("p", name), text);
+            let [ros1, ros2] = Generation::ALL.map(|generation| form(generation).unwrap());
+            Message { ros1, ros2 }
+        };
+        Package { messages: messages.map(message).into(), ..Package::default() }
     }
 
     #[test]

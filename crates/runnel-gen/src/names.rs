@@ -1,5 +1,6 @@
 //! Names as Rust wants them.
 
+use runnel_core::schema::snake_case;
 use std::collections::HashSet;
 
 /// Words that cannot be names in edition 2024, whether in use or reserved.
@@ -41,21 +42,6 @@ pub(crate) fn constants<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String>
         let has_lower = name.contains(|c: char| c.is_ascii_lowercase());
         if has_lower { snake_case(name).to_ascii_uppercase() } else { name.to_owned() }
     }))
-}
-
-/// Lower case, with an underscore where a capital follows a small letter, and no two underscores together.
-fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    for character in name.chars() {
-        let after_small = snake.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-        if character.is_ascii_uppercase() && after_small {
-            snake.push('_');
-        }
-        if character != '_' || !snake.ends_with('_') {
-            snake.push(character.to_ascii_lowercase());
-        }
-    }
-    snake
 }
 
 fn allowed(mut name: String) -> String {

@@ -1,7 +1,7 @@
 //! The array that ends a message's wire form, which a publisher may fill in place.
 
 use crate::names;
-use runnel_core::schema::{Arity, Element, Field, Primitive, Schema};
+use runnel_core::schema::{Arity, Element, Field, Generation, Primitive, Schema};
 
 /// Where a message has its last array of numbers, if nothing but that array and what lies before it varies in size.
 #[derive(Debug, PartialEq)]
@@ -10,16 +10,16 @@ pub(crate) struct TailField {
     pub(crate) path: Vec<String>,
     /// Bytes of an element.
     pub(crate) element: usize,
-    /// Bytes that follow the array.
+    /// Bytes that follow the array, without those that only align others.
     pub(crate) behind: usize,
 }
 
 /// The last array of numbers of a message, if it is the last thing in it that varies in size.
 pub(crate) fn tail(schema: &Schema) -> Option<TailField> {
     let names = names::fields(schema.def.fields.iter().map(|field| field.name.as_str()));
-    let mut behind: usize = 0;
+    let (generation, mut behind) = (schema.generation, 0usize);
     for ((field, part), name) in schema.def.fields.iter().zip(&schema.parts).zip(names).rev() {
-        match fixed_len(field, part.as_deref()) {
+        match fixed_len(generation, field, part.as_deref()) {
             Some(len) => behind = behind.checked_add(len)?,
             None => return ending(field, part.as_deref(), name, behind),
         }
@@ -44,21 +44,29 @@ fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> 
 }
 
 /// How many bytes a field always takes, if it does.
-fn fixed_len(field: &Field, part: Option<&Schema>) -> Option<usize> {
+fn fixed_len(generation: Generation, field: &Field, part: Option<&Schema>) -> Option<usize> {
     let element = match &field.element {
         Element::Primitive(primitive) => primitive_len(*primitive)?,
         Element::Message(_) => {
             let part = part?;
             let fields = part.def.fields.iter().zip(&part.parts);
-            let lengths = fields.map(|(field, part)| fixed_len(field, part.as_deref()));
-            lengths.reduce(|sum, len| sum?.checked_add(len?)).unwrap_or(Some(0))?
+            let lengths = fields.map(|(field, part)| fixed_len(generation, field, part.as_deref()));
+            let of_none = usize::from(generation == Generation::Ros2);
+            lengths.reduce(|sum, len| sum?.checked_add(len?)).unwrap_or(Some(of_none))?
         }
     };
     match field.arity {
         Arity::One => Some(element),
+        // In one of the encodings of ROS 2 it tells its length.
+        Arity::Fixed(_) if is_made_of_others(field) && generation == Generation::Ros2 => None,
         Arity::Fixed(count) => element.checked_mul(count),
         Arity::Bounded(_) | Arity::Unbounded => None,
     }
+}
+
+/// True of messages and times, which are more than one number.
+fn is_made_of_others(field: &Field) -> bool {
+    matches!(field.element, Element::Message(_) | Element::Primitive(Primitive::Time | Primitive::Duration))
 }
 
 fn primitive_len(primitive: Primitive) -> Option<usize> {
@@ -86,14 +94,15 @@ mod tests {
         "\n================================================================================\nMSG: ";
 
     /// The array that ends a message of these fields: its path, bytes of an element, bytes behind.
-    fn tail_of(fields: &str) -> Option<(String, usize, usize)> {
+    fn tail_of(generation: Generation, fields: &str) -> Option<(String, usize, usize)> {
         let parts = [
             fields,
             "a/Plain\nint32 x\nbool y",
             "a/Scan\nstring Name\nfloat32[] Data\nuint8[3] end",
             "a/None\n",
         ];
-        let schema = Schema::from_full_text(&TypeName::new("a", "Top"), &parts.join(RULE)).unwrap();
+        let schema = Schema::from_full_text_in(generation, &TypeName::new("a", "Top"), &parts.join(RULE));
+        let schema = schema.unwrap();
         tail(&schema).map(|tail| (tail.path.join("."), tail.element, tail.behind))
     }
 
@@ -109,7 +118,11 @@ mod tests {
             ("byte[] a\nchar c", "a", 1, 1),
         ];
         for (fields, path, element, behind) in rows {
-            assert_eq!(tail_of(fields), Some((path.to_owned(), element, behind)), "{fields}");
+            assert_eq!(
+                tail_of(Generation::Ros1, fields),
+                Some((path.to_owned(), element, behind)),
+                "{fields}"
+            );
         }
     }
 
@@ -130,7 +143,18 @@ mod tests {
             "uint8[] data\nNone[] n",
         ];
         for fields in rows {
-            assert_eq!(tail_of(fields), None, "{fields}");
+            for generation in Generation::ALL {
+                assert_eq!(tail_of(generation, fields), None, "{fields}");
+            }
         }
+    }
+
+    #[test]
+    fn in_ros_2_nothing_that_tells_its_length_may_follow() {
+        let tail_of = |fields| tail_of(Generation::Ros2, fields);
+        assert_eq!(tail_of("uint8[] Data\nNone n\ntime t"), Some(("data".to_owned(), 1, 1 + 8)));
+        assert_eq!(tail_of("uint8[] data\nint32[3] n"), Some(("data".to_owned(), 1, 12)));
+        assert_eq!(tail_of("uint8[] data\ntime[2] t"), None);
+        assert_eq!(tail_of("uint8[] data\nPlain[2] p"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Rust types of fields, and values of constants and defaults.
 
-use runnel_core::schema::{Arity, Constant, Field, Literal, Primitive};
+use runnel_core::schema::{Arity, Constant, Element, Field, Literal, Primitive};
 
 /// The largest array for which the standard library derives `Default`.
 const MAX_DERIVED_ARRAY: usize = 32;
@@ -42,11 +42,13 @@ pub(crate) fn constant(constant: &Constant) -> (&'static str, String) {
     }
 }
 
-/// The value that a field begins with, if it is not the default of its type.
-pub(crate) fn default(field: &Field, primitive: Option<Primitive>) -> Option<String> {
-    if let (Some(value), Some(primitive)) =
-        (field.default.as_ref().filter(|value| !is_zero(value)), primitive)
-    {
+/// The value that a field begins with, given what its definition says, if that is not the default of its type.
+pub(crate) fn default(field: &Field, given: Option<&Literal>) -> Option<String> {
+    let primitive = match &field.element {
+        Element::Primitive(primitive) => Some(*primitive),
+        Element::Message(_) => None,
+    };
+    if let (Some(value), Some(primitive)) = (given.filter(|value| !is_zero(value)), primitive) {
         return Some(default_value(primitive, field.arity, value));
     }
     match field.arity {

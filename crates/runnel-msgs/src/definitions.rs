@@ -1,17 +1,7 @@
 //! The definitions of the standard packages as text.
 
-use runnel_core::schema::{Kind, Library};
-
-/// One definition.
-#[derive(Clone, Copy, Debug)]
-pub struct Definition {
-    /// What it defines.
-    pub kind: Kind,
-    /// The name, such as `std_msgs/String`.
-    pub name: &'static str,
-    /// The text of its file.
-    pub text: &'static str,
-}
+pub use runnel_core::schema::BuiltIn as Definition;
+use runnel_core::schema::{Generation, Kind, Library};
 
 /// All definitions of the standard packages.
 pub fn definitions() -> &'static [Definition] {
@@ -21,8 +11,6 @@ pub fn definitions() -> &'static [Definition] {
 /// A library that holds them.
 pub fn library() -> Library {
     let mut library = Library::new();
-    library.add_built_in(
-        definitions().iter().map(|definition| (definition.kind, definition.name, definition.text)),
-    );
+    library.add_built_in(definitions().iter().copied());
     library
 }

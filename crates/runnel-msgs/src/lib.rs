@@ -27,6 +27,8 @@ mod definitions;
 #[cfg(feature = "std")]
 pub use definitions::{Definition, definitions, library};
 
+include!(concat!(env!("OUT_DIR"), "/runnel_messages.rs"));
+
 /// Brings in the modules that `runnel_gen::generate` wrote for the packages of the crate in which it stands.
 #[macro_export]
 macro_rules! include_interfaces {

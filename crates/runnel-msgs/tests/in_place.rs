@@ -2,11 +2,11 @@
 
 use runnel_core::Message;
 use runnel_core::message::{Tail, TailError, len_with_tail, write_with_tail};
-use runnel_core::schema::{Arity, Element, Field, Kind, Primitive, Schema, TypeName};
-use runnel_core::wire::{Sink, SliceSink, decode, encode};
+use runnel_core::schema::{Arity, Element, Field, Generation, Kind, Primitive, Schema, TypeName};
+use runnel_core::wire::{Encoding, Sink, SliceSink, cdr, decode, encode};
 use runnel_msgs::{
-    diagnostic_msgs, geometry_msgs, map_msgs, nav_msgs, sensor_msgs, shape_msgs, std_msgs, stereo_msgs,
-    tf2_msgs, trajectory_msgs, visualization_msgs,
+    composition_interfaces, diagnostic_msgs, geometry_msgs, map_msgs, nav_msgs, rcl_interfaces, sensor_msgs,
+    shape_msgs, std_msgs, stereo_msgs, tf2_msgs, trajectory_msgs, visualization_msgs,
 };
 use runnel_testkit::net::Rng;
 use std::sync::Arc;
@@ -104,34 +104,59 @@ fn tail_of(schema: &Schema) -> Option<Tail> {
     }
 }
 
-fn schema<M: Message>() -> Arc<Schema> {
-    runnel_msgs::library().message(&TypeName::parse(M::TYPE).unwrap()).unwrap()
+fn schema<M: Message>(generation: Generation) -> Arc<Schema> {
+    runnel_msgs::library().message_in(generation, &TypeName::parse(M::TYPE).unwrap()).unwrap()
 }
 
 /// Any message that is written with its last array filled in place is the message with that array.
 fn fills_in_place<M: Message>() -> &'static str {
-    let (schema, mut random) = (schema::<M>(), Rng::new(M::TYPE.len() as u64));
+    let (schema, mut random) = (schema::<M>(Generation::Ros1), Rng::new(M::TYPE.len() as u64));
     let tail = M::TAIL.unwrap();
     assert_eq!(Some(tail), tail_of(&schema), "{}", M::TYPE);
+    assert_eq!(M::ROS2_TAIL, tail_of(&self::schema::<M>(Generation::Ros2)), "{}", M::TYPE);
     for _ in 0..60 {
         let bytes = random_message(&mut random, &schema);
         let message: M = decode(&bytes).unwrap();
         assert_eq!(encode(&message), bytes);
-        let count = message.tail_len();
+        let count = message.tail_len(Encoding::Ros1);
         let emptied: M = decode(&without_tail(&bytes, tail, count)).unwrap();
 
         let mut memory = vec![NOISE; bytes.len() + 3];
-        let with = write_with_tail(&emptied, count, &mut memory).unwrap();
+        let with = write_with_tail(&emptied, Encoding::Ros1, count, &mut memory).unwrap();
         assert_eq!((with.len, with.elements.len()), (bytes.len(), count * tail.element), "{}", M::TYPE);
-        assert_eq!(len_with_tail(&emptied, count), Ok(with.len));
+        assert_eq!(len_with_tail(&emptied, Encoding::Ros1, count), Ok(with.len));
         let mut untouched = memory[with.elements.clone()].iter().chain(&memory[with.len..]);
         assert!(untouched.all(|byte| *byte == NOISE), "{}", M::TYPE);
 
-        memory[with.elements.clone()].copy_from_slice(&bytes[with.elements]);
+        memory[with.elements.clone()].copy_from_slice(&bytes[with.elements.clone()]);
         assert_eq!(memory[..with.len], bytes, "{}", M::TYPE);
         assert_eq!(decode::<M>(&memory[..with.len]).as_ref(), Ok(&message));
+        fills_in_place_in_ros2(&message, &emptied, &memory[with.elements]);
     }
     M::TYPE
+}
+
+/// The same in both encodings of ROS 2, given the elements.
+fn fills_in_place_in_ros2<M: Message>(message: &M, emptied: &M, elements: &[u8]) {
+    let Some(tail) = M::ROS2_TAIL else { return };
+    let count = elements.len() / tail.element;
+    for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+        assert_eq!((message.tail_len(encoding), emptied.tail_len(encoding)), (count, 0));
+        let bytes = cdr::encode(message, encoding).unwrap();
+        let mut memory = vec![NOISE; bytes.len() + 3];
+        let with = write_with_tail(emptied, encoding, count, &mut memory).unwrap();
+        assert_eq!(
+            (with.len, with.elements.len()),
+            (bytes.len(), elements.len()),
+            "{} {encoding:?}",
+            M::TYPE
+        );
+        assert_eq!(len_with_tail(emptied, encoding, count), Ok(with.len));
+        let mut untouched = memory[with.elements.clone()].iter().chain(&memory[with.len..]);
+        assert!(untouched.all(|byte| *byte == NOISE), "{}", M::TYPE);
+        memory[with.elements].copy_from_slice(elements);
+        assert_eq!(memory[..with.len], bytes, "{} {encoding:?}", M::TYPE);
+    }
 }
 
 /// The bytes of the same message with an empty last array.
@@ -152,11 +177,13 @@ macro_rules! each {
 #[test]
 fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
     let mut checked = each!(fills_in_place:
+        composition_interfaces { ListNodesResponse }
         map_msgs {
             OccupancyGridUpdate, PointCloud2Update, ProjectedMap, GetMapROIResponse, GetPointMapResponse,
             GetPointMapROIResponse
         }
         nav_msgs { GetMapActionResult, GetMapResult, OccupancyGrid, GetMapResponse, LoadMapResponse }
+        rcl_interfaces { GetParameterTypesResponse }
         sensor_msgs {
             CameraInfo, ChannelFloat32, CompressedImage, Image, JointState, Joy, LaserEcho, LaserScan, PointCloud2,
             SetCameraInfoRequest
@@ -168,6 +195,7 @@ fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
         }
         stereo_msgs { DisparityImage }
         trajectory_msgs { JointTrajectoryPoint }
+        visualization_msgs { MeshFile }
     );
     let library = runnel_msgs::library();
     let parts = |name: &TypeName| ["Request", "Response"].map(|suffix| name.with_suffix(suffix));
@@ -188,26 +216,32 @@ fn what_a_publisher_may_lend_is_known_of_each_type() {
     assert_eq!(nav_msgs::GetMapActionResult::TAIL, tail(1, 0));
     assert_eq!(std_msgs::Float64MultiArray::TAIL, tail(8, 0));
     assert_eq!(stereo_msgs::DisparityImage::TAIL, tail(1, 4 + 4 + 17 + 4 + 4 + 4));
+    assert_eq!(stereo_msgs::DisparityImage::ROS2_TAIL, tail(1, 4 + 4 + 17 + 4 + 4 + 4));
+    assert_eq!(shape_msgs::SolidPrimitive::TAIL, tail(8, 0));
+    assert_eq!(shape_msgs::SolidPrimitive::ROS2_TAIL, None);
     assert_eq!(std_msgs::String::TAIL, None);
     assert_eq!(geometry_msgs::Twist::TAIL, None);
     assert_eq!(tf2_msgs::TFMessage::TAIL, None);
     let scan =
         sensor_msgs::LaserScan { ranges: vec![1.0; 9], intensities: vec![2.0; 3], ..Default::default() };
-    assert_eq!((scan.tail_len(), std_msgs::String { data: "text".into() }.tail_len()), (3, 0));
+    assert_eq!(
+        (scan.tail_len(Encoding::Ros1), std_msgs::String { data: "text".into() }.tail_len(Encoding::Ros1)),
+        (3, 0)
+    );
 }
 
 #[test]
 fn memory_that_is_too_small_is_left_alone() {
     let cloud = sensor_msgs::PointCloud2 { is_dense: true, ..Default::default() };
-    let needed = len_with_tail(&cloud, 5).unwrap();
+    let needed = len_with_tail(&cloud, Encoding::Ros1, 5).unwrap();
     for room in 0..needed {
         let mut memory = vec![NOISE; room];
-        let error = write_with_tail(&cloud, 5, &mut memory).unwrap_err();
+        let error = write_with_tail(&cloud, Encoding::Ros1, 5, &mut memory).unwrap_err();
         assert_eq!(error, TailError::DoesNotFit { message: "sensor_msgs/PointCloud2", needed, room });
         assert_eq!(memory, vec![NOISE; room]);
     }
     assert_eq!(
-        write_with_tail(&cloud, 5, &mut [0; 3]).unwrap_err().to_string(),
+        write_with_tail(&cloud, Encoding::Ros1, 5, &mut [0; 3]).unwrap_err().to_string(),
         format!("sensor_msgs/PointCloud2 needs {needed} bytes, but there are 3")
     );
 }
@@ -217,19 +251,29 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
     let mut memory = [NOISE; 100];
     let rows = [
         (
-            write_with_tail(&std_msgs::String::default(), 0, &mut memory),
+            write_with_tail(&std_msgs::String::default(), Encoding::Ros1, 0, &mut memory),
             "std_msgs/String does not end in an array of numbers that could be filled in place",
         ),
         (
-            write_with_tail(&sensor_msgs::Joy { buttons: vec![0; 2], ..Default::default() }, 2, &mut memory),
+            write_with_tail(
+                &sensor_msgs::Joy { buttons: vec![0; 2], ..Default::default() },
+                Encoding::Ros1,
+                2,
+                &mut memory,
+            ),
             "the array of sensor_msgs/Joy to be filled in place holds 2 elements already",
         ),
         (
-            write_with_tail(&std_msgs::UInt8MultiArray::default(), u32::MAX as usize + 1, &mut memory),
+            write_with_tail(
+                &std_msgs::UInt8MultiArray::default(),
+                Encoding::Ros1,
+                u32::MAX as usize + 1,
+                &mut memory,
+            ),
             "the last array of std_msgs/UInt8MultiArray cannot hold 4294967296 elements",
         ),
         (
-            write_with_tail(&std_msgs::UInt64MultiArray::default(), usize::MAX, &mut memory),
+            write_with_tail(&std_msgs::UInt64MultiArray::default(), Encoding::Ros1, usize::MAX, &mut memory),
             "the last array of std_msgs/UInt64MultiArray cannot hold 18446744073709551615 elements",
         ),
     ];
@@ -237,13 +281,13 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
         assert_eq!(result.unwrap_err().to_string(), why);
     }
     assert_eq!(memory, [NOISE; 100]);
-    let most = len_with_tail(&std_msgs::UInt64MultiArray::default(), u32::MAX as usize);
+    let most = len_with_tail(&std_msgs::UInt64MultiArray::default(), Encoding::Ros1, u32::MAX as usize);
     assert_eq!(most, Ok(12 + 8 * u32::MAX as usize));
 }
 
 /// The length is that of the bytes, which memory of that size holds and less does not.
 fn has_its_length<M: Message>() {
-    let (schema, mut random) = (schema::<M>(), Rng::new(7));
+    let (schema, mut random) = (schema::<M>(Generation::Ros1), Rng::new(7));
     for _ in 0..100 {
         let bytes = random_message(&mut random, &schema);
         let message: M = decode(&bytes).unwrap();

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut, Range};
 
 use runnel_core::Message;
 use runnel_core::message::{len_with_tail, write_with_tail};
+use runnel_core::wire::Encoding;
 use runnel_ros1::tcpros::LENGTH;
 
 use crate::data::Blank;
@@ -32,10 +33,10 @@ impl Loan {
     /// Memory for a message whose last array gets so many elements.
     pub(crate) fn of_tail<M: Message>(handle: &Handle, message: &M, elements: usize) -> Result<Self, Error> {
         let failed = |why| Error::Loan { topic: handle.topic().to_owned(), why };
-        let bytes = len_with_tail(message, elements).map_err(failed)?;
+        let bytes = len_with_tail(message, Encoding::Ros1, elements).map_err(failed)?;
         let mut loan = Self::of_bytes(handle, bytes)?;
         let Range { start, end } =
-            write_with_tail(message, elements, loan.deref_mut()).map_err(failed)?.elements;
+            write_with_tail(message, Encoding::Ros1, elements, loan.deref_mut()).map_err(failed)?.elements;
         loan.part = LENGTH + start..LENGTH + end;
         Ok(loan)
     }

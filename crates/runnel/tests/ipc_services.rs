@@ -36,6 +36,8 @@ impl Service for Echo {
     type Response = Text;
     const TYPE: &'static str = "test/Echo";
     const MD5: &'static str = "0123456789abcdef0123456789abcdef";
+    const ROS2_TYPE: &'static str = "test/srv/Echo";
+    const RIHS01: &'static str = "";
 }
 
 /// More than the kernel takes of a connection that nobody reads.

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use common::{Graph, LONG, spin_until};
 use raw::{Ports, read_frame};
+use runnel::core::Message;
 use runnel::core::message::{len_with_tail, write_with_tail};
 use runnel::core::schema::{Schema, TypeName};
-use runnel::core::{Message, wire::encode};
+use runnel::core::wire::{Encoding, encode};
 use runnel::msgs::sensor_msgs::{Image, PointCloud2, PointField};
 use runnel::msgs::std_msgs::{
     Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout, String as Text, UInt8MultiArray,
@@ -35,14 +36,14 @@ impl<M: Message> Sample<M> {
     fn new(empty: M, elements: usize, fill: impl FnOnce(&mut M)) -> Self {
         let mut full = empty.clone();
         fill(&mut full);
-        assert_eq!(full.tail_len(), elements);
+        assert_eq!(full.tail_len(Encoding::Ros1), elements);
         Self { empty, full, elements }
     }
 
     /// The bytes of the elements.
     fn tail(&self) -> Vec<u8> {
-        let mut out = vec![0; len_with_tail(&self.empty, self.elements).unwrap()];
-        let whole = write_with_tail(&self.empty, self.elements, &mut out).unwrap();
+        let mut out = vec![0; len_with_tail(&self.empty, Encoding::Ros1, self.elements).unwrap()];
+        let whole = write_with_tail(&self.empty, Encoding::Ros1, self.elements, &mut out).unwrap();
         encode(&self.full)[whole.elements].to_vec()
     }
 

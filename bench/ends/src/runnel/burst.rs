@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use runnel::core::message::len_with_tail;
+use runnel::core::wire::Encoding;
 use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, number, set_number};
@@ -68,7 +69,10 @@ fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(),
     let messages = if args.rate.is_some() { PACED } else { args.depth };
     let sizes: BTreeSet<usize> = (0..args.trial().total()).map(|number| args.sizes().size(number)).collect();
     for size in sizes {
-        publisher.reserve(messages, len_with_tail(&UInt8MultiArray::default(), size).unwrap_or(size))?;
+        publisher.reserve(
+            messages,
+            len_with_tail(&UInt8MultiArray::default(), Encoding::Ros1, size).unwrap_or(size),
+        )?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! ROS 1 bytes to dynamic messages.
+//! Bytes to dynamic messages.
 
 use super::array::with_vector;
 use super::fit::{check_len, check_text};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, parts};
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
-use crate::wire::{DecodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire};
+use crate::wire::{DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr};
 use std::sync::Arc;
 
 /// The most elements to make room for before any of them was read.
@@ -19,10 +19,16 @@ impl DynamicMessage {
     /// When the bytes end early or late, hold a count that cannot be true or something longer than its bound; when the
     /// message would take up too much memory or lies too deep. The error names the field.
     pub fn decode(schema: &Arc<Schema>, bytes: &[u8]) -> Result<Self, DynamicError> {
-        let mut decoder = Decoder { reader: Reader::new(bytes), budget: Budget::new() };
-        let message = decoder.message(schema, 0)?;
-        decoder.reader.finish()?;
-        Ok(message)
+        Decoder::read(schema, Reader::new(bytes))
+    }
+
+    /// Reads the whole of a payload of ROS 2, with its header, as a message of this schema, which should be the form of
+    /// ROS 2. Text that is not UTF-8 is read with replacement characters.
+    ///
+    /// # Errors
+    /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and when a field is a `wstring`.
+    pub fn decode_payload(schema: &Arc<Schema>, payload: &[u8]) -> Result<Self, DynamicError> {
+        Decoder::read(schema, cdr::reader(payload)?)
     }
 }
 
@@ -31,7 +37,14 @@ struct Decoder<'a> {
     budget: Budget,
 }
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
+    fn read(schema: &Arc<Schema>, reader: Reader<'a>) -> Result<DynamicMessage, DynamicError> {
+        let mut decoder = Self { reader, budget: Budget::new() };
+        let message = decoder.message(schema, 0)?;
+        decoder.reader.finish()?;
+        Ok(message)
+    }
+
     fn message(&mut self, schema: &Arc<Schema>, depth: usize) -> Result<DynamicMessage, DynamicError> {
         if depth >= MAX_MESSAGE_DEPTH {
             return Err(DynamicErrorKind::TooDeep.into());
@@ -40,6 +53,10 @@ impl Decoder<'_> {
         let mut fields = Vec::with_capacity(schema.def.fields.len());
         for (field, part) in parts(schema) {
             fields.push(self.field(field, part, depth).map_err(|error| error.within(&field.name))?);
+        }
+        // In ROS 2 a message without fields has one that is zero.
+        if fields.is_empty() && !self.reader.encoding().is_ros1() {
+            self.reader.take(1)?;
         }
         Ok(DynamicMessage { schema: schema.clone(), fields })
     }
@@ -51,6 +68,9 @@ impl Decoder<'_> {
         depth: usize,
     ) -> Result<Value, DynamicError> {
         match (&field.element, field.arity) {
+            (Element::Primitive(Primitive::WString(_)), _) if !self.reader.encoding().is_ros1() => {
+                Err(DynamicErrorKind::NoForm(EncodeErrorKind::WideText).into())
+            }
             (Element::Primitive(primitive), Arity::One) => self.primitive(*primitive),
             (Element::Primitive(primitive), arity) => self.array(*primitive, arity).map(Value::Array),
             (Element::Message(_), Arity::One) => {
@@ -101,6 +121,7 @@ impl Decoder<'_> {
 
     /// Reads as many elements as the type says or a count in the bytes.
     fn fill<T: Wire + Default>(&mut self, vector: &mut Vec<T>, arity: Arity) -> Result<(), DynamicError> {
+        let end = self.reader.enter(T::IS_PRIMITIVE)?;
         let count = match arity {
             Arity::Fixed(count) => count,
             _ => self.reader.count(T::MIN_LEN)?,
@@ -113,10 +134,12 @@ impl Decoder<'_> {
         // An empty text takes far more memory than bytes.
         self.budget.take(count, size_of::<T>().saturating_sub(T::MIN_LEN))?;
         vector.resize_with(count, T::default);
-        Ok(T::read_all(vector, &mut self.reader)?)
+        T::read_all(vector, &mut self.reader)?;
+        Ok(self.reader.leave(end)?)
     }
 
     fn messages(&mut self, schema: &Arc<Schema>, arity: Arity, depth: usize) -> Result<Array, DynamicError> {
+        let end = self.reader.enter(false)?;
         let count = match arity {
             Arity::Fixed(count) => count,
             _ => self.count_of_messages(arity)?,
@@ -126,6 +149,7 @@ impl Decoder<'_> {
             let message = self.message(schema, depth).map_err(|error| error.within(&format!("[{index}]")))?;
             messages.push(message);
         }
+        self.reader.leave(end)?;
         Ok(Array::Message(messages))
     }
 

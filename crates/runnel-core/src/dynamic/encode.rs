@@ -1,16 +1,14 @@
-//! Dynamic messages to ROS 1 bytes.
+//! Dynamic messages to bytes.
 
 use super::array::with_vector;
-use super::{Array, DynamicMessage, Value};
+use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value};
 use crate::schema::{Arity, Element, Field, Primitive};
-use crate::wire::Wire;
+use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, length_of, tells_its_length, write_array};
 
 impl DynamicMessage {
     /// Appends the ROS 1 wire form to `out`. A `wstring`, which ROS 1 does not have, is written as a `string`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        for (field, value) in self.fields() {
-            encode_field(field, value, out);
-        }
+        self.write(out);
     }
 
     /// The ROS 1 wire form in a vector of its own.
@@ -19,9 +17,58 @@ impl DynamicMessage {
         self.encode(&mut out);
         out
     }
+
+    /// Appends the whole payload in an encoding, as [`cdr::encode_into`] does. The fields are those of the schema, which
+    /// should be the form that the encoding's generation has.
+    ///
+    /// # Errors
+    /// In ROS 2 when a field is a `wstring`.
+    pub fn encode_payload(&self, encoding: Encoding, out: &mut Vec<u8>) -> Result<(), DynamicError> {
+        if !encoding.is_ros1() {
+            check_text(self)?;
+        }
+        cdr::write_payload(encoding, out, &|out| self.write(out));
+        Ok(())
+    }
+
+    /// The whole payload in a vector of its own.
+    ///
+    /// # Errors
+    /// As [`DynamicMessage::encode_payload`].
+    pub fn to_payload(&self, encoding: Encoding) -> Result<Vec<u8>, DynamicError> {
+        let mut out = Vec::new();
+        self.encode_payload(encoding, &mut out)?;
+        Ok(out)
+    }
+
+    fn write<S: Sink + ?Sized>(&self, out: &mut S) {
+        for (field, value) in self.fields() {
+            encode_field(field, value, out);
+        }
+        // In ROS 2 a message without fields has one that is zero.
+        if self.fields.is_empty() && !out.encoding().is_ros1() {
+            out.put(&[0]);
+        }
+    }
 }
 
-fn encode_field(field: &Field, value: &Value, out: &mut Vec<u8>) {
+/// Checks that no field is a `wstring`. It is the message that is looked through, since a peer's schema may name parts in
+/// any number of ways.
+fn check_text(message: &DynamicMessage) -> Result<(), DynamicError> {
+    message.fields().try_for_each(|(field, value)| {
+        let checked = match (&field.element, value) {
+            (Element::Primitive(Primitive::WString(_)), _) => {
+                Err(DynamicErrorKind::NoForm(EncodeErrorKind::WideText).into())
+            }
+            (_, Value::Message(part)) => check_text(part),
+            (_, Value::Array(Array::Message(parts))) => parts.iter().try_for_each(check_text),
+            _ => Ok(()),
+        };
+        checked.map_err(|error| error.within(&field.name))
+    })
+}
+
+fn encode_field<S: Sink + ?Sized>(field: &Field, value: &Value, out: &mut S) {
     match value {
         Value::Bool(value) => value.write(out),
         Value::Int(value) => encode_whole(&field.element, value.to_le_bytes(), out),
@@ -31,29 +78,38 @@ fn encode_field(field: &Field, value: &Value, out: &mut Vec<u8>) {
         Value::String(value) => value.write(out),
         Value::Time(value) => value.write(out),
         Value::Duration(value) => value.write(out),
-        Value::Message(message) => message.encode(out),
-        Value::Array(array) => {
-            if !matches!(field.arity, Arity::Fixed(_)) {
-                (array.len() as u32).write(out);
-            }
-            encode_array(array, out);
-        }
+        Value::Message(message) => message.write(out),
+        Value::Array(array) => encode_array(field.arity, array, out),
     }
 }
 
 /// Writes as many low bytes as the type has.
-fn encode_whole(element: &Element, bytes: [u8; 8], out: &mut Vec<u8>) {
+fn encode_whole<S: Sink + ?Sized>(element: &Element, bytes: [u8; 8], out: &mut S) {
     let width = match element {
         Element::Primitive(Primitive::I8 | Primitive::U8) => 1,
         Element::Primitive(Primitive::I16 | Primitive::U16) => 2,
         Element::Primitive(Primitive::I32 | Primitive::U32) => 4,
         _ => 8,
     };
-    out.extend(bytes.iter().take(width));
+    out.align(width);
+    out.put(bytes.get(..width).unwrap_or_default());
 }
 
-fn encode_array(array: &Array, out: &mut Vec<u8>) {
-    with_vector!(array, vector => Wire::write_all(vector, out), messages => {
-        messages.iter().for_each(|message| message.encode(out));
+fn encode_array<S: Sink + ?Sized>(arity: Arity, array: &Array, out: &mut S) {
+    with_vector!(array, vector => match arity {
+        Arity::Fixed(_) => write_array(vector, out),
+        _ => vector.write(out),
+    }, messages => {
+        if tells_its_length(false, out) {
+            length_of(out, |count| encode_messages(arity, messages, count)).write(out);
+        }
+        encode_messages(arity, messages, out);
     });
+}
+
+fn encode_messages<S: Sink + ?Sized>(arity: Arity, messages: &[DynamicMessage], out: &mut S) {
+    if !matches!(arity, Arity::Fixed(_)) {
+        (messages.len() as u32).write(out);
+    }
+    messages.iter().for_each(|message| message.write(out));
 }

@@ -1,7 +1,7 @@
 //! What can go wrong with a message known by its schema.
 
 use crate::schema::MAX_MESSAGE_DEPTH;
-use crate::wire::{DecodeError, DecodeErrorKind};
+use crate::wire::{DecodeError, DecodeErrorKind, EncodeErrorKind};
 use std::fmt;
 
 /// Something is wrong with a dynamic message: what, and in which field.
@@ -16,6 +16,8 @@ pub struct DynamicError {
 pub enum DynamicErrorKind {
     /// The bytes do not hold the message.
     Bytes(DecodeErrorKind),
+    /// The message has no form in ROS 2.
+    NoForm(EncodeErrorKind),
     /// Messages lie more than [`MAX_MESSAGE_DEPTH`] deep in one another.
     TooDeep,
     /// The message would take up more than [`MAX_MEMORY`](super::MAX_MEMORY).
@@ -119,6 +121,7 @@ impl fmt::Display for DynamicErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(kind) => kind.fmt(f),
+            Self::NoForm(kind) => kind.fmt(f),
             Self::TooDeep => write!(f, "messages lie more than {} deep", MAX_MESSAGE_DEPTH),
             Self::TooLarge => write!(f, "message would take up more than {} MiB", super::MAX_MEMORY >> 20),
             Self::SchemaMissing { name } => write!(f, "the definition of {name} is missing"),

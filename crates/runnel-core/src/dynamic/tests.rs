@@ -1,7 +1,7 @@
 use super::*;
-use crate::schema::{Arity, Element, MAX_MESSAGE_DEPTH, Primitive, TypeName};
+use crate::schema::{Arity, Element, Generation, MAX_MESSAGE_DEPTH, Primitive, TypeName};
 use crate::time::{Duration, Time};
-use crate::wire::{DecodeErrorKind, encode};
+use crate::wire::{DecodeErrorKind, EncodeErrorKind, Encoding, encode};
 use crate::yaml::{YamlErrorKind, from_yaml};
 
 /// The schema of a full text, whose first message is called `name`.
@@ -145,6 +145,57 @@ fn text_that_is_not_utf_8_does_not_make_a_message_unreadable() {
 }
 
 #[test]
+fn a_message_has_a_form_in_each_encoding() {
+    let schema =
+        schema("a/L", &["uint8 a\ntime t\nE e\nP[1] ps\nfloat64[] d", "a/E\n", "a/P\nint16 x"].join(RULE));
+    let mut message = DynamicMessage::default_of(&schema).unwrap();
+    message.set("a", 1).unwrap();
+    message.set("t", Time { sec: 2, nanosec: 3 }).unwrap();
+    message.set("ps[0].x", 4).unwrap();
+    message.set("d", Array::F64(vec![0.0])).unwrap();
+    let start = [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0];
+    let ros1 = [&[1, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 1, 0, 0, 0][..], &[0; 8]].concat();
+    let xcdr1 = [&[0, 1, 0, 0][..], &start, &[4, 0, 1, 0, 0, 0, 0, 0, 0, 0], &[0; 8]].concat();
+    let xcdr2 = [&[0, 7, 0, 0][..], &start, &[0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0], &[0; 8]].concat();
+    assert_eq!(message.to_payload(Encoding::Ros1).unwrap(), ros1);
+    for (encoding, expected) in [(Encoding::Xcdr1, xcdr1), (Encoding::Xcdr2, xcdr2)] {
+        let payload = message.to_payload(encoding).unwrap();
+        assert_eq!(payload, expected, "{encoding:?}");
+        assert_eq!(DynamicMessage::decode_payload(&schema, &payload).as_ref(), Ok(&message));
+        for len in 0..payload.len() {
+            assert!(DynamicMessage::decode_payload(&schema, &payload[..len]).is_err(), "{encoding:?} {len}");
+        }
+    }
+}
+
+#[test]
+fn a_part_that_is_not_as_long_as_it_says_is_refused() {
+    let schema = schema("a/L", &["P[] ps\nstring[] texts", "a/P\nint32 x"].join(RULE));
+    let payload = DynamicMessage::default_of(&schema).unwrap().to_payload(Encoding::Xcdr2).unwrap();
+    for at in [4, 12] {
+        let mut wrong = payload.clone();
+        wrong[at] = 5;
+        assert!(DynamicMessage::decode_payload(&schema, &wrong).is_err());
+    }
+}
+
+#[test]
+fn a_wstring_has_no_form_in_ros_2() {
+    let schema = schema("a/L", &["P[] ps", "a/P\nwstring x"].join(RULE));
+    let mut message = DynamicMessage::default_of(&schema).unwrap();
+    let part = DynamicMessage::default_of(schema.parts[0].as_ref().unwrap()).unwrap();
+    message.set("ps", Array::Message(vec![part])).unwrap();
+    let error = message.to_payload(Encoding::Xcdr1).unwrap_err();
+    assert_eq!((error.path(), error.kind()), ("ps.x", &DynamicErrorKind::NoForm(EncodeErrorKind::WideText)));
+    let payload = [0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+    let error = DynamicMessage::decode_payload(&schema, &payload).unwrap_err();
+    assert_eq!(
+        (error.path(), error.kind()),
+        ("ps[0].x", &DynamicErrorKind::NoForm(EncodeErrorKind::WideText))
+    );
+}
+
+#[test]
 fn a_count_beyond_the_message_is_refused_before_memory_is_reserved() {
     let schema = schema("a/L", &["P[] ps", "a/P\nint32 x"].join(RULE));
     let error = DynamicMessage::decode(&schema, &[0xff, 0xff, 0xff, 0xff, 1]).unwrap_err();
@@ -182,8 +233,20 @@ fn texts_without_bytes_count_as_memory() {
 
 fn joined(fields: Vec<Field>, parts: Vec<Option<Arc<Schema>>>) -> Arc<Schema> {
     let name = TypeName::new("a", "T");
-    let def = crate::schema::MessageDef { name, constants: Vec::new(), fields, text: String::new() };
-    Arc::new(Schema { def, parts, md5: String::new(), full_text: String::new() })
+    let def = crate::schema::MessageDef {
+        name,
+        ros2_name: String::new(),
+        constants: Vec::new(),
+        fields,
+        text: String::new(),
+    };
+    Arc::new(Schema {
+        generation: Generation::Ros1,
+        def,
+        parts,
+        md5: String::new(),
+        full_text: String::new(),
+    })
 }
 
 fn fixed(element: Element, count: usize) -> Field {

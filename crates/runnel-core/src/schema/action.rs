@@ -65,5 +65,6 @@ fn message(name: TypeName, fields: [(&str, Spelled); 3]) -> MessageDef {
         default: None,
         spelling: part.spelling,
     });
-    MessageDef { name, constants: Vec::new(), fields: fields.collect(), text }
+    let ros2_name = format!("{}/msg/{}", name.package, name.name);
+    MessageDef { name, ros2_name, constants: Vec::new(), fields: fields.collect(), text }
 }

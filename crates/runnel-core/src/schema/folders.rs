@@ -1,5 +1,6 @@
 //! Finds definition files below a folder.
 
+use super::generation::Generation;
 use super::library::Kind;
 use super::types::TypeName;
 use std::fs::{self, DirEntry};
@@ -18,6 +19,8 @@ const IGNORE_MARKS: [&str; 3] = ["CATKIN_IGNORE", "COLCON_IGNORE", "AMENT_IGNORE
 pub struct DefinitionFile {
     /// What it defines.
     pub kind: Kind,
+    /// The generation that alone has the definition; `None` if both have.
+    pub generation: Option<Generation>,
     /// The name: package and file name without its ending.
     pub name: TypeName,
     /// Where it lies.
@@ -27,13 +30,15 @@ pub struct DefinitionFile {
 /// The files `<package>/msg/*.msg`, `<package>/srv/*.srv` and `<package>/action/*.action` below a folder, which may
 /// also be a package itself, sorted by path. Packages are looked for four folders deep, and not within packages.
 ///
+/// What lies in a folder `ros1` or `ros2` right in that folder is of that generation alone.
+///
 /// # Errors
 /// When the folder itself cannot be read. What cannot be read below it is passed over.
 pub fn definition_files(folder: &Path) -> io::Result<Vec<DefinitionFile>> {
     let folder = fs::canonicalize(folder)?;
     fs::read_dir(&folder)?;
     let mut search = Search { files: Vec::new(), folders_left: MAX_FOLDERS };
-    search.look_into(&folder, 0);
+    search.look_into(&folder, 0, None);
     search.files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(search.files)
 }
@@ -44,7 +49,7 @@ struct Search {
 }
 
 impl Search {
-    fn look_into(&mut self, folder: &Path, depth: usize) {
+    fn look_into(&mut self, folder: &Path, depth: usize, generation: Option<Generation>) {
         let Some(left) = self.folders_left.checked_sub(1) else { return };
         self.folders_left = left;
         let entries = entries(folder);
@@ -55,7 +60,7 @@ impl Search {
         let found_before = self.files.len();
         for kind in Kind::ALL {
             if names.iter().any(|name| name == kind.extension()) {
-                self.add_package_files(folder, kind);
+                self.add_package_files(folder, kind, generation);
             }
         }
         let is_package = self.files.len() > found_before || names.iter().any(|name| name == "package.xml");
@@ -63,17 +68,21 @@ impl Search {
             return;
         }
         let folders = entries.iter().filter(|entry| is_folder(entry) && !is_hidden(entry));
-        folders.for_each(|entry| self.look_into(&entry.path(), depth + 1));
+        for entry in folders {
+            let is_of = |generation: &Generation| depth == 0 && entry.file_name() == generation.folder();
+            let generation = Generation::ALL.into_iter().find(is_of).or(generation);
+            self.look_into(&entry.path(), depth + 1, generation);
+        }
     }
 
-    fn add_package_files(&mut self, package: &Path, kind: Kind) {
+    fn add_package_files(&mut self, package: &Path, kind: Kind, generation: Option<Generation>) {
         let Some(package_name) = package.file_name().and_then(|name| name.to_str()) else { return };
         for path in entries(&package.join(kind.extension())).iter().map(DirEntry::path) {
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             let ending_fits = path.extension().is_some_and(|ending| ending == kind.extension());
             let name = stem.and_then(|stem| TypeName::parse(&format!("{package_name}/{stem}")));
             if let Some(name) = name.filter(|_| ending_fits) {
-                self.files.push(DefinitionFile { kind, name, path });
+                self.files.push(DefinitionFile { kind, generation, name, path });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Definitions as text: with all they depend on, and as ROS 1 can read them.
 
+use super::generation::Generation;
 use super::types::{MessageDef, Schema, TypeName};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,11 +16,12 @@ const NAME_MARK: &str = "MSG: ";
 /// its fields meets them. `None` if that takes more than `budget` (bytes and fields looked at), which is reduced by
 /// what was used: texts come from peers too.
 pub(super) fn full_text(
+    generation: Generation,
     def: &MessageDef,
     parts: &[Option<Arc<Schema>>],
     budget: &mut usize,
 ) -> Option<String> {
-    let mut text = ros1_text(def).into_owned();
+    let mut text = text_in(generation, def).into_owned();
     let mut seen = HashSet::new();
     append_parts(parts, &mut text, &mut seen, budget)?;
     *budget = budget.checked_sub(text.len())?;
@@ -41,7 +43,7 @@ fn append_parts<'a>(
         if seen.insert(name) {
             // Writing to a string does not fail.
             let _ = write!(text, "\n{:=<RULE_LEN$}\n{NAME_MARK}{name}\n", "");
-            text.push_str(&ros1_text(&schema.def));
+            text.push_str(&text_in(schema.generation, &schema.def));
             append_parts(&schema.parts, text, seen, budget)?;
         }
     }
@@ -91,6 +93,14 @@ fn is_rule(line: &str) -> bool {
     line.len() >= RULE_LEN && line.bytes().all(|byte| byte == b'=')
 }
 
+/// A message's text as a generation reads it. That of ROS 2 was made with its form.
+fn text_in(generation: Generation, def: &MessageDef) -> Cow<'_, str> {
+    match generation {
+        Generation::Ros1 => ros1_text(def),
+        Generation::Ros2 => Cow::Borrowed(&def.text),
+    }
+}
+
 /// A message's text if ROS 1 can read it, and otherwise one of the same fields that it can.
 fn ros1_text(def: &MessageDef) -> Cow<'_, str> {
     let is_ros1 = def
@@ -125,4 +135,16 @@ pub(super) fn ros1_spelling(spelling: &str) -> Cow<'_, str> {
         _ => base,
     };
     Cow::Owned(format!("{}{suffix}", base.replacen("/msg/", "/", 1)))
+}
+
+/// A type as ROS 2 spells it: times as messages, and the header with its package.
+pub(super) fn ros2_spelling(spelling: &str) -> Cow<'_, str> {
+    let (base, suffix) = spelling.split_at(spelling.find('[').unwrap_or(spelling.len()));
+    let base = match base {
+        "time" => "builtin_interfaces/Time",
+        "duration" => "builtin_interfaces/Duration",
+        "Header" => "std_msgs/Header",
+        _ => return Cow::Borrowed(spelling),
+    };
+    Cow::Owned(format!("{base}{suffix}"))
 }

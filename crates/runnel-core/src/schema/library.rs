@@ -2,11 +2,11 @@
 
 use super::action;
 use super::folders::{DefinitionFile, definition_files};
+use super::generation::Generation;
 use super::parse::MAX_FILE_LEN;
 use super::types::{Schema, TypeName};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -36,11 +36,27 @@ impl Kind {
     }
 }
 
+/// A definition that is part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// What it defines.
+    pub kind: Kind,
+    /// The generation that alone has the definition; `None` if both have.
+    pub generation: Option<Generation>,
+    /// The name, such as `std_msgs/String`.
+    pub name: &'static str,
+    /// The text of its file.
+    pub text: &'static str,
+}
+
 /// Definitions by name, from texts and folders.
 ///
 /// Files are read and texts parsed when a type is first asked for; from then on its [`Schema`] is shared. Where a
 /// name is defined more than once, the definition added first counts, and those of the environment's folders come
 /// last.
+///
+/// A type has a form in each [`Generation`], which mostly follows from one text. A folder, or the list of what is built in,
+/// may have two texts for it, or say that only one generation has it; the form for the other can be had all the same.
 #[derive(Debug, Default)]
 pub struct Library {
     added: Definitions,
@@ -52,14 +68,60 @@ pub struct Library {
 #[derive(Debug, Default)]
 struct Definitions {
     by_name: BTreeMap<(Kind, TypeName), Definition>,
+    /// How often something was added: a folder or a list counts once.
+    additions: usize,
 }
 
-/// A definition, read or not.
-#[derive(Debug)]
+/// A definition, read or not. Of its sources at least one is there.
+#[derive(Debug, Default)]
 pub(super) struct Definition {
-    pub(super) source: Source,
+    of_both: Option<Source>,
+    of_ros1: Option<Source>,
+    of_ros2: Option<Source>,
+    /// Which addition it came with.
+    addition: usize,
+    resolved_in_ros1: OnceLock<Resolved>,
+    resolved_in_ros2: OnceLock<Resolved>,
+}
+
+impl Definition {
+    /// Where the text for a generation is: its own, or that of both, or else the other's.
+    pub(super) fn source(&self, generation: Generation) -> Option<&Source> {
+        let (own, other) = match generation {
+            Generation::Ros1 => (&self.of_ros1, &self.of_ros2),
+            Generation::Ros2 => (&self.of_ros2, &self.of_ros1),
+        };
+        own.as_ref().or(self.of_both.as_ref()).or(other.as_ref())
+    }
+
     /// What a message came to be; stays empty for services and actions, which are made of messages.
-    pub(super) resolved: OnceLock<Resolved>,
+    pub(super) fn resolved(&self, generation: Generation) -> &OnceLock<Resolved> {
+        match generation {
+            Generation::Ros1 => &self.resolved_in_ros1,
+            Generation::Ros2 => &self.resolved_in_ros2,
+        }
+    }
+
+    fn is_in(&self, generation: Generation) -> bool {
+        let own = match generation {
+            Generation::Ros1 => &self.of_ros1,
+            Generation::Ros2 => &self.of_ros2,
+        };
+        own.is_some() || self.of_both.is_some()
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &Source> {
+        [&self.of_both, &self.of_ros1, &self.of_ros2].into_iter().flatten()
+    }
+
+    /// The place for a source that is of one generation, or of both.
+    fn place(&mut self, generation: Option<Generation>) -> &mut Option<Source> {
+        match generation {
+            None => &mut self.of_both,
+            Some(Generation::Ros1) => &mut self.of_ros1,
+            Some(Generation::Ros2) => &mut self.of_ros2,
+        }
+    }
 }
 
 /// A message whose parts were found.
@@ -106,20 +168,19 @@ impl Library {
 
     /// Adds a definition. `file` is what errors in it name.
     pub fn add_text(&mut self, kind: Kind, name: TypeName, text: impl Into<Cow<'static, str>>, file: &str) {
-        self.added.add(kind, name, Source::Text { file: file.to_owned(), text: text.into() });
+        self.added.additions += 1;
+        self.added.add(kind, None, name, Source::Text { file: file.to_owned(), text: text.into() });
     }
 
-    /// Adds definitions that are part of the program: kind, name such as `std_msgs/String`, and text. What is not
-    /// such a name is passed over.
-    pub fn add_built_in(
-        &mut self,
-        definitions: impl IntoIterator<Item = (Kind, &'static str, &'static str)>,
-    ) {
-        for (kind, name, text) in definitions {
+    /// Adds definitions that are part of the program. What is not a name is passed over.
+    pub fn add_built_in(&mut self, definitions: impl IntoIterator<Item = BuiltIn>) {
+        self.added.additions += 1;
+        for BuiltIn { kind, generation, name, text } in definitions {
             if let Some(name) = TypeName::parse(name) {
-                let file =
-                    format!("{}/{}/{}.{}", name.package, kind.extension(), name.name, kind.extension());
-                self.add_text(kind, name, text, &file);
+                let folder = generation.map_or_else(String::new, |only| format!("{}/", only.folder()));
+                let ending = kind.extension();
+                let file = format!("{folder}{}/{ending}/{}.{ending}", name.package, name.name);
+                self.added.add(kind, generation, name, Source::Text { file, text: Cow::Borrowed(text) });
             }
         }
     }
@@ -156,6 +217,11 @@ impl Library {
         self.environment_definitions().names(kind)
     }
 
+    /// True if a generation has the type of its own; its form can be had for the other too.
+    pub fn is_in(&self, generation: Generation, kind: Kind, name: &TypeName) -> bool {
+        self.definition(kind, name).is_some_and(|definition| definition.is_in(generation))
+    }
+
     pub(super) fn definition(&self, kind: Kind, name: &TypeName) -> Option<&Definition> {
         let key = (kind, name.clone());
         self.added.by_name.get(&key).or_else(|| self.environment_definitions().by_name.get(&key))
@@ -176,47 +242,52 @@ impl Library {
 
 impl Definitions {
     fn add_files(&mut self, files: Vec<DefinitionFile>) {
-        files.into_iter().for_each(|file| self.add(file.kind, file.name, Source::File(file.path)));
+        self.additions += 1;
+        for DefinitionFile { kind, generation, name, path } in files {
+            self.add(kind, generation, name, Source::File(path));
+        }
     }
 
     /// Adds a definition and the messages that come with it.
-    fn add(&mut self, kind: Kind, name: TypeName, source: Source) {
+    fn add(&mut self, kind: Kind, generation: Option<Generation>, name: TypeName, source: Source) {
         match kind {
             Kind::Message => {}
             Kind::Service => {
-                let parts = ["Request", "Response"].map(|suffix| name.with_suffix(suffix));
-                parts
-                    .into_iter()
-                    .for_each(|part| self.insert(Kind::Message, part, Source::PartOfService(name.clone())));
+                for suffix in ["Request", "Response"] {
+                    let part = Source::PartOfService(name.clone());
+                    self.insert(Kind::Message, generation, name.with_suffix(suffix), part);
+                }
             }
             Kind::Action => {
-                let parts = action::SUFFIXES.map(|suffix| name.with_suffix(suffix));
-                parts
-                    .into_iter()
-                    .for_each(|part| self.insert(Kind::Message, part, Source::PartOfAction(name.clone())));
+                for suffix in action::SUFFIXES {
+                    let part = Source::PartOfAction(name.clone());
+                    self.insert(Kind::Message, generation, name.with_suffix(suffix), part);
+                }
             }
         }
-        self.insert(kind, name, source);
+        self.insert(kind, generation, name, source);
     }
 
-    /// Keeps what is there, unless that only comes with a service or an action: a file of its own says more.
-    fn insert(&mut self, kind: Kind, name: TypeName, source: Source) {
-        let definition = Definition { source, resolved: OnceLock::new() };
-        match self.by_name.entry((kind, name)) {
-            Entry::Vacant(place) => {
-                place.insert(definition);
-            }
-            Entry::Occupied(mut place) if !place.get().source.is_file() && definition.source.is_file() => {
-                place.insert(definition);
-            }
-            Entry::Occupied(_) => {}
+    /// Keeps what is there, unless that only comes with a service or an action: a file of its own says more. What came
+    /// with the same addition may be of the other generation.
+    fn insert(&mut self, kind: Kind, generation: Option<Generation>, name: TypeName, source: Source) {
+        let addition = self.additions;
+        let new = || Definition { addition, ..Definition::default() };
+        let definition = self.by_name.entry((kind, name)).or_insert_with(new);
+        if source.is_file() && !definition.sources().any(Source::is_file) {
+            *definition = new();
+        }
+        if definition.addition == addition {
+            definition.place(generation).get_or_insert(source);
         }
     }
 
     fn names(&self, kind: Kind) -> impl Iterator<Item = &TypeName> {
         let of_kind = self.by_name.iter().filter(move |((of, _), _)| *of == kind);
         of_kind
-            .filter(|(_, definition)| !matches!(definition.source, Source::PartOfService(_)))
+            .filter(|(_, definition)| {
+                !definition.sources().all(|source| matches!(source, Source::PartOfService(_)))
+            })
             .map(|((_, name), _)| name)
     }
 }

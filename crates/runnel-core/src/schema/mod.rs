@@ -1,19 +1,23 @@
 //! Message schemas: what `.msg`, `.srv` and `.action` files of both generations say.
 //!
 //! [`parse`] reads one file into a definition; a [`Library`] finds the definitions that it names and joins them
-//! into a [`Schema`], which knows its ROS 1 MD5 and the full text that travels in connection headers.
+//! into a [`Schema`], which knows its ROS 1 MD5 and the full text that travels in connection headers, or its ROS 2 type
+//! hash: a type has a form in each [`Generation`].
 
 mod action;
 mod folders;
 mod full_text;
+mod generation;
 mod library;
 mod md5;
 pub mod parse;
 mod resolve;
+mod rihs01;
 mod types;
 
 pub use folders::{DefinitionFile, definition_files};
-pub use library::{Kind, Library};
+pub use generation::{Generation, snake_case};
+pub use library::{BuiltIn, Kind, Library};
 pub use parse::ParseError;
 pub use resolve::{MAX_MESSAGE_DEPTH, ResolveError};
 pub use types::{

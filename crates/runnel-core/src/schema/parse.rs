@@ -58,7 +58,7 @@ impl std::error::Error for ParseError {}
 pub fn parse_message(name: &TypeName, text: &str, file: &str) -> Result<MessageDef, ParseError> {
     let text = normal_text(text, file)?;
     let part = Part { first_line: 1, text: text.into_owned() };
-    part.parse(name.clone(), file)
+    part.parse(name.clone(), format!("{}/msg/{}", name.package, name.name), file)
 }
 
 /// Reads a `.srv` file: request, `---`, response.
@@ -67,10 +67,14 @@ pub fn parse_message(name: &TypeName, text: &str, file: &str) -> Result<MessageD
 /// As [`parse_message`], and unless there is exactly one separator.
 pub fn parse_service(name: &TypeName, text: &str, file: &str) -> Result<ServiceDef, ParseError> {
     let [request, response] = split_parts(text, file)?;
+    let parse = |part: Part, suffix: &str| {
+        let ros2_name = format!("{}/srv/{}_{suffix}", name.package, name.name);
+        part.parse(name.with_suffix(suffix), ros2_name, file)
+    };
     Ok(ServiceDef {
         name: name.clone(),
-        request: request.parse(name.with_suffix("Request"), file)?,
-        response: response.parse(name.with_suffix("Response"), file)?,
+        request: parse(request, "Request")?,
+        response: parse(response, "Response")?,
     })
 }
 
@@ -80,11 +84,15 @@ pub fn parse_service(name: &TypeName, text: &str, file: &str) -> Result<ServiceD
 /// As [`parse_message`], and unless there are exactly two separators.
 pub fn parse_action(name: &TypeName, text: &str, file: &str) -> Result<ActionDef, ParseError> {
     let [goal, result, feedback] = split_parts(text, file)?;
+    let parse = |part: Part, suffix: &str| {
+        let ros2_name = format!("{}/action/{}_{suffix}", name.package, name.name);
+        part.parse(name.with_suffix(suffix), ros2_name, file)
+    };
     Ok(ActionDef {
         name: name.clone(),
-        goal: goal.parse(name.with_suffix("Goal"), file)?,
-        result: result.parse(name.with_suffix("Result"), file)?,
-        feedback: feedback.parse(name.with_suffix("Feedback"), file)?,
+        goal: parse(goal, "Goal")?,
+        result: parse(result, "Result")?,
+        feedback: parse(feedback, "Feedback")?,
     })
 }
 
@@ -134,8 +142,9 @@ fn split_parts<const N: usize>(text: &str, file: &str) -> Result<[Part; N], Pars
 }
 
 impl Part {
-    fn parse(self, name: TypeName, file: &str) -> Result<MessageDef, ParseError> {
-        let mut def = MessageDef { name, constants: Vec::new(), fields: Vec::new(), text: String::new() };
+    fn parse(self, name: TypeName, ros2_name: String, file: &str) -> Result<MessageDef, ParseError> {
+        let mut def =
+            MessageDef { name, ros2_name, constants: Vec::new(), fields: Vec::new(), text: String::new() };
         let mut names = Names::default();
         for (index, line) in self.text.split('\n').enumerate() {
             let at = |fault: Fault| fault.at(file, self.first_line + index, line);

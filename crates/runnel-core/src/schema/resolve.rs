@@ -1,6 +1,7 @@
 //! From definitions to schemas: finds what a definition names, and what that names.
 
 use super::full_text::{full_text, sections};
+use super::generation::{Generation, ros2_form};
 use super::library::{Definition, Kind, Library, Resolved, Source, read_bounded};
 use super::md5::{message_md5, service_md5};
 use super::parse::{self, MAX_FILE_LEN, ParseError};
@@ -84,7 +85,15 @@ impl Library {
     /// # Errors
     /// As [`ResolveError`] lists.
     pub fn message(&self, name: &TypeName) -> Result<Arc<Schema>, ResolveError> {
-        Walk { library: self, path: Vec::new(), budget: MAX_TEXT_WORK }
+        self.message_in(Generation::Ros1, name)
+    }
+
+    /// As [`Library::message`], in the form that it has in a generation.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists.
+    pub fn message_in(&self, generation: Generation, name: &TypeName) -> Result<Arc<Schema>, ResolveError> {
+        Walk { library: self, generation, path: Vec::new(), budget: MAX_TEXT_WORK }
             .message(name)
             .map(|found| found.schema)
     }
@@ -94,11 +103,19 @@ impl Library {
     /// # Errors
     /// As [`ResolveError`] lists.
     pub fn service(&self, name: &TypeName) -> Result<ServiceSchema, ResolveError> {
+        self.service_in(Generation::Ros1, name)
+    }
+
+    /// As [`Library::service`], in the form that it has in a generation.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists.
+    pub fn service_in(&self, generation: Generation, name: &TypeName) -> Result<ServiceSchema, ResolveError> {
         self.require(Kind::Service, name)?;
-        let request = self.message(&name.with_suffix("Request"))?;
-        let response = self.message(&name.with_suffix("Response"))?;
+        let request = self.message_in(generation, &name.with_suffix("Request"))?;
+        let response = self.message_in(generation, &name.with_suffix("Response"))?;
         let md5 = service_md5(&request, &response);
-        Ok(ServiceSchema { name: name.clone(), request, response, md5 })
+        Ok(ServiceSchema { generation, name: name.clone(), request, response, md5 })
     }
 
     /// An action with the messages that ROS 1 makes of it.
@@ -106,8 +123,16 @@ impl Library {
     /// # Errors
     /// As [`ResolveError`] lists.
     pub fn action(&self, name: &TypeName) -> Result<ActionSchema, ResolveError> {
+        self.action_in(Generation::Ros1, name)
+    }
+
+    /// As [`Library::action`], in the form that it has in a generation.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists.
+    pub fn action_in(&self, generation: Generation, name: &TypeName) -> Result<ActionSchema, ResolveError> {
         self.require(Kind::Action, name)?;
-        let part = |suffix: &str| self.message(&name.with_suffix(suffix));
+        let part = |suffix: &str| self.message_in(generation, &name.with_suffix(suffix));
         Ok(ActionSchema {
             name: name.clone(),
             goal: part("Goal")?,
@@ -125,47 +150,59 @@ impl Library {
         self.definition(kind, name).ok_or_else(unknown)
     }
 
-    fn message_def(&self, name: &TypeName, source: &Source) -> Result<MessageDef, ResolveError> {
+    fn message_def(
+        &self,
+        generation: Generation,
+        name: &TypeName,
+        source: &Source,
+    ) -> Result<MessageDef, ResolveError> {
         let found = match source {
             Source::Text { file, text } => Some(parse::parse_message(name, text, file)?),
             Source::File(path) => {
                 Some(parse::parse_message(name, &read(name, path)?, &path.display().to_string())?)
             }
             Source::PartOfService(service) => {
-                let (text, file) = self.text(Kind::Service, service)?;
+                let (text, file) = self.text(generation, Kind::Service, service)?;
                 let def = parse::parse_service(service, &text, &file)?;
                 [def.request, def.response].into_iter().find(|part| part.name == *name)
             }
             Source::PartOfAction(action) => {
-                let (text, file) = self.text(Kind::Action, action)?;
+                let (text, file) = self.text(generation, Kind::Action, action)?;
                 let def = parse::parse_action(action, &text, &file)?;
                 def.derived_messages().into_iter().find(|part| part.name == *name)
             }
         };
-        found.ok_or_else(|| ResolveError::Unknown {
+        let def = found.ok_or_else(|| ResolveError::Unknown {
             kind: Kind::Message,
             name: name.clone(),
             wanted_by: None,
-        })
+        })?;
+        Ok(if generation == Generation::Ros2 { ros2_form(def) } else { def })
     }
 
     /// An error with the place of the field that caused it.
-    fn placed(&self, mut error: ResolveError, message: &TypeName, field: &Field) -> ResolveError {
+    fn placed(
+        &self,
+        generation: Generation,
+        mut error: ResolveError,
+        message: &TypeName,
+        field: &Field,
+    ) -> ResolveError {
         if let ResolveError::Unknown { wanted_by: wanted_by @ None, .. } = &mut error {
-            let place = self.place_of(message, &field.spelling);
+            let place = self.place_of(generation, message, &field.spelling);
             *wanted_by = Some(place.unwrap_or_else(|| message.to_string()));
         }
         error
     }
 
     /// File, line and column of the first field whose type is spelt so.
-    fn place_of(&self, message: &TypeName, spelling: &str) -> Option<String> {
-        let (kind, name) = match &self.definition(Kind::Message, message)?.source {
+    fn place_of(&self, generation: Generation, message: &TypeName, spelling: &str) -> Option<String> {
+        let (kind, name) = match self.definition(Kind::Message, message)?.source(generation)? {
             Source::PartOfService(service) => (Kind::Service, service),
             Source::PartOfAction(action) => (Kind::Action, action),
             Source::Text { .. } | Source::File(_) => (Kind::Message, message),
         };
-        let (text, file) = self.text(kind, name).ok()?;
+        let (text, file) = self.text(generation, kind, name).ok()?;
         let spelt = |line: &str| line.split_whitespace().next() == Some(spelling);
         let (index, line) = text.lines().enumerate().find(|(_, line)| spelt(line))?;
         let indent = line.chars().take_while(|letter| letter.is_whitespace()).count();
@@ -173,11 +210,16 @@ impl Library {
     }
 
     /// The text of a definition and what errors call its file.
-    fn text(&self, kind: Kind, name: &TypeName) -> Result<(Cow<'_, str>, Cow<'_, str>), ResolveError> {
-        match &self.require(kind, name)?.source {
-            Source::Text { file, text } => Ok((Cow::Borrowed(text), Cow::Borrowed(file))),
-            Source::File(path) => Ok((Cow::Owned(read(name, path)?), path.to_string_lossy())),
-            Source::PartOfService(_) | Source::PartOfAction(_) => {
+    fn text(
+        &self,
+        generation: Generation,
+        kind: Kind,
+        name: &TypeName,
+    ) -> Result<(Cow<'_, str>, Cow<'_, str>), ResolveError> {
+        match self.require(kind, name)?.source(generation) {
+            Some(Source::Text { file, text }) => Ok((Cow::Borrowed(text), Cow::Borrowed(file))),
+            Some(Source::File(path)) => Ok((Cow::Owned(read(name, path)?), path.to_string_lossy())),
+            Some(Source::PartOfService(_) | Source::PartOfAction(_)) | None => {
                 Err(ResolveError::Unknown { kind, name: name.clone(), wanted_by: None })
             }
         }
@@ -194,6 +236,7 @@ fn read(name: &TypeName, path: &Path) -> Result<String, ResolveError> {
 /// A way down from the message that was asked for.
 struct Walk<'a> {
     library: &'a Library,
+    generation: Generation,
     /// The messages between that one and here.
     path: Vec<TypeName>,
     budget: usize,
@@ -201,22 +244,20 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn message(&mut self, name: &TypeName) -> Result<Resolved, ResolveError> {
-        let library = self.library;
-        let definition = library.definition(Kind::Message, name).ok_or_else(|| ResolveError::Unknown {
-            kind: Kind::Message,
-            name: name.clone(),
-            wanted_by: None,
-        })?;
-        if let Some(resolved) = definition.resolved.get() {
+        let (library, generation) = (self.library, self.generation);
+        let unknown = || ResolveError::Unknown { kind: Kind::Message, name: name.clone(), wanted_by: None };
+        let definition = library.definition(Kind::Message, name).ok_or_else(unknown)?;
+        let resolved = definition.resolved(generation);
+        if let Some(resolved) = resolved.get() {
             self.check_depth(name, resolved.depth)?;
             return Ok(resolved.clone());
         }
         self.enter(name)?;
-        let def = library.message_def(name, &definition.source)?;
-        let resolved = self.join(def)?;
+        let source = definition.source(generation).ok_or_else(unknown)?;
+        let joined = self.join(library.message_def(generation, name, source)?)?;
         self.path.pop();
         // Another thread may have been faster: then its schema is the one that all share.
-        Ok(definition.resolved.get_or_init(|| resolved).clone())
+        Ok(resolved.get_or_init(|| joined).clone())
     }
 
     fn enter(&mut self, name: &TypeName) -> Result<(), ResolveError> {
@@ -238,18 +279,19 @@ impl Walk<'_> {
 
     /// A definition with the schemas of its fields.
     fn join(&mut self, def: MessageDef) -> Result<Resolved, ResolveError> {
-        let mut depth = 1;
+        let (mut depth, generation) = (1, self.generation);
         let mut part = |field: &Field| {
             let Element::Message(name) = &field.element else { return Ok(None) };
-            let part = self.message(name).map_err(|error| self.library.placed(error, &def.name, field))?;
+            let placed = |error| self.library.placed(generation, error, &def.name, field);
+            let part = self.message(name).map_err(placed)?;
             depth = depth.max(part.depth + 1);
             Ok::<_, ResolveError>(Some(part.schema))
         };
         let parts = def.fields.iter().map(&mut part).collect::<Result<Vec<_>, _>>()?;
         let md5 = message_md5(&def, &parts);
         let too_large = || ResolveError::TooLarge(def.name.clone());
-        let full_text = full_text(&def, &parts, &mut self.budget).ok_or_else(too_large)?;
-        Ok(Resolved { schema: Arc::new(Schema { def, parts, md5, full_text }), depth })
+        let full_text = full_text(generation, &def, &parts, &mut self.budget).ok_or_else(too_large)?;
+        Ok(Resolved { schema: Arc::new(Schema { generation, def, parts, md5, full_text }), depth })
     }
 }
 
@@ -260,6 +302,18 @@ impl Schema {
     /// # Errors
     /// As [`ResolveError`] lists; a text of more than a MiB counts as too large.
     pub fn from_full_text(name: &TypeName, text: &str) -> Result<Arc<Self>, ResolveError> {
+        Self::from_full_text_in(Generation::Ros1, name, text)
+    }
+
+    /// As [`Schema::from_full_text`], in the form that the message has in a generation; texts of ROS 2 come with bags.
+    ///
+    /// # Errors
+    /// As [`Schema::from_full_text`].
+    pub fn from_full_text_in(
+        generation: Generation,
+        name: &TypeName,
+        text: &str,
+    ) -> Result<Arc<Self>, ResolveError> {
         if text.len() > MAX_FILE_LEN {
             return Err(ResolveError::TooLarge(name.clone()));
         }
@@ -272,7 +326,7 @@ impl Schema {
             let file = format!("definition of {section_name}");
             library.add_text(Kind::Message, section_name, section.text.to_owned(), &file);
         }
-        library.message(name)
+        library.message_in(generation, name)
     }
 }
 

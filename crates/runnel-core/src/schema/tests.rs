@@ -78,11 +78,103 @@ fn a_definition_that_uses_what_only_ros_2_has_hashes_as_its_ros_1_form() {
 #[test]
 fn every_full_text_is_read_back() {
     let library = standard();
+    let names =
+        |schema: &Schema| schema.def.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+    let said = |schema: &Schema| (schema.md5.clone(), schema.full_text.clone(), names(schema));
     for name in library.names(Kind::Message) {
-        let schema = library.message(name).unwrap();
-        let again = Schema::from_full_text(name, &schema.full_text).unwrap();
-        assert_eq!(*schema, *again, "{name}");
+        for generation in Generation::ALL {
+            let schema = library.message_in(generation, name).unwrap();
+            let again = Schema::from_full_text_in(generation, name, &schema.full_text).unwrap();
+            assert_eq!(said(&schema), said(&again), "{name}");
+        }
     }
+}
+
+#[test]
+fn a_type_has_a_form_in_each_generation() {
+    let library = standard();
+    let fields = |generation, name| {
+        let schema = library.message_in(generation, &type_name(name)).unwrap();
+        schema.def.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let [ros1, ros2] = Generation::ALL;
+    assert_eq!(fields(ros1, "std_msgs/Header"), "seq stamp frame_id");
+    assert_eq!(fields(ros2, "std_msgs/msg/Header"), "stamp frame_id");
+    assert_eq!(fields(ros2, "stereo_msgs/DisparityImage").split(' ').nth(3), Some("t"));
+    assert!(fields(ros2, "visualization_msgs/Marker").contains("texture_resource"));
+    assert!(!fields(ros1, "visualization_msgs/Marker").contains("texture_resource"));
+    let is_in = |name: &str| Generation::ALL.map(|one| library.is_in(one, Kind::Message, &type_name(name)));
+    assert_eq!(is_in("std_msgs/String"), [true, true]);
+    assert_eq!(is_in("visualization_msgs/Marker"), [true, true]);
+    assert_eq!(is_in("rcl_interfaces/msg/Log"), [false, true]);
+    assert_eq!(is_in("rosgraph_msgs/Log"), [true, false]);
+    assert_eq!(is_in("actionlib/TestGoal"), [true, false]);
+    assert_eq!(is_in("std_msgs/None"), [false, false]);
+}
+
+#[test]
+fn a_form_of_ros_2_is_told_as_ros_2_writes_it() {
+    let library =
+        library(&[("A", "time[2] At\nHeader h\nint8 a\nint8 A\nstring NAME=x y\nstring QUOTED=\"z\"")]);
+    let mut library = library;
+    library.add_text(Kind::Message, type_name("std_msgs/Header"), "uint32 seq\ntime stamp", "Header.msg");
+    let schema = library.message_in(Generation::Ros2, &type_name("p/A")).unwrap();
+    assert_eq!(
+        schema.full_text,
+        format!(
+            "string NAME=\"x y\"\nstring QUOTED=\"z\"\nbuiltin_interfaces/Time[2] at\nstd_msgs/Header h\nint8 a\nint8 A\n\n\
+             {}\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\n",
+            "=".repeat(80)
+        )
+    );
+    assert_eq!(schema.rihs01().map(|hash| hash.len()), Some(7 + 64));
+    assert_eq!(library.message(&type_name("p/A")).unwrap().rihs01(), None);
+}
+
+#[test]
+fn a_folder_may_say_what_only_one_generation_has() {
+    let folder = folder(&[
+        ("p/msg/Both.msg", "int8 x"),
+        ("ros2/p/msg/Both.msg", "int8 x\nint8 y"),
+        ("ros2/p/msg/New.msg", ""),
+        ("ros1/p/srv/Old.srv", "---"),
+        ("group/ros2/q/msg/Both.msg", ""),
+    ]);
+    let mut library = Library::new();
+    library.add_text(Kind::Message, type_name("p/First"), "int8 x", "First.msg");
+    assert_eq!(library.add_folder(folder.path()).unwrap(), 5);
+    let len = |generation, name| library.message_in(generation, &type_name(name)).unwrap().def.fields.len();
+    let [ros1, ros2] = Generation::ALL;
+    assert_eq!((len(ros1, "p/Both"), len(ros2, "p/Both"), len(ros1, "p/New")), (1, 2, 0));
+    let is_in = |kind, name: &str| Generation::ALL.map(|one| library.is_in(one, kind, &type_name(name)));
+    assert_eq!(is_in(Kind::Message, "p/New"), [false, true]);
+    assert_eq!(is_in(Kind::Service, "p/Old"), [true, false]);
+    assert_eq!(is_in(Kind::Message, "p/OldRequest"), [true, false]);
+    assert_eq!(is_in(Kind::Message, "q/Both"), [true, true]);
+}
+
+#[test]
+fn what_was_added_first_counts_in_both_generations() {
+    let folder = folder(&[("p/msg/A.msg", "int8 x\nint8 y"), ("ros2/p/msg/A.msg", "")]);
+    let mut library = library(&[("A", "int8 own")]);
+    library.add_folder(folder.path()).unwrap();
+    for generation in Generation::ALL {
+        assert_eq!(library.message_in(generation, &type_name("p/A")).unwrap().def.fields[0].name, "own");
+    }
+}
+
+#[test]
+fn type_hashes_are_those_of_the_original() {
+    let library = standard();
+    let hash = |name| library.message_in(Generation::Ros2, &type_name(name)).unwrap().rihs01().unwrap();
+    assert_eq!(
+        hash("std_msgs/Header"),
+        "RIHS01_f49fb3ae2cf070f793645ff749683ac6b06203e41c891e17701b1cb597ce6a01"
+    );
+    assert_eq!(
+        hash("builtin_interfaces/Time"),
+        "RIHS01_b106235e25a4c5ed35098aa0a61a3ee9c9b18d197f398b0e4206cea9acf9c197"
+    );
 }
 
 #[test]

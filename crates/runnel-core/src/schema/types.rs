@@ -1,5 +1,6 @@
 //! The parts of a definition.
 
+use super::generation::Generation;
 use std::fmt;
 use std::sync::Arc;
 
@@ -190,6 +191,8 @@ pub struct Constant {
 pub struct MessageDef {
     /// Its name.
     pub name: TypeName,
+    /// Its name in ROS 2, such as `std_msgs/msg/String` or `std_srvs/srv/SetBool_Request`.
+    pub ros2_name: String,
     /// Its constants, in the file's order.
     pub constants: Vec<Constant>,
     /// Its fields, in the file's order, which is that of the wire.
@@ -199,6 +202,14 @@ pub struct MessageDef {
 }
 
 impl MessageDef {
+    /// The name that the DDS of ROS 2 has for the type, such as `std_msgs::msg::dds_::String_`.
+    pub fn dds_name(&self) -> String {
+        match self.ros2_name.rsplit_once('/') {
+            Some((folder, name)) => format!("{}::dds_::{name}_", folder.replace('/', "::")),
+            None => format!("{}_", self.ros2_name),
+        }
+    }
+
     /// True if the first field is `std_msgs/Header header`, whose `seq` a ROS 1 publisher counts up.
     pub fn has_header(&self) -> bool {
         let is_header = |field: &Field| match &field.element {
@@ -238,19 +249,24 @@ pub struct ActionDef {
 /// A message with everything it is made of: enough to encode, decode, print and announce it.
 #[derive(Debug, PartialEq)]
 pub struct Schema {
+    /// The generation whose form this is. What the form of another has more or less is not known here.
+    pub generation: Generation,
     /// The message itself.
     pub def: MessageDef,
     /// The schema of each field that is a message, at the index of the field; `None` for a primitive.
     pub parts: Vec<Option<Arc<Schema>>>,
-    /// ROS 1 MD5 sum, 32 lower-case hex digits.
+    /// ROS 1 MD5 sum of this form, 32 lower-case hex digits. In ROS 2 it tells types apart here, and means nothing to
+    /// peers.
     pub md5: String,
-    /// The ROS 1 definition with all it depends on, as connection headers carry it.
+    /// The definition with all it depends on, as connection headers of ROS 1 carry it; in ROS 2 as bags do.
     pub full_text: String,
 }
 
 /// A service with everything it is made of.
 #[derive(Debug, PartialEq)]
 pub struct ServiceSchema {
+    /// The generation whose form this is.
+    pub generation: Generation,
     /// Its name.
     pub name: TypeName,
     /// What a call carries.

@@ -1,27 +1,43 @@
-//! Wire forms of arrays: of fixed size without a count, of variable size after one.
+//! Wire forms of arrays: of fixed size without a count, of variable size after one. In [`Encoding::Xcdr2`] both are led
+//! by their length in bytes, unless they are of primitives.
 
-use super::{DecodeError, Reader, Seq, Sink, Wire};
+use super::cdr::CdrSink;
+use super::encoding::XCDR2_ALIGNMENT;
+use super::{ByteCount, DecodeError, EncodeError, Encoding, Reader, Seq, Sink, Wire};
 use alloc::vec::Vec;
 
 impl<T: Wire + Default> Wire for Vec<T> {
     const MIN_LEN: usize = 4;
+    const ZERO: Self = Self::new();
+    const IS_CHECKED: bool = T::IS_CHECKED;
     type View<'a> = T::Slice<'a>;
     type Slice<'a> = Seq<'a, Vec<T>>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        (self.len() as u32).write(out);
-        T::write_all(self, out);
+        if tells_its_length(T::IS_PRIMITIVE, out) {
+            length_of(out, |count| write_counted(self, count)).write(out);
+        }
+        write_counted(self, out);
     }
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
+        let end = from.enter(T::IS_PRIMITIVE)?;
         let count = from.count(T::MIN_LEN)?;
         self.resize_with(count, T::default);
-        T::read_all(self, from)
+        T::read_all(self, from)?;
+        from.leave(end)
     }
 
     fn read_view<'a>(from: &mut Reader<'a>) -> Result<T::Slice<'a>, DecodeError> {
+        let end = from.enter(T::IS_PRIMITIVE)?;
         let count = from.count(T::MIN_LEN)?;
-        T::read_slice(from, count)
+        let view = T::read_slice(from, count)?;
+        from.leave(end)?;
+        Ok(view)
+    }
+
+    fn check(&self) -> Result<(), EncodeError> {
+        check_all(self)
     }
 
     fn view(&self) -> T::Slice<'_> {
@@ -39,19 +55,30 @@ impl<T: Wire + Default> Wire for Vec<T> {
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
     const MIN_LEN: usize = N * T::MIN_LEN;
+    const ZERO: Self = [T::ZERO; N];
+    const IS_CHECKED: bool = T::IS_CHECKED;
     type View<'a> = T::Slice<'a>;
     type Slice<'a> = Seq<'a, [T; N]>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        T::write_all(self, out);
+        write_array(self, out);
     }
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
-        T::read_all(self, from)
+        let end = from.enter(T::IS_PRIMITIVE)?;
+        T::read_all(self, from)?;
+        from.leave(end)
     }
 
     fn read_view<'a>(from: &mut Reader<'a>) -> Result<T::Slice<'a>, DecodeError> {
-        T::read_slice(from, N)
+        let end = from.enter(T::IS_PRIMITIVE)?;
+        let view = T::read_slice(from, N)?;
+        from.leave(end)?;
+        Ok(view)
+    }
+
+    fn check(&self) -> Result<(), EncodeError> {
+        check_all(self)
     }
 
     fn view(&self) -> T::Slice<'_> {
@@ -65,4 +92,41 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     fn slice(values: &[Self]) -> Self::Slice<'_> {
         Seq::from_values(values)
     }
+}
+
+/// What [`Encoding::Xcdr2`] counts the bytes of a part by. Such a part begins where all is aligned.
+pub(crate) type Count<'a> = CdrSink<'a, ByteCount, XCDR2_ALIGNMENT>;
+
+#[inline]
+pub(crate) fn tells_its_length<S: Sink + ?Sized>(primitives: bool, out: &S) -> bool {
+    out.encoding() == Encoding::Xcdr2 && !primitives
+}
+
+/// The bytes of what is about to be written. Where they are only counted their number does not matter, so that parts
+/// within parts are not counted again and again.
+pub(crate) fn length_of<S: Sink + ?Sized>(out: &S, write: impl FnOnce(&mut Count<'_>)) -> u32 {
+    let mut bytes = ByteCount::default();
+    if out.keeps_bytes() {
+        write(&mut CdrSink::new(&mut bytes));
+    }
+    bytes.len() as u32
+}
+
+/// Appends an array without its count, which is that of its type.
+#[inline]
+pub(crate) fn write_array<T: Wire, S: Sink + ?Sized>(values: &[T], out: &mut S) {
+    if tells_its_length(T::IS_PRIMITIVE, out) {
+        length_of(out, |count| T::write_all(values, count)).write(out);
+    }
+    T::write_all(values, out);
+}
+
+#[inline]
+fn write_counted<T: Wire, S: Sink + ?Sized>(values: &[T], out: &mut S) {
+    (values.len() as u32).write(out);
+    T::write_all(values, out);
+}
+
+fn check_all<T: Wire>(values: &[T]) -> Result<(), EncodeError> {
+    if T::IS_CHECKED { values.iter().try_for_each(T::check) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! Why bytes are not a message.
+//! Why bytes are not a message, and why a value has no bytes.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -35,6 +35,22 @@ pub enum DecodeErrorKind {
         /// How many.
         count: usize,
     },
+    /// A part is not as long as it says.
+    WrongLength,
+    /// A text or sequence is longer than its type allows in ROS 2.
+    BeyondBound {
+        /// Its length: bytes of text, or elements.
+        len: usize,
+        /// The most allowed.
+        bound: usize,
+    },
+    /// A `wstring`, of which the programs of ROS 2 send different forms.
+    WideText,
+    /// The payload is in none of the encodings that are read.
+    UnknownEncapsulation {
+        /// Its representation identifier.
+        identifier: u16,
+    },
 }
 
 impl DecodeError {
@@ -70,21 +86,107 @@ impl fmt::Display for DecodeErrorKind {
             }
             Self::NotUtf8 => f.write_str("text is not UTF-8"),
             Self::TrailingBytes { count } => write!(f, "{count} bytes follow the end of the message"),
+            Self::WrongLength => f.write_str("a part is not as long as it says"),
+            Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),
+            Self::WideText => f.write_str(WIDE_TEXT),
+            Self::UnknownEncapsulation { identifier } => write!(
+                f,
+                "encapsulation {identifier:#06x}, where only little-endian CDR is read (0x0001, 0x0007, 0x0009)"
+            ),
         }
     }
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, field) in self.path.iter().rev().enumerate() {
-            f.write_str(if index == 0 { "field " } else { "." })?;
-            f.write_str(field)?;
-        }
-        if !self.path.is_empty() {
-            f.write_str(": ")?;
-        }
+        write_path(&self.path, f)?;
         self.kind.fmt(f)
     }
 }
 
 impl core::error::Error for DecodeError {}
+
+/// A value has no form in ROS 2: why, and in which field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodeError {
+    kind: EncodeErrorKind,
+    /// Innermost first, as in [`DecodeError`].
+    path: Vec<&'static str>,
+}
+
+/// Why a value has no form in ROS 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncodeErrorKind {
+    /// A text or sequence is longer than its type allows.
+    BeyondBound {
+        /// Its length: bytes of text, or elements.
+        len: usize,
+        /// The most allowed.
+        bound: usize,
+    },
+    /// A `wstring`, of which the programs of ROS 2 send different forms.
+    WideText,
+}
+
+impl EncodeError {
+    /// The error with the name of the field it arose in; generated code calls it on the way out.
+    #[cold]
+    #[must_use]
+    pub fn within(mut self, field: &'static str) -> Self {
+        self.path.push(field);
+        self
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> EncodeErrorKind {
+        self.kind
+    }
+}
+
+impl From<EncodeErrorKind> for EncodeError {
+    #[cold]
+    fn from(kind: EncodeErrorKind) -> Self {
+        Self { kind, path: Vec::new() }
+    }
+}
+
+impl From<EncodeErrorKind> for DecodeError {
+    #[cold]
+    fn from(kind: EncodeErrorKind) -> Self {
+        DecodeErrorKind::from(kind).into()
+    }
+}
+
+impl From<EncodeErrorKind> for DecodeErrorKind {
+    fn from(kind: EncodeErrorKind) -> Self {
+        match kind {
+            EncodeErrorKind::BeyondBound { len, bound } => Self::BeyondBound { len, bound },
+            EncodeErrorKind::WideText => Self::WideText,
+        }
+    }
+}
+
+impl fmt::Display for EncodeErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        DecodeErrorKind::from(*self).fmt(f)
+    }
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_path(&self.path, f)?;
+        self.kind.fmt(f)
+    }
+}
+
+impl core::error::Error for EncodeError {}
+
+const WIDE_TEXT: &str = "a wstring has no form that all programs of ROS 2 share: use a string";
+
+fn write_path(path: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (index, field) in path.iter().rev().enumerate() {
+        f.write_str(if index == 0 { "field " } else { "." })?;
+        f.write_str(field)?;
+    }
+    if path.is_empty() { Ok(()) } else { f.write_str(": ") }
+}

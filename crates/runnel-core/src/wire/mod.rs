@@ -1,4 +1,5 @@
-//! ROS 1 serialization: little-endian, packed, every sequence and string led by a 32-bit count.
+//! Serialization: little-endian, every sequence and string led by a 32-bit count; packed in ROS 1, aligned in ROS 2
+//! ([`Encoding`]).
 //!
 //! [`Wire`] is implemented by everything a message field can be and, in generated code, by messages. A value can be
 //! read in two ways: into an owned value whose buffers are used again ([`Wire::read_into`]), or as a
@@ -7,9 +8,13 @@
 //!
 //! Nothing here panics, whatever the bytes: reading checks them once, and no accessor of what was read fails.
 //!
-//! Source: the ROS 1 message wire format as spoken by rospy and roscpp.
+//! The functions of this module are of ROS 1; those of [`cdr`] are of ROS 2.
+//!
+//! Source: the ROS 1 message wire format as spoken by rospy and roscpp, and what [`cdr`] names.
 
 mod arrays;
+pub mod cdr;
+mod encoding;
 mod error;
 mod primitives;
 mod reader;
@@ -17,8 +22,12 @@ mod seq;
 mod sink;
 mod text;
 
-pub use error::{DecodeError, DecodeErrorKind};
-pub use reader::Reader;
+#[cfg(feature = "std")]
+pub(crate) use arrays::{length_of, tells_its_length, write_array};
+pub use encoding::Encoding;
+pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
+pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+pub use reader::{End, Reader};
 pub use seq::{LeSlice, LeSliceIter, Number, Seq, SeqIter};
 pub use sink::{ByteCount, Sink, SliceSink};
 
@@ -27,10 +36,20 @@ use alloc::vec::Vec;
 /// The most elements that a sequence of empty messages may claim: they take no bytes, so nothing else bounds them.
 pub const MAX_EMPTY_ELEMENTS: usize = 65_536;
 
-/// A value with a ROS 1 wire form.
+/// A value with a form as bytes.
 pub trait Wire: Sized + 'static {
-    /// Least number of bytes that a value takes, by which counts from peers are checked.
+    /// Least number of bytes that a value takes in any encoding, by which counts from peers are checked.
     const MIN_LEN: usize;
+
+    /// The value with every number zero, every truth value false and everything else empty. What the other generation's
+    /// form of a message lacks is read as this.
+    const ZERO: Self;
+
+    /// True of single numbers and truth values, which [`Encoding::Xcdr2`] does not lead by a length.
+    const IS_PRIMITIVE: bool = false;
+
+    /// False if [`Wire::check`] always holds.
+    const IS_CHECKED: bool = false;
 
     /// The value as borrowed from received bytes or from an owned value.
     type View<'a>;
@@ -38,10 +57,18 @@ pub trait Wire: Sized + 'static {
     /// A sequence of such values, borrowed likewise.
     type Slice<'a>;
 
-    /// Appends the wire form to `out`.
+    /// Appends the value to `out`, in the encoding that is wanted there.
     fn write<S: Sink + ?Sized>(&self, out: &mut S);
 
-    /// How many bytes the wire form takes.
+    /// Checks that the value has a form in ROS 2.
+    ///
+    /// # Errors
+    /// When something is longer than its type allows there, or is a `wstring`.
+    fn check(&self) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    /// How many bytes the value takes in ROS 1.
     fn wire_len(&self) -> usize {
         let mut count = ByteCount::default();
         self.write(&mut count);

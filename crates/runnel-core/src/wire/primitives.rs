@@ -8,20 +8,24 @@ macro_rules! number {
     ($($type:ty),*) => {$(
         impl Wire for $type {
             const MIN_LEN: usize = size_of::<$type>();
+            const ZERO: Self = 0 as $type;
+            const IS_PRIMITIVE: bool = true;
             type View<'a> = $type;
             type Slice<'a> = LeSlice<'a, $type>;
 
             #[inline]
             fn write<S: Sink + ?Sized>(&self, out: &mut S) {
+                out.align(size_of::<$type>());
                 out.put(&self.to_le_bytes());
             }
             #[inline]
             fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
-                *self = <$type>::from_le_bytes(from.array()?);
+                *self = Self::read_view(from)?;
                 Ok(())
             }
             #[inline]
             fn read_view<'a>(from: &mut Reader<'a>) -> Result<$type, DecodeError> {
+                from.align(size_of::<$type>())?;
                 Ok(<$type>::from_le_bytes(from.array()?))
             }
             fn view(&self) -> $type {
@@ -29,16 +33,19 @@ macro_rules! number {
             }
             #[inline]
             fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+                if !values.is_empty() {
+                    out.align(size_of::<$type>());
+                }
                 out.put(LeSlice::from_numbers(values).as_bytes());
             }
             fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
-                let bytes = from.take(size_of_val(values))?;
+                let bytes = elements(from, size_of::<$type>(), values.len())?;
                 let (elements, _) = bytes.as_chunks();
                 values.iter_mut().zip(elements).for_each(|(value, bytes)| *value = <$type>::from_le_bytes(*bytes));
                 Ok(())
             }
             fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
-                Ok(LeSlice::from_wire(from.take(count.saturating_mul(size_of::<$type>()))?))
+                Ok(LeSlice::from_wire(elements(from, size_of::<$type>(), count)?))
             }
             fn slice(values: &[Self]) -> Self::Slice<'_> {
                 LeSlice::from_numbers(values)
@@ -48,8 +55,18 @@ macro_rules! number {
 }
 number!(i16, u16, i32, u32, i64, u64, f32, f64);
 
+/// The bytes of `count` numbers of `size` bytes each. Nothing is aligned for no number.
+fn elements<'a>(from: &mut Reader<'a>, size: usize, count: usize) -> Result<&'a [u8], DecodeError> {
+    if count > 0 {
+        from.align(size)?;
+    }
+    from.take(count.saturating_mul(size))
+}
+
 impl Wire for u8 {
     const MIN_LEN: usize = 1;
+    const ZERO: Self = 0;
+    const IS_PRIMITIVE: bool = true;
     type View<'a> = u8;
     type Slice<'a> = &'a [u8];
 
@@ -86,19 +103,21 @@ impl Wire for u8 {
     }
 }
 
-/// Values read through another type of the same size, element by element in arrays; those of one byte are written
-/// at once.
+/// Values that are read one by one, each from the bytes of one of `$wire`; those of one byte are written at once.
 macro_rules! through {
-    ($type:ty, $wire:ty, $to:expr, $from:expr $(, at once as $bytes:ty)?) => {
+    ($type:ty, zero: $zero:expr, align: $align:literal, $wire:ty, $to:expr, $from:expr $(, at once as $bytes:ty)?) => {
         impl Wire for $type {
-            const MIN_LEN: usize = <$wire as Wire>::MIN_LEN;
+            const MIN_LEN: usize = size_of::<$wire>();
+            const ZERO: Self = $zero;
+            const IS_PRIMITIVE: bool = $align == 1;
             type View<'a> = $type;
             type Slice<'a> = Seq<'a, $type>;
 
             #[inline]
             fn write<S: Sink + ?Sized>(&self, out: &mut S) {
                 let to: fn(&$type) -> $wire = $to;
-                to(self).write(out);
+                out.align($align);
+                out.put(&to(self).to_le_bytes());
             }
             #[inline]
             fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -108,7 +127,8 @@ macro_rules! through {
             #[inline]
             fn read_view<'a>(from: &mut Reader<'a>) -> Result<$type, DecodeError> {
                 let back: fn($wire) -> $type = $from;
-                Ok(back(<$wire>::read_view(from)?))
+                from.align($align)?;
+                Ok(back(<$wire>::from_le_bytes(from.array()?)))
             }
             fn view(&self) -> $type {
                 *self
@@ -128,12 +148,20 @@ macro_rules! through {
         }
     };
 }
-through!(i8, u8, |value| *value as u8, |byte| byte as i8, at once as u8);
-through!(bool, u8, |value| u8::from(*value), |byte| byte != 0, at once as u8);
-through!(Time, u64, |time| u64::from(time.sec as u32) | u64::from(time.nanosec) << 32, |bits| Time {
-    sec: bits as u32 as i32,
-    nanosec: (bits >> 32) as u32
-});
-through!(Duration, u64, |length| u64::from(length.sec as u32) | u64::from(length.nanosec) << 32, |bits| {
-    Duration { sec: bits as u32 as i32, nanosec: (bits >> 32) as u32 }
-});
+through!(i8, zero: 0, align: 1, u8, |value| *value as u8, |byte| byte as i8, at once as u8);
+through!(bool, zero: false, align: 1, u8, |value| u8::from(*value), |byte| byte != 0, at once as u8);
+
+/// Two numbers of 32 bits, the first of them signed: in ROS 2 each is aligned to 4.
+macro_rules! seconds {
+    ($($type:ident),*) => {$(
+        through!(
+            $type,
+            zero: $type { sec: 0, nanosec: 0 },
+            align: 4,
+            u64,
+            |time| u64::from(time.sec as u32) | u64::from(time.nanosec) << 32,
+            |bits| $type { sec: bits as u32 as i32, nanosec: (bits >> 32) as u32 }
+        );
+    )*};
+}
+seconds!(Time, Duration);

@@ -1,22 +1,60 @@
 //! A cursor over received bytes.
 
-use super::{DecodeError, DecodeErrorKind, MAX_EMPTY_ELEMENTS};
+use super::{DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
+
+/// The most bytes that may follow a message in ROS 2, where some peers fill up the last word.
+const MAX_PADDING: usize = 3;
 
 /// A cursor over received bytes. No count it gives exceeds what the bytes can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
+    /// Bytes from where alignment is counted to the end, so that what is not left over was read.
+    whole: usize,
+    encoding: Encoding,
+}
+
+/// Where a part that told its length is to end.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct End {
+    /// Bytes that are left then; `None` where no length was told.
+    left: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
-    /// A cursor at the start of `bytes`.
+    /// A cursor at the start of `bytes`, which are in the encoding of ROS 1.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self::of(Encoding::Ros1, bytes)
+    }
+
+    /// A cursor at the start of `bytes`, from which alignment is counted. A header before them, as ROS 2 has it, is read
+    /// by [`cdr::reader`](super::cdr::reader).
+    pub fn of(encoding: Encoding, bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, whole: bytes.len(), encoding }
+    }
+
+    /// The encoding of the bytes.
+    #[inline]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// The bytes not yet read.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
+    }
+
+    /// Passes over the bytes before a value that is aligned to `to`, a power of two.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn align(&mut self, to: usize) -> Result<(), DecodeError> {
+        match self.encoding.padding(self.whole.wrapping_sub(self.rest.len()), to) {
+            0 => Ok(()),
+            padding => self.take(padding).map(drop),
+        }
     }
 
     /// Takes the next `count` bytes.
@@ -51,7 +89,7 @@ impl<'a> Reader<'a> {
     /// When the bytes left cannot hold so many.
     #[inline]
     pub fn count(&mut self, min_len: usize) -> Result<usize, DecodeError> {
-        let count = u32::from_le_bytes(self.array()?) as usize;
+        let count = self.length()?;
         let most = self.rest.len().checked_div(min_len).unwrap_or(MAX_EMPTY_ELEMENTS);
         if count > most {
             return Err(DecodeErrorKind::CountBeyondMessage { count, left: self.rest.len() }.into());
@@ -59,13 +97,59 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Ends the reading.
+    /// Reads what leads a sequence or array: in [`Encoding::Xcdr2`] the length in bytes, unless it is of `primitives`.
     ///
     /// # Errors
-    /// When bytes are left over.
+    /// When fewer bytes are left.
+    #[inline]
+    pub fn enter(&mut self, primitives: bool) -> Result<End, DecodeError> {
+        if self.encoding != Encoding::Xcdr2 || primitives {
+            return Ok(End { left: None });
+        }
+        let needed = self.length()?;
+        let left = self.rest.len();
+        match left.checked_sub(needed) {
+            Some(left) => Ok(End { left: Some(left) }),
+            None => Err(DecodeErrorKind::Truncated { needed, left }.into()),
+        }
+    }
+
+    /// Leaves what was [entered](Reader::enter).
+    ///
+    /// # Errors
+    /// When it was not as long as it said.
+    #[inline]
+    pub fn leave(&self, end: End) -> Result<(), DecodeError> {
+        match end.left {
+            Some(left) if left != self.rest.len() => Err(DecodeErrorKind::WrongLength.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves out the last bytes, but for `len` of those not yet read.
+    pub(super) fn shorten(&mut self, len: usize) -> Result<(), DecodeError> {
+        let left = self.rest.len();
+        let truncated = || DecodeErrorKind::Truncated { needed: len, left };
+        self.rest = self.rest.get(..len).ok_or_else(truncated)?;
+        self.whole = self.whole.saturating_sub(left - len);
+        Ok(())
+    }
+
+    /// Reads a 32-bit number that counts bytes or elements.
+    #[inline]
+    pub(super) fn length(&mut self) -> Result<usize, DecodeError> {
+        self.align(4)?;
+        Ok(u32::from_le_bytes(self.array()?) as usize)
+    }
+
+    /// Ends the reading. In ROS 2 up to three bytes may be left: some peers fill up the last word.
+    ///
+    /// # Errors
+    /// When more bytes are left over.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
+            1..=MAX_PADDING if !self.encoding.is_ros1() => Ok(()),
             count => Err(DecodeErrorKind::TrailingBytes { count }.into()),
         }
     }

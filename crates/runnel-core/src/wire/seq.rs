@@ -120,7 +120,7 @@ pub struct Seq<'a, T> {
 enum Source<'a, T> {
     /// `count` values that were read once already, so that reading them again cannot fail.
     Bytes {
-        bytes: &'a [u8],
+        reader: Reader<'a>,
         count: usize,
     },
     Values(&'a [T]),
@@ -132,11 +132,11 @@ impl<'a, T: Wire> Seq<'a, T> {
     /// # Errors
     /// As [`Wire::read_view`].
     pub fn read(from: &mut Reader<'a>, count: usize) -> Result<Self, DecodeError> {
-        let bytes = from.rest();
+        let reader = *from;
         for _ in 0..count {
             T::read_view(from)?;
         }
-        Ok(Self { source: Source::Bytes { bytes, count } })
+        Ok(Self { source: Source::Bytes { reader, count } })
     }
 
     /// The values of a slice.
@@ -161,7 +161,7 @@ impl<'a, T: Wire> Seq<'a, T> {
     pub fn iter(&self) -> SeqIter<'a, T> {
         SeqIter {
             source: match self.source {
-                Source::Bytes { bytes, count } => Cursor::Bytes { reader: Reader::new(bytes), left: count },
+                Source::Bytes { reader, count } => Cursor::Bytes { reader, left: count },
                 Source::Values(values) => Cursor::Values(values.iter()),
             },
         }

@@ -1,11 +1,30 @@
 //! Where wire forms are written to.
 
+use super::Encoding;
 use alloc::vec::Vec;
 
 /// Takes the bytes of a wire form, in order.
 pub trait Sink {
     /// Takes the next bytes.
     fn put(&mut self, bytes: &[u8]);
+
+    /// The form in which values are to be written here.
+    #[inline]
+    fn encoding(&self) -> Encoding {
+        Encoding::Ros1
+    }
+
+    /// Takes as many zeros as come before a value that is aligned to `to`, a power of two.
+    #[inline]
+    fn align(&mut self, to: usize) {
+        let _ = to;
+    }
+
+    /// False if bytes are only counted here, so that what they are does not matter.
+    #[inline]
+    fn keeps_bytes(&self) -> bool {
+        true
+    }
 }
 
 impl Sink for Vec<u8> {
@@ -89,6 +108,11 @@ impl Sink for ByteCount {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.len = self.len.saturating_add(bytes.len());
+    }
+
+    #[inline]
+    fn keeps_bytes(&self) -> bool {
+        false
     }
 }
 

@@ -1,4 +1,4 @@
-//! Wire form of text: a 32-bit count of bytes, then UTF-8 without a terminator.
+//! Wire form of text: a 32-bit count of bytes, then UTF-8. In ROS 2 a zero byte ends it, which is counted.
 //!
 //! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
 //! text then has replacement characters; a borrowed one, which is a `&str`, cannot be had.
@@ -8,12 +8,19 @@ use alloc::string::String;
 
 impl Wire for String {
     const MIN_LEN: usize = 4;
+    const ZERO: Self = Self::new();
     type View<'a> = &'a str;
     type Slice<'a> = Seq<'a, String>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
-        (self.len() as u32).write(out);
-        out.put(self.as_bytes());
+        if out.encoding().is_ros1() {
+            (self.len() as u32).write(out);
+            out.put(self.as_bytes());
+        } else {
+            (self.len() as u32).wrapping_add(1).write(out);
+            out.put(self.as_bytes());
+            out.put(&[0]);
+        }
     }
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -44,8 +51,12 @@ impl Wire for String {
     }
 }
 
-/// The bytes of a text.
+/// The bytes of a text. In ROS 2 some peers leave out the zero byte that ends it.
 fn bytes<'a>(from: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
     let count = from.count(1)?;
-    from.take(count)
+    let bytes = from.take(count)?;
+    Ok(match bytes {
+        [text @ .., 0] if !from.encoding().is_ros1() => text,
+        _ => bytes,
+    })
 }

@@ -4,7 +4,7 @@ runnel::include_interfaces!();
 
 use my_msgs::{Ask, AskRequest, CountAction, CountActionGoal, Everything, EverythingView, Inner, Nothing};
 use runnel::core::message::{Tail, write_with_tail};
-use runnel::core::wire::{Wire, decode, decode_view, encode};
+use runnel::core::wire::{Encoding, Wire, decode, decode_view, encode};
 use runnel::core::{Action, Message, Service};
 use runnel::msgs::geometry_msgs::Point;
 
@@ -51,7 +51,7 @@ fn sequences_of_nothing_are_bounded() {
 fn the_last_array_is_filled_in_place() {
     let value = other_msgs::Back::default();
     let mut memory = [7; 15];
-    let with = write_with_tail(&value, 3, &mut memory).unwrap();
+    let with = write_with_tail(&value, Encoding::Ros1, 3, &mut memory).unwrap();
     assert_eq!((with.elements, with.len), (12..15, 15));
     assert_eq!(decode::<other_msgs::Back>(&memory).unwrap().text.string.data, [7; 3]);
     assert_eq!(my_msgs::CountResult::TAIL, Some(Tail { element: 4, behind: 0 }));
