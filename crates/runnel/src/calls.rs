@@ -67,7 +67,7 @@ impl Context {
         let mut answers: Vec<_> = ids.iter().map(|_| None).collect();
         let take = |driver: &mut Driver| {
             for (id, answer) in ids.iter().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
-                *answer = driver.node_slot(key).and_then(|slot| slot.answers.remove(id));
+                *answer = driver.take_call_answer(key, *id);
             }
             answers.iter().all(Option::is_some)
         };

@@ -21,7 +21,7 @@ use crate::announced::Announced;
 use crate::borrowed::Borrowed;
 use crate::context::Context;
 use crate::data::{Delivery, Kept, SubscriptionCore, TopicInput, When};
-use crate::driver::{Driver, Engine, Key};
+use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::logging::{Logger, NodeLog};
 use crate::publisher::{DynamicPublisher, Publisher};
@@ -41,7 +41,7 @@ pub struct Node {
 
 pub(crate) struct NodeInner {
     pub(crate) context: Context,
-    pub(crate) key: Key,
+    pub(crate) key: NodeKey,
     pub(crate) namespace: String,
     pub(crate) name: String,
     full_name: String,
@@ -74,13 +74,8 @@ impl Node {
             limits: limits(),
             same_host: shared.turning.driver().same_host(),
         };
-        let key = {
-            let mut driver = shared.turning.driver();
-            let engine = Engine::Node(Box::new(Ros1Node::new(config)));
-            let key = driver.add_engine(engine, vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)])?;
-            driver.share_locals();
-            key
-        };
+        let ros1 = (Box::new(Ros1Node::new(config)), vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)]);
+        let key = shared.turning.driver().add_node(full_name.clone(), Some(ros1))?;
         let (publishers, name, logger) = (Mutex::default(), name.to_owned(), log.root());
         let inner = NodeInner { context, key, namespace, name, full_name, logger, remapping, publishers };
         inner.advertise_log(&log)?;
@@ -342,8 +337,7 @@ impl NodeInner {
         driver: &mut Driver,
         work: impl FnOnce(&mut Ros1Node, runnel_core::time::Instant) -> T,
     ) -> Result<T, Error> {
-        let done = driver.with_engine(self.key, |engine, now| engine.as_node().map(|node| work(node, now)));
-        done.flatten().ok_or(Error::ShuttingDown)
+        driver.with_ros1(self.key, work).ok_or(Error::ShuttingDown)
     }
 
     fn add_subscription(
@@ -385,9 +379,9 @@ impl Drop for NodeInner {
     fn drop(&mut self) {
         let (shared, key) = (&self.context.shared, self.key);
         self.driver().close_node(key);
-        let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.closed);
+        let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.is_closed());
         let _ = shared.wait_out(Duration::from_secs(1), closed);
-        let removed = self.driver().remove_engine(key);
+        let removed = self.driver().remove_node(key);
         drop(removed);
     }
 }
