@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use runnel_core::wire::DecodeError;
 use runnel_ros1::node::LinkStats;
-use runnel_ros1::tcpros::QueueBound;
 use runnel_ros1::told::told;
 
+use super::QueueBound;
 use super::ready::{Runnable, When};
 use super::received::Received;
 use crate::ipc::Frame;

@@ -27,6 +27,8 @@ pub(crate) struct NodeSlot {
     pub(super) name: String,
     /// The engine by which it is in the ROS 1 graph.
     pub(super) ros1: Option<Key>,
+    /// It is in the ROS 2 graph.
+    pub(super) ros2: bool,
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     pub(crate) services: HashMap<String, Arc<ServiceCore>>,
@@ -63,8 +65,13 @@ pub(crate) struct Removed {
 
 impl Driver {
     /// Adds a node of this full name, with its end in the ROS 1 graph if it is to be there.
-    pub(crate) fn add_node(&mut self, name: String, ros1: Option<Ros1End>) -> io::Result<NodeKey> {
-        let key = NodeKey(self.nodes.insert_with(|_| NodeSlot::new(name)));
+    pub(crate) fn add_node(
+        &mut self,
+        name: String,
+        ros1: Option<Ros1End>,
+        ros2: bool,
+    ) -> io::Result<NodeKey> {
+        let key = NodeKey(self.nodes.insert_with(|_| NodeSlot::new(name, ros2)));
         if let Some((engine, listeners)) = ros1
             && let Err(error) = self.join_ros1(key, engine, listeners)
         {
@@ -184,10 +191,11 @@ impl Driver {
 }
 
 impl NodeSlot {
-    fn new(name: String) -> Self {
+    fn new(name: String, ros2: bool) -> Self {
         Self {
             name,
             ros1: None,
+            ros2,
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             services: HashMap::new(),

@@ -34,8 +34,8 @@ impl Driver {
     }
 
     fn hear_clock(&mut self, key: NodeKey) {
-        let (core, spec) = self.simulation.subscription();
-        match self.add_subscription(key, &core, spec) {
+        let (topic, qos, core) = self.simulation.subscription();
+        match self.add_subscription(key, &topic, qos, &core) {
             Ok(_) => {
                 self.clock = Some((key, core));
                 self.simulation.set(true);
