@@ -103,6 +103,11 @@ impl SubscriptionCore {
         &self.options.md5
     }
 
+    /// What may wait for the callback.
+    pub(super) fn bound(&self) -> QueueBound {
+        self.options.bound
+    }
+
     /// True if messages of this MD5 sum can be read here.
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
         let mine = self.options.md5.as_str();

@@ -64,7 +64,7 @@ impl Driver {
     /// Ends what a subscription takes from publishers of this process.
     pub(crate) fn leave_publishers_of_this_process(&self, subscription: &Arc<SubscriptionCore>) {
         let publications = self.nodes.iter().flat_map(|node| node.outputs.values());
-        publications.for_each(|publication| publication.leave_local(subscription));
+        publications.for_each(|publication| publication.forget_local(subscription));
     }
 
     /// Publishers of this process that a subscription takes messages from.

@@ -17,6 +17,7 @@ mod links;
 mod listeners;
 mod locals;
 mod lookups;
+mod matches;
 mod nodes;
 mod services;
 mod sessions;
@@ -44,6 +45,7 @@ use crate::ipc::Pool;
 use crate::ros_clock::Simulation;
 pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
+use matches::Endpoints;
 use nodes::NodeSlot;
 pub(crate) use nodes::{NodeKey, Ros1End};
 pub use services::ServiceInfo;
@@ -66,6 +68,7 @@ pub(crate) struct Driver {
     sockets: Table<Socket>,
     engines: Table<Slot>,
     nodes: Table<NodeSlot>,
+    endpoints: Endpoints,
     lookups: Lookups,
     /// Which addresses of hosts are taken.
     family: Family,
@@ -124,6 +127,7 @@ impl Driver {
             sockets: Table::default(),
             engines: Table::default(),
             nodes: Table::default(),
+            endpoints: Endpoints::default(),
             unserved: VecDeque::new(),
             serving: false,
             paused: None,

@@ -104,6 +104,7 @@ impl Driver {
             node.ros1
         });
         let engine = ros1.and_then(|engine| self.remove_engine(engine));
+        self.endpoints.forget_node(key);
         let node = self.nodes.remove(key.0);
         self.share_locals();
         Removed { _node: node, _engine: engine }

@@ -34,20 +34,17 @@ impl Node {
         let (inner, name) = (&self.inner, &topic.name);
         let (mut publishers, end) = inner.publishers_and(name)?;
         if let Some(end) = end {
-            let advertised = inner.driver().advertise(inner.key, topic, qos);
+            let advertised = inner.driver().advertise(inner.key, topic, qos, &end.publication);
             // Were this the last handle of the end by now, its end would want the lock.
             drop(publishers);
-            advertised?;
-            end.publication.widen(&topic.publication_options(qos));
-            return Ok(end);
+            return advertised.map(|()| end);
         }
         let own = inner.log().rosout().filter(|_| name == ROSOUT);
         let new = || topic.publication(&inner.context, &inner.full_name, qos);
         let publication = own.map_or_else(new, Arc::clone);
         let stays = own.is_some();
         if stays {
-            inner.driver().advertise(inner.key, topic, qos)?;
-            publication.widen(&topic.publication_options(qos));
+            inner.driver().advertise(inner.key, topic, qos, &publication)?;
         } else {
             inner.driver().add_publication(inner.key, topic, qos, &publication)?;
             inner.log().add_topic(name);
