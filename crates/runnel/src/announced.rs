@@ -4,12 +4,12 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use runnel_core::Message;
-use runnel_core::qos::{History, QoS};
+use runnel_core::qos::{History, QoS, Ros1Transport};
+use runnel_core::schema::Schema;
 use runnel_ros1::node::TopicSpec;
-use runnel_ros1::tcpros::QueueBound;
 
 use crate::context::Context;
-use crate::data::{LinkInfo, Publication, PublicationOptions, SubscriptionOptions};
+use crate::data::{LinkInfo, Publication, PublicationOptions, QueueBound, SubscriptionOptions};
 
 /// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
 const QUEUE_BYTES: usize = 1 << 30;
@@ -18,33 +18,112 @@ const QUEUE_BYTES: usize = 1 << 30;
 /// keeps all before it drops the oldest.
 const KEEP_ALL: usize = 1000;
 
-/// A topic by name and type, as peers are told of it.
-pub(crate) struct Announced<'a> {
-    pub(crate) topic: String,
-    pub(crate) type_name: &'a str,
-    pub(crate) md5: &'a str,
-    pub(crate) definition: &'a str,
+/// What stands for any type, in names and sums.
+const ANY: &str = "*";
+
+/// A topic by name and type, as peers of each graph are told of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Topic {
+    /// Its absolute name.
+    pub(crate) name: String,
+    /// Its type in ROS 1; `None` if it is to be in ROS 2 alone.
+    pub(crate) ros1: Option<Ros1Type>,
+    /// Its type in ROS 2; `None` if it is to be in ROS 1 alone.
+    pub(crate) ros2: Option<Ros2Type>,
+}
+
+/// A message type as ROS 1 peers know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ros1Type {
+    /// Such as `std_msgs/String`; `*` for any.
+    pub(crate) type_name: String,
+    /// `*` for any.
+    pub(crate) md5: String,
+    pub(crate) definition: String,
+    /// It begins with a header whose `seq` is counted up.
     pub(crate) has_header: bool,
 }
 
-impl Announced<'_> {
+/// A message type as ROS 2 peers know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ros2Type {
+    /// Such as `std_msgs::msg::dds_::String_`; `*` for any.
+    pub(crate) dds_type: String,
+    /// The type hash; empty if it is not known.
+    pub(crate) rihs01: String,
+}
+
+impl Ros1Type {
+    pub(crate) fn of<M: Message>() -> Self {
+        let [type_name, md5, definition] = [M::TYPE, M::MD5, M::DEFINITION].map(str::to_owned);
+        Self { type_name, md5, definition, has_header: M::HAS_HEADER }
+    }
+
+    pub(crate) fn of_schema(schema: &Schema) -> Self {
+        Self {
+            type_name: schema.def.name.to_string(),
+            md5: schema.md5.clone(),
+            definition: schema.full_text.clone(),
+            has_header: schema.def.has_header(),
+        }
+    }
+
+    fn any() -> Self {
+        let [type_name, md5] = [ANY, ANY].map(str::to_owned);
+        Self { type_name, md5, definition: String::new(), has_header: false }
+    }
+}
+
+impl Ros2Type {
+    /// The type of this ROS 1 name, such as `std_msgs/String`. Its hash is not known.
+    fn named(type_name: &str) -> Self {
+        let dds_type = match type_name.split_once('/') {
+            Some((package, name)) => format!("{package}::msg::dds_::{name}_"),
+            None => type_name.to_owned(),
+        };
+        Self { dds_type, rihs01: String::new() }
+    }
+}
+
+impl Topic {
     /// A topic of a type that is known.
-    pub(crate) fn of<M: Message>(topic: String) -> Announced<'static> {
-        Announced {
-            topic,
-            type_name: M::TYPE,
-            md5: M::MD5,
-            definition: M::DEFINITION,
-            has_header: M::HAS_HEADER,
+    pub(crate) fn of<M: Message>(name: String) -> Self {
+        Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::named(M::TYPE)) }
+    }
+
+    /// A topic of a type that is known while the program runs.
+    pub(crate) fn of_schema(name: String, schema: &Schema) -> Self {
+        let ros1 = Ros1Type::of_schema(schema);
+        Self { name, ros2: Some(Ros2Type::named(&ros1.type_name)), ros1: Some(ros1) }
+    }
+
+    /// A topic whose type publishers tell.
+    pub(crate) fn of_any(name: String) -> Self {
+        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::named(ANY)) }
+    }
+
+    /// A topic that ROS 1 alone has.
+    pub(crate) fn of_ros1(name: String, ros1: Ros1Type) -> Self {
+        Self { name, ros1: Some(ros1), ros2: None }
+    }
+
+    /// By which its publishers and subscriptions of this process know its type: name and sum, those of ROS 1 where it has
+    /// them.
+    pub(crate) fn told_type(&self) -> (&str, &str) {
+        match (&self.ros1, &self.ros2) {
+            (Some(ros1), _) => (&ros1.type_name, &ros1.md5),
+            (None, Some(ros2)) => (&ros2.dds_type, &ros2.rihs01),
+            (None, None) => (ANY, ANY),
         }
     }
 
     pub(crate) fn publication(&self, context: &Context, node: &str, qos: QoS) -> Arc<Publication> {
+        let (type_name, md5) = self.told_type();
         let info = LinkInfo {
             publisher: node.to_owned(),
-            type_name: self.type_name.to_owned(),
-            md5: self.md5.to_owned(),
-            definition: self.definition.to_owned(),
+            type_name: type_name.to_owned(),
+            md5: md5.to_owned(),
+            definition: self.ros1.as_ref().map(|ros1| ros1.definition.clone()).unwrap_or_default(),
             ..LinkInfo::default()
         };
         let (reactor, pool) = (Arc::clone(&context.shared.reactor), Arc::clone(&context.shared.pool));
@@ -56,30 +135,33 @@ impl Announced<'_> {
         PublicationOptions {
             bound: queue_bound(qos),
             latching: qos.is_latching(),
-            has_header: self.has_header,
+            has_header: self.ros1.as_ref().is_some_and(|ros1| ros1.has_header),
         }
     }
 
     /// How a subscription to it queues messages, which with `takes` come by reference if they are of this process.
     pub(crate) fn subscription_options(&self, qos: QoS, takes: Option<TypeId>) -> SubscriptionOptions {
+        let (type_name, md5) = self.told_type();
         SubscriptionOptions {
-            topic: self.topic.clone(),
-            type_name: self.type_name.to_owned(),
-            md5: self.md5.to_owned(),
+            topic: self.name.clone(),
+            type_name: type_name.to_owned(),
+            md5: md5.to_owned(),
             bound: queue_bound(qos),
             takes,
         }
     }
 
-    pub(crate) fn spec(&self, latching: bool) -> TopicSpec {
-        TopicSpec {
-            topic: self.topic.clone(),
-            type_name: self.type_name.to_owned(),
-            md5: self.md5.to_owned(),
-            definition: self.definition.to_owned(),
-            latching,
-            udpros: false,
-        }
+    /// What the master and ROS 1 peers are told; `None` if it is to be in ROS 2 alone.
+    pub(crate) fn spec(&self, qos: QoS) -> Option<TopicSpec> {
+        let ros1 = self.ros1.as_ref()?;
+        Some(TopicSpec {
+            topic: self.name.clone(),
+            type_name: ros1.type_name.clone(),
+            md5: ros1.md5.clone(),
+            definition: ros1.definition.clone(),
+            latching: qos.is_latching(),
+            udpros: qos.ros1_transport == Ros1Transport::UdprosFirst,
+        })
     }
 }
 
@@ -87,4 +169,18 @@ impl Announced<'_> {
 fn queue_bound(qos: QoS) -> QueueBound {
     let messages = if qos.history == History::KeepAll { KEEP_ALL } else { qos.depth };
     QueueBound { messages, bytes: QUEUE_BYTES }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_msgs::std_msgs::String as Text;
+
+    #[test]
+    fn a_type_has_a_name_in_each_graph() {
+        let topic = Topic::of::<Text>("/chatter".into());
+        assert_eq!(topic.ros1.unwrap().type_name, "std_msgs/String");
+        assert_eq!(topic.ros2.unwrap().dds_type, "std_msgs::msg::dds_::String_");
+        assert_eq!(Topic::of_any("/chatter".into()).ros2.unwrap().dds_type, "*");
+    }
 }

@@ -165,7 +165,7 @@ impl Caller {
         let context = &self.node.context;
         let patience = || until.since(clock::monotonic()).clamp(SHORTEST, PATIENCE);
         let params = [self.node.full_name().into(), self.service().into()];
-        match context.call(&context.shared.settings.master, "lookupService", &params, patience()) {
+        match context.call_master("lookupService", &params, patience()) {
             Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.granted().is_ok()) => {}
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),

@@ -6,14 +6,18 @@ use runnel_ros1::rpc::{CallOptions, RpcConfig, RpcPeer, Uri};
 
 use crate::context::Context;
 use crate::driver::{Driver, Engine, Key};
+use crate::environment::default_master;
 use crate::error::Error;
 use crate::params::ParamValue;
 use crate::sync::lock;
 
 impl Context {
-    /// The master's URI.
+    /// The master's URI; where the context is not in the ROS 1 graph, the one that a master has if nobody says another.
     pub fn master_uri(&self) -> &Uri {
-        &self.shared.settings.master
+        match &self.shared.settings.ros1 {
+            Some(ros1) => &ros1.master,
+            None => default_master(),
+        }
     }
 
     /// Calls a method of the master's API with these parameters and waits for the answer.
@@ -26,7 +30,9 @@ impl Context {
         params: &[ParamValue],
         timeout: Duration,
     ) -> Result<ParamValue, Error> {
-        self.call(&self.shared.settings.master, method, params, timeout)
+        let ros1 = self.shared.settings.ros1.as_ref();
+        let ros1 = ros1.ok_or_else(|| Error::NotInGraph { what: format!("{method} of the master") })?;
+        self.call(&ros1.master, method, params, timeout)
     }
 
     /// Calls a method of the API at `uri` and waits for the answer.
@@ -67,7 +73,7 @@ impl Context {
         let mut answers: Vec<_> = ids.iter().map(|_| None).collect();
         let take = |driver: &mut Driver| {
             for (id, answer) in ids.iter().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
-                *answer = driver.node_slot(key).and_then(|slot| slot.answers.remove(id));
+                *answer = driver.take_call_answer(key, *id);
             }
             answers.iter().all(Option::is_some)
         };

@@ -27,7 +27,7 @@ impl Node {
     /// # Errors
     /// When the name is not valid.
     pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
-        Ok(Client::new(self, self.resolve(service)?, false))
+        Ok(Client::new(self, self.service_name(service)?, false))
     }
 
     /// A client of a service that keeps its connection from one call to the next: much faster, but it stays with the
@@ -36,7 +36,7 @@ impl Node {
     /// # Errors
     /// When the name is not valid.
     pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
-        Ok(Client::new(self, self.resolve(service)?, true))
+        Ok(Client::new(self, self.service_name(service)?, true))
     }
 
     /// A client of a service whose type is known only while the program runs.
@@ -48,7 +48,7 @@ impl Node {
         service: &str,
         schema: &Arc<ServiceSchema>,
     ) -> Result<DynamicClient, Error> {
-        Ok(DynamicClient::new(self, self.resolve(service)?, schema))
+        Ok(DynamicClient::new(self, self.service_name(service)?, schema))
     }
 
     /// Waits at most `timeout` until some node provides a service; false if none does.
@@ -69,7 +69,7 @@ impl Node {
 
     fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
         let (type_name, md5) = ("*".to_owned(), "*".to_owned());
-        let service = self.resolve(service)?;
+        let service = self.service_name(service)?;
         let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
         Ok(Caller::new(Arc::clone(&self.inner), wanted))
     }

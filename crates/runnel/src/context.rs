@@ -14,7 +14,7 @@ use runnel_ros1::rpc::Uri;
 
 use crate::data::ReadyQueue;
 use crate::driver::{Driver, Key};
-use crate::environment::Settings;
+use crate::environment::{Graphs, Settings};
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::ipc::Pool;
@@ -43,6 +43,7 @@ pub struct ContextOptions {
     sim_time: bool,
     ipc: bool,
     shared_memory: [usize; 2],
+    graphs: Graphs,
 }
 
 impl Default for ContextOptions {
@@ -59,6 +60,7 @@ impl Default for ContextOptions {
             sim_time: true,
             ipc: true,
             shared_memory: SHARED_MEMORY,
+            graphs: Graphs::default(),
         }
     }
 }
@@ -111,6 +113,14 @@ impl ContextOptions {
     #[must_use]
     pub fn shared_memory(mut self, bytes: usize, of_one_process: usize) -> Self {
         self.shared_memory = [bytes, of_one_process];
+        self
+    }
+
+    /// The graphs that nodes are in.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn graphs(mut self, graphs: Graphs) -> Self {
+        self.graphs = graphs;
         self
     }
 
@@ -176,7 +186,7 @@ impl Context {
         for argument in arguments.not_followed() {
             console::warning!("not followed yet: {argument}");
         }
-        let mut settings = Settings::read(&arguments)?;
+        let mut settings = Settings::read(&arguments, options.graphs)?;
         settings.ipc = settings.ipc.filter(|_| options.ipc);
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();

@@ -3,6 +3,7 @@
 use std::env;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use runnel_core::names::Arguments;
 use runnel_io::host;
@@ -14,18 +15,25 @@ use runnel_ros1::rpc::Uri;
 use crate::driver::IpcSettings;
 use crate::error::Error;
 
-/// The master when nothing names one.
-const DEFAULT_MASTER: &str = "http://localhost:11311";
+/// The graphs that the nodes of a context are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Graphs {
+    /// That of ROS 1, which has a master.
+    #[default]
+    Ros1,
+    /// That of ROS 2.
+    Ros2,
+    /// Both.
+    Both,
+}
 
-/// Where a process stands in the ROS 1 graph.
+/// Where a process stands in the graphs of ROS.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The master.
-    pub(crate) master: Uri,
-    /// The host that is told to others.
-    pub(crate) host: String,
-    /// The address that sockets listen on.
-    pub(crate) bind: IpAddr,
+    /// Where in that of ROS 1, if it is there.
+    pub(crate) ros1: Option<Ros1Settings>,
+    /// Whether it is in that of ROS 2.
+    pub(crate) ros2: bool,
     /// Which addresses of hosts are taken: `ROS_IPV6=on` asks for IPv6.
     pub(crate) family: Family,
     /// The namespace of nodes that are given none.
@@ -34,19 +42,37 @@ pub(crate) struct Settings {
     pub(crate) ipc: Option<IpcSettings>,
 }
 
+/// Where a process stands in the ROS 1 graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Ros1Settings {
+    /// The master.
+    pub(crate) master: Uri,
+    /// The host that is told to others.
+    pub(crate) host: String,
+    /// The address that sockets listen on.
+    pub(crate) bind: IpAddr,
+}
+
 impl Settings {
     /// Reads the environment; arguments win over it, as in roscpp.
-    pub(crate) fn read(arguments: &Arguments) -> Result<Self, Error> {
-        let master = master_uri(arguments)?;
+    pub(crate) fn read(arguments: &Arguments, graphs: Graphs) -> Result<Self, Error> {
         let family = if variable("ROS_IPV6").as_deref() == Some("on") { Family::V6 } else { Family::V4 };
+        let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
+        let ros1 = (graphs != Graphs::Ros2).then(|| Ros1Settings::read(arguments, family)).transpose()?;
+        Ok(Self { ros1, ros2: graphs != Graphs::Ros1, family, namespace, ipc: ipc()? })
+    }
+}
+
+impl Ros1Settings {
+    fn read(arguments: &Arguments, family: Family) -> Result<Self, Error> {
+        let master = master_uri(arguments)?;
         let host = match stated_host(arguments) {
             Some((variable, host)) => checked(variable, host)?,
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
             None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
         let bind = address_to_bind(&host, family);
-        let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
-        Ok(Self { master, host, bind, family, namespace, ipc: ipc()? })
+        Ok(Self { master, host, bind })
     }
 }
 
@@ -81,11 +107,21 @@ fn user_ids(list: &str) -> Result<Vec<u32>, Error> {
     })
 }
 
+/// The master when nothing names one.
+pub(crate) fn default_master() -> &'static Uri {
+    static DEFAULT: LazyLock<Uri> = LazyLock::new(|| {
+        let endpoint = Endpoint { host: "localhost".to_owned(), port: 11311 };
+        Uri { endpoint, path: "/".to_owned() }
+    });
+    &DEFAULT
+}
+
 /// The master that arguments or the environment name.
-pub(crate) fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
-    let text = arguments.master.clone().or_else(|| variable("ROS_MASTER_URI"));
-    let text = text.as_deref().unwrap_or(DEFAULT_MASTER);
-    Uri::parse(text)
+fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
+    let Some(text) = arguments.master.clone().or_else(|| variable("ROS_MASTER_URI")) else {
+        return Ok(default_master().clone());
+    };
+    Uri::parse(&text)
         .map_err(|error| Error::Environment { variable: "ROS_MASTER_URI", why: error.to_string() })
 }
 

@@ -89,6 +89,11 @@ pub enum Error {
     },
     /// A call to the master or to a node failed.
     Call(CallError),
+    /// What is asked for is in none of the graphs that the context's nodes are in.
+    NotInGraph {
+        /// What.
+        what: String,
+    },
     /// The context is shutting down.
     ShuttingDown,
 }
@@ -122,6 +127,7 @@ impl fmt::Display for Error {
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),
+            Self::NotInGraph { what } => write!(f, "{what} is in none of the graphs that this context is in"),
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }
     }

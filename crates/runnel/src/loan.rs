@@ -6,9 +6,8 @@ use std::ops::{Deref, DerefMut, Range};
 use runnel_core::Message;
 use runnel_core::message::{len_with_tail, write_with_tail};
 use runnel_core::wire::Encoding;
-use runnel_ros1::tcpros::LENGTH;
 
-use crate::data::Blank;
+use crate::data::{Blank, LENGTH};
 use crate::error::Error;
 use crate::publisher::Handle;
 

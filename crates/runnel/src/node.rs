@@ -1,36 +1,32 @@
 //! Nodes.
 
 pub(crate) mod publishing;
+mod ros1;
 
 use std::any::TypeId;
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use runnel_core::Message;
 use runnel_core::names::{self, Remapping};
-use runnel_core::qos::{QoS, Ros1Transport};
+use runnel_core::qos::QoS;
 use runnel_core::schema::Schema;
 use runnel_core::time::Time;
 use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
-use runnel_io::{Listener, host};
-use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role, TopicSpec};
+use runnel_ros1::node::Role;
 
-use crate::announced::Announced;
+use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::context::Context;
-use crate::data::{Delivery, Kept, SubscriptionCore, TopicInput, When};
-use crate::driver::{Driver, Engine, Key};
+use crate::data::{Delivery, Kept, SubscriptionCore, When};
+use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::logging::{Logger, NodeLog};
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::subscription::{RawMessage, Subscription};
 use crate::timers::{Follows, Timer};
 use publishing::Publishers;
-
-/// How long the master may take to answer a registration before the program goes on without it.
-const REGISTRATION: Duration = Duration::from_secs(10);
 
 /// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
 /// subscriptions, services, clients, timers, watches.
@@ -41,7 +37,7 @@ pub struct Node {
 
 pub(crate) struct NodeInner {
     pub(crate) context: Context,
-    pub(crate) key: Key,
+    pub(crate) key: NodeKey,
     pub(crate) namespace: String,
     pub(crate) name: String,
     full_name: String,
@@ -56,31 +52,10 @@ impl Node {
         let shared = &context.shared;
         let remapping = shared.arguments.remapping(&namespace, name)?;
         let full_name = names::resolve(&namespace, name, name)?;
-        let bind = SocketAddr::new(shared.settings.bind, 0);
-        let listen = || {
-            let what =
-                |error| Error::io(format_args!("node {full_name} cannot listen on {}", bind.ip()), &error);
-            Listener::bind(bind).map_err(what)
-        };
         let log = NodeLog::of(&context, &full_name)?;
-        let (rpc, tcpros) = (listen()?, listen()?);
-        let config = NodeConfig {
-            name: full_name.clone(),
-            host: shared.settings.host.clone(),
-            rpc_port: rpc.address().port(),
-            tcpros_port: tcpros.address().port(),
-            master: shared.settings.master.clone(),
-            pid: host::pid(),
-            limits: limits(),
-            same_host: shared.turning.driver().same_host(),
-        };
-        let key = {
-            let mut driver = shared.turning.driver();
-            let engine = Engine::Node(Box::new(Ros1Node::new(config)));
-            let key = driver.add_engine(engine, vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)])?;
-            driver.share_locals();
-            key
-        };
+        let ros1 = shared.settings.ros1.as_ref();
+        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name)).transpose()?;
+        let key = shared.turning.driver().add_node(full_name.clone(), ros1, shared.settings.ros2)?;
         let (publishers, name, logger) = (Mutex::default(), name.to_owned(), log.root());
         let inner = NodeInner { context, key, namespace, name, full_name, logger, remapping, publishers };
         inner.advertise_log(&log)?;
@@ -139,9 +114,8 @@ impl Node {
         topic: &str,
         qos: impl Into<QoS>,
     ) -> Result<Publisher<M>, Error> {
-        let announced = self.announce::<M>(topic)?;
-        let qos = qos.into();
-        Ok(Publisher::new(self.publisher_end(&announced, qos)?, qos))
+        let (topic, qos) = (self.topic_of::<M>(topic)?, qos.into());
+        Ok(Publisher::new(self.publisher_end(&topic, qos)?, qos))
     }
 
     /// Publishes messages of a type that is known only while the program runs.
@@ -154,16 +128,8 @@ impl Node {
         schema: &Arc<Schema>,
         qos: impl Into<QoS>,
     ) -> Result<DynamicPublisher, Error> {
-        let type_name = schema.def.name.to_string();
-        let announced = Announced {
-            topic: self.resolve(topic)?,
-            type_name: &type_name,
-            md5: &schema.md5,
-            definition: &schema.full_text,
-            has_header: schema.def.has_header(),
-        };
-        let qos = qos.into();
-        Ok(DynamicPublisher::new(self.publisher_end(&announced, qos)?, qos, Arc::clone(schema)))
+        let (topic, qos) = (Topic::of_schema(self.resolve(topic)?, schema), qos.into());
+        Ok(DynamicPublisher::new(self.publisher_end(&topic, qos)?, qos, Arc::clone(schema)))
     }
 
     /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
@@ -177,9 +143,9 @@ impl Node {
         qos: impl Into<QoS>,
         mut callback: impl FnMut(&M) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let announced = self.announce::<M>(topic)?;
+        let topic = self.topic_of::<M>(topic)?;
         let mut message = M::default();
-        self.subscribe(&announced, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
+        self.subscribe(&topic, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
             Delivery::Shared(shared) => {
                 if let Some(message) = shared.downcast_ref() {
                     callback(message);
@@ -204,8 +170,8 @@ impl Node {
         qos: impl Into<QoS>,
         mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let announced = self.announce::<M>(topic)?;
-        self.subscribe(&announced, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
+        let topic = self.topic_of::<M>(topic)?;
+        self.subscribe(&topic, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
             Delivery::Shared(shared) => {
                 if let Some(message) = shared.downcast_ref::<M>() {
                     callback(message.view());
@@ -232,8 +198,8 @@ impl Node {
         qos: impl Into<QoS>,
         mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let announced = self.announce::<M>(topic)?;
-        self.subscribe(&announced, qos.into(), None, move |delivery| {
+        let topic = self.topic_of::<M>(topic)?;
+        self.subscribe(&topic, qos.into(), None, move |delivery| {
             if let Delivery::Bytes { bytes, from, queue } = delivery {
                 decode_view::<M>(bytes)?;
                 callback(Borrowed::new(Kept::take(bytes, from, queue)));
@@ -254,15 +220,12 @@ impl Node {
         qos: impl Into<QoS>,
         mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let type_name = schema.map_or_else(|| "*".to_owned(), |schema| schema.def.name.to_string());
-        let announced = Announced {
-            topic: self.resolve(topic)?,
-            type_name: &type_name,
-            md5: schema.map_or("*", |schema| &schema.md5),
-            definition: "",
-            has_header: false,
+        let name = self.resolve(topic)?;
+        let topic = match schema {
+            Some(schema) => Topic::of_schema(name, schema),
+            None => Topic::of_any(name),
         };
-        self.subscribe(&announced, qos.into(), None, move |delivery| {
+        self.subscribe(&topic, qos.into(), None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
                 callback(&RawMessage::new(bytes, from));
             }
@@ -288,33 +251,25 @@ impl Node {
         Timer::new(self.clone(), id)
     }
 
-    fn announce<M: Message>(&self, topic: &str) -> Result<Announced<'static>, Error> {
-        Ok(Announced::of::<M>(self.resolve(topic)?))
+    fn topic_of<M: Message>(&self, topic: &str) -> Result<Topic, Error> {
+        Ok(Topic::of::<M>(self.resolve(topic)?))
     }
 
     /// Subscribes to a topic. With `takes` messages of this process come by reference.
     pub(crate) fn subscribe(
         &self,
-        announced: &Announced<'_>,
+        topic: &Topic,
         qos: QoS,
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let core = SubscriptionCore::new(announced.subscription_options(qos, takes), when, callback);
-        let udpros = qos.ros1_transport == Ros1Transport::UdprosFirst;
-        let spec = TopicSpec { udpros, ..announced.spec(false) };
-        let input = self.inner.add_subscription(&core, spec)?;
-        let subscription = Subscription::new(Arc::clone(&self.inner), announced.topic.clone(), core, input);
-        self.inner.wait_registered(Role::Subscriber, &announced.topic)?;
+        let core = SubscriptionCore::new(topic.subscription_options(qos, takes), when, callback);
+        let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
+        let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), core, input);
+        self.inner.wait_topic_registered(Role::Subscriber, topic)?;
         Ok(subscription)
     }
-}
-
-/// What peers may make a node hold. Its own calls and links take descriptors, too.
-fn limits() -> Limits {
-    let limits = Limits::default();
-    Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
 }
 
 impl fmt::Debug for Node {
@@ -336,41 +291,6 @@ impl NodeInner {
         self.context.shared.turning.driver()
     }
 
-    /// Works on the node's engine.
-    pub(crate) fn engine<T>(
-        &self,
-        driver: &mut Driver,
-        work: impl FnOnce(&mut Ros1Node, runnel_core::time::Instant) -> T,
-    ) -> Result<T, Error> {
-        let done = driver.with_engine(self.key, |engine, now| engine.as_node().map(|node| work(node, now)));
-        done.flatten().ok_or(Error::ShuttingDown)
-    }
-
-    fn add_subscription(
-        &self,
-        core: &Arc<SubscriptionCore>,
-        spec: TopicSpec,
-    ) -> Result<Arc<TopicInput>, Error> {
-        self.driver().add_subscription(self.key, core, spec)
-    }
-
-    /// Waits until the master has answered, or cannot.
-    pub(crate) fn wait_registered(&self, role: Role, topic: &str) -> Result<(), Error> {
-        let (key, wanted) = (self.key, (role, topic.to_owned()));
-        let mut registered = Ok(());
-        self.context.shared.wait(REGISTRATION, |driver| {
-            let Some(slot) = driver.node_slot(key) else { return true };
-            match slot.answered.get(&wanted) {
-                Some(Some(why)) => registered = Err(Error::Refused(why.clone())),
-                Some(None) => {}
-                None if slot.stopped.is_some() => registered = Err(Error::ShuttingDown),
-                None => return slot.unreachable.is_some(),
-            }
-            true
-        })?;
-        registered
-    }
-
     pub(crate) fn count_publishers_of_this_process(&self, core: &Arc<SubscriptionCore>) -> usize {
         self.driver().count_publishers_of_this_process(core)
     }
@@ -385,9 +305,9 @@ impl Drop for NodeInner {
     fn drop(&mut self) {
         let (shared, key) = (&self.context.shared, self.key);
         self.driver().close_node(key);
-        let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.closed);
+        let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.is_closed());
         let _ = shared.wait_out(Duration::from_secs(1), closed);
-        let removed = self.driver().remove_engine(key);
+        let removed = self.driver().remove_node(key);
         drop(removed);
     }
 }

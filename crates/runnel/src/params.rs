@@ -12,6 +12,7 @@ use runnel_ros1::xmlrpc::Value;
 
 use crate::data::{Event, Events, Most, When};
 use crate::error::Error;
+use crate::logging::console;
 use crate::node::{Node, NodeInner};
 use crate::ros_clock::USE_SIM_TIME;
 
@@ -152,6 +153,7 @@ impl Node {
         callback: impl FnMut(&str, Option<&ParamValue>) + Send + 'static,
     ) -> Result<ParamWatch, Error> {
         let key = self.resolve(name)?;
+        self.inner.needs_ros1(format_args!("parameter {key}"))?;
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let core = WatchCore::new(key, when, callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
@@ -199,6 +201,10 @@ impl NodeInner {
         let params = self.context.shared.arguments.params_of(&self.name);
         let given: HashMap<String, String> =
             params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        if !self.is_in_ros1() {
+            given.keys().for_each(|name| console::warning!("not followed yet in ROS 2: parameter {name}"));
+            return Ok(());
+        }
         for (name, value) in given {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = given_value(&value);
@@ -210,7 +216,7 @@ impl NodeInner {
 
     /// Hears from now on whether time is simulated; returns when the master has told, or cannot.
     pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
-        if !self.context.shared.sim_time {
+        if !self.context.shared.sim_time || !self.is_in_ros1() {
             return Ok(());
         }
         if let Some(slot) = self.driver().node_slot(self.key) {

@@ -4,13 +4,13 @@ use std::any::TypeId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
+use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_core::wire::decode;
 use runnel_io::clock;
 use runnel_msgs::rosgraph_msgs::Clock;
-use runnel_ros1::node::TopicSpec;
 
-use crate::announced::Announced;
+use crate::announced::Topic;
 use crate::data::{Delivery, ReadyQueue, SubscriptionCore, When};
 use crate::timers::Timers;
 
@@ -95,10 +95,10 @@ impl Simulation {
         self.wake_sleepers();
     }
 
-    /// The subscription to `/clock`, and its topic. It hears at once, also in a program that never spins.
-    pub(crate) fn subscription(self: &Arc<Self>) -> (Arc<SubscriptionCore>, TopicSpec) {
-        let clock = Announced::of::<Clock>(CLOCK.to_owned());
-        let options = clock.subscription_options(1.into(), Some(TypeId::of::<Clock>()));
+    /// The topic `/clock`, and the subscription to it. It hears at once, also in a program that never spins.
+    pub(crate) fn subscription(self: &Arc<Self>) -> (Topic, QoS, Arc<SubscriptionCore>) {
+        let (topic, qos) = (Topic::of::<Clock>(CLOCK.to_owned()), QoS::keep_last(1).best_effort());
+        let options = topic.subscription_options(qos, Some(TypeId::of::<Clock>()));
         let simulation = Arc::clone(self);
         let core = SubscriptionCore::new(options, When::AtOnce, move |delivery| {
             match delivery {
@@ -109,6 +109,6 @@ impl Simulation {
             }
             Ok(())
         });
-        (core, clock.spec(false))
+        (topic, qos, core)
     }
 }

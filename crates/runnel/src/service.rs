@@ -86,7 +86,7 @@ impl Node {
         service: &str,
         callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
-        let service = self.resolve(service)?;
+        let service = self.service_name(service)?;
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let callback = Box::new(answering::<S, E>(callback));
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
@@ -95,6 +95,18 @@ impl Node {
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
         Ok(server)
+    }
+}
+
+impl Node {
+    /// The absolute name of a service.
+    ///
+    /// # Errors
+    /// When it is not a valid name, or the node is not in the ROS 1 graph, which alone has services.
+    pub(crate) fn service_name(&self, service: &str) -> Result<String, Error> {
+        let name = self.resolve(service)?;
+        self.inner.needs_ros1(format_args!("service {name}"))?;
+        Ok(name)
     }
 }
 

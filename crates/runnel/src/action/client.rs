@@ -23,7 +23,7 @@ impl Node {
     /// # Errors
     /// As [`Node::create_publisher`] and [`Node::create_subscription`].
     pub fn create_action_client<A: Action>(&self, action: &str) -> Result<ActionClient<A>, Error> {
-        Ok(ActionClient { core: ClientCore::new(self, action, &Form::of::<A>())?, action: PhantomData })
+        Ok(ActionClient { core: ClientCore::new(self, action, Form::of::<A>())?, action: PhantomData })
     }
 }
 

@@ -42,12 +42,13 @@ pub(super) struct ClientCore {
 
 impl ClientCore {
     /// A client of the action of this name, whose topics have these types.
-    pub(super) fn new(node: &Node, action: &str, form: &Form<'_>) -> Result<Arc<Self>, Error> {
+    pub(super) fn new(node: &Node, action: &str, form: Form) -> Result<Arc<Self>, Error> {
         let action = &node.resolve(action)?;
+        node.inner.needs_ros1(format_args!("action {action}"))?;
         let tracker = Arc::new(Tracker::new(action.clone()));
-        let topic = |of: Type<'_>, suffix: &str| BytesPublisher::on(node, of, action, suffix);
+        let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type<'_>, suffix: &str, callback: Hearing| {
+        let hear = |of: Type, suffix: &str, callback: Hearing| {
             let heard = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => callback(&from.publisher, bytes),
                 Delivery::Shared(_) => Ok(()),
@@ -194,8 +195,8 @@ fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>, heard: Arc
 
 impl BytesPublisher {
     /// A publisher of the topic `suffix` below an action's name.
-    fn on(node: &Node, of: Type<'_>, action: &str, suffix: &str) -> Result<Self, Error> {
-        let (announced, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(DEPTH));
-        Ok(Self::new(node.publisher_end(&announced, qos)?, qos))
+    fn on(node: &Node, of: Type, action: &str, suffix: &str) -> Result<Self, Error> {
+        let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(DEPTH));
+        Ok(Self::new(node.publisher_end(&topic, qos)?, qos))
     }
 }

@@ -24,9 +24,7 @@ impl Node {
         action: &str,
         schema: &Arc<ActionSchema>,
     ) -> Result<DynamicActionClient, Error> {
-        let parts = [&schema.action_goal, &schema.action_result, &schema.action_feedback];
-        let names = parts.map(|part| part.def.name.to_string());
-        let core = ClientCore::new(self, action, &Form::of_schema(schema, &names))?;
+        let core = ClientCore::new(self, action, Form::of_schema(schema))?;
         Ok(DynamicActionClient { core, schema: Arc::clone(schema) })
     }
 }

@@ -2,31 +2,24 @@
 
 use runnel_core::Message;
 use runnel_core::message::Action;
-use runnel_core::schema::{ActionSchema, Schema};
+use runnel_core::schema::ActionSchema;
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 
-use crate::announced::Announced;
+use crate::announced::{Ros1Type, Topic};
 use crate::error::Error;
 use crate::node::Node;
 
 /// A message type as peers are told of it.
-#[derive(Clone, Copy)]
-pub(super) struct Type<'a> {
-    name: &'a str,
-    md5: &'a str,
-    definition: &'a str,
-    has_header: bool,
-}
+pub(super) struct Type(Ros1Type);
 
 /// The types of what is sent below an action's name.
-#[derive(Clone)]
-pub(super) struct Form<'a> {
-    pub(super) goal: Type<'a>,
-    pub(super) result: Type<'a>,
-    pub(super) feedback: Type<'a>,
+pub(super) struct Form {
+    pub(super) goal: Type,
+    pub(super) result: Type,
+    pub(super) feedback: Type,
 }
 
-impl Form<'static> {
+impl Form {
     /// The types of an action.
     pub(super) fn of<A: Action>() -> Self {
         Self {
@@ -35,29 +28,18 @@ impl Form<'static> {
             feedback: Type::of::<A::ActionFeedback>(),
         }
     }
-}
 
-impl<'a> Form<'a> {
-    /// The types of an action that is known only while the program runs. Their names have no more than a schema says, so
-    /// they are given beside it, in the order of the fields here.
-    pub(super) fn of_schema(action: &'a ActionSchema, names: &'a [String; 3]) -> Self {
-        let [goal, result, feedback] = names;
-        Self {
-            goal: Type::of_schema(&action.action_goal, goal),
-            result: Type::of_schema(&action.action_result, result),
-            feedback: Type::of_schema(&action.action_feedback, feedback),
-        }
+    /// The types of an action that is known only while the program runs.
+    pub(super) fn of_schema(action: &ActionSchema) -> Self {
+        let [goal, result, feedback] = [&action.action_goal, &action.action_result, &action.action_feedback]
+            .map(|schema| Type(Ros1Type::of_schema(schema)));
+        Self { goal, result, feedback }
     }
 }
 
-impl<'a> Type<'a> {
+impl Type {
     fn of<M: Message>() -> Self {
-        Self { name: M::TYPE, md5: M::MD5, definition: M::DEFINITION, has_header: M::HAS_HEADER }
-    }
-
-    fn of_schema(schema: &'a Schema, name: &'a str) -> Self {
-        let Schema { md5, full_text, def, .. } = schema;
-        Self { name, md5, definition: full_text, has_header: def.has_header() }
+        Self(Ros1Type::of::<M>())
     }
 
     /// The type of `cancel`.
@@ -71,10 +53,8 @@ impl<'a> Type<'a> {
     }
 
     /// The topic of this type at `suffix` below an action's absolute name. The action was remapped as a whole, and the topic
-    /// may be on its own, as in actionlib.
-    pub(super) fn topic(self, node: &Node, action: &str, suffix: &str) -> Result<Announced<'a>, Error> {
-        let Self { name: type_name, md5, definition, has_header } = self;
-        let topic = node.resolve(&format!("{action}/{suffix}"))?;
-        Ok(Announced { topic, type_name, md5, definition, has_header })
+    /// may be on its own, as in actionlib. In ROS 2 an action is no five topics.
+    pub(super) fn topic(self, node: &Node, action: &str, suffix: &str) -> Result<Topic, Error> {
+        Ok(Topic::of_ros1(node.resolve(&format!("{action}/{suffix}"))?, self.0))
     }
 }

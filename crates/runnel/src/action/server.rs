@@ -48,6 +48,7 @@ impl Node {
         mut on_cancel: impl FnMut(ServerGoalHandle<A>) + Send + 'static,
     ) -> Result<ActionServer<A>, Error> {
         let action = &self.resolve(action)?;
+        self.inner.needs_ros1(format_args!("action {action}"))?;
         let keep = Duration::try_from_secs_f64(self.number(&format!("{action}/status_list_timeout"), KEEP)?);
         let frequency = self.status_frequency(action)?;
         let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
@@ -77,7 +78,7 @@ impl Node {
     /// Subscribes to what clients send; `hearing` gets the client's name and the bytes.
     fn hear_clients(
         &self,
-        of: Type<'_>,
+        of: Type,
         action: &str,
         suffix: &str,
         mut hearing: impl FnMut(&str, &[u8]) -> Result<(), DecodeError> + Send + 'static,

@@ -101,7 +101,7 @@ impl<A: Action> ServerCore<A> {
     /// A server of the action of this absolute name that lists goals for so long after their end.
     pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
         let form = Form::of::<A>();
-        let topic = |of: Type<'_>, suffix: &str, qos: QoS| {
+        let topic = |of: Type, suffix: &str, qos: QoS| {
             let end = node.publisher_end(&of.topic(node, action, suffix)?, qos)?;
             Ok::<_, Error>(BytesPublisher::new(end, qos))
         };

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use runnel_ros1::tcpros::LENGTH;
-
+use super::LENGTH;
 use super::received::Received;
 use super::subscription::{LinkInfo, SubscriptionCore};
 use crate::ipc::Lent;

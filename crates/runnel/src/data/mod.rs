@@ -13,6 +13,10 @@ mod subscription;
 mod unsent;
 mod way;
 
+// What the two graphs have in common is of ROS 1, which was here first: how long a message is stands before it, and what
+// may wait has a bound.
+pub(crate) use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
+
 pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
 pub(crate) use publication::{Blank, Outgoing, Publication, PublicationOptions, Refused};

@@ -3,6 +3,7 @@
 
 mod blank;
 mod link;
+mod locals;
 
 use std::any::TypeId;
 use std::io;
@@ -15,17 +16,19 @@ use runnel_io::segment::SlotMut;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::SubscriberLink;
-use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound, frame};
+use runnel_ros1::tcpros::frame;
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
 use super::frames::{FramePool, SHORT};
-use super::subscription::{LinkInfo, SharedMessage, SubscriptionCore};
+use super::subscription::{LinkInfo, SharedMessage};
+use super::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
 pub(crate) use blank::Blank;
 use link::Link;
+use locals::{Earlier, Local};
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
 #[derive(Clone, Debug)]
@@ -55,10 +58,13 @@ pub(crate) struct Publication {
 struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
-    locals: Vec<Arc<SubscriptionCore>>,
+    locals: Vec<Local>,
     options: PublicationOptions,
     seq: u32,
+    /// The last message, for those who come later.
     latched: Option<Frame>,
+    /// Those before it, if they get these as well.
+    earlier: Option<Earlier>,
     pool: FramePool,
     /// Memory that was made ahead.
     reserved: Vec<Reservation>,
@@ -102,6 +108,7 @@ impl Publication {
             datagram_links: Vec::new(),
             locals: Vec::new(),
             latched: None,
+            earlier: None,
             pool: FramePool::default(),
             reserved: Vec::new(),
             seq: 0,
@@ -177,7 +184,7 @@ impl Publication {
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
         let shared_type = message.shared_type();
-        let by_reference = |local: &SubscriptionCore| shared_type.is_some_and(|id| local.takes(id));
+        let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         if state.is_kept_as_bytes() || state.locals.len() > shared {
             let frame = state.written(&message, lendable);
@@ -192,7 +199,7 @@ impl Publication {
         if shared > 0 {
             shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
-                local.push_shared(Arc::clone(&shared_message), &mut unheard);
+                local.core.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
         // Written under this lock only.
@@ -236,7 +243,7 @@ impl Publication {
         &self,
         state: &mut State,
         frame: Frame,
-        takes_bytes: impl Fn(&SubscriptionCore) -> bool,
+        takes_bytes: impl Fn(&Local) -> bool,
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
@@ -248,10 +255,13 @@ impl Publication {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
-            local.push_frame(&frame, &self.info);
+            local.core.push_frame(&frame, &self.info);
         }
-        let spent = if state.options.latching { state.latched.replace(frame) } else { Some(frame) };
-        spent.into_iter().for_each(|frame| state.give_back(frame));
+        if state.options.latching {
+            state.keep(frame);
+        } else {
+            state.give_back(frame);
+        }
         complaint
     }
 
@@ -345,38 +355,6 @@ impl Publication {
         state.datagram_links.retain(|link| link.conn != conn);
     }
 
-    /// A subscription of this process joins: it gets the message that was kept.
-    pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
-        let mut state = lock(&self.state);
-        if state.locals.iter().any(|local| Arc::ptr_eq(local, &subscription)) {
-            return;
-        }
-        if let Some(mismatch) = subscription.mismatch(&self.info) {
-            drop(state);
-            return console::error!("{mismatch}");
-        }
-        if let Some(latched) = &state.latched {
-            subscription.push_frame(latched, &self.info);
-        }
-        state.locals.push(subscription);
-    }
-
-    /// Whether a subscription of this process has joined.
-    pub(crate) fn has_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
-        lock(&self.state).locals.iter().any(|local| Arc::ptr_eq(local, subscription))
-    }
-
-    /// Nobody of this process is to be told anything any more.
-    pub(crate) fn end(&self) {
-        let unheard = std::mem::take(&mut lock(&self.state).locals);
-        drop(unheard);
-    }
-
-    /// A subscription of this process leaves.
-    pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
-        lock(&self.state).locals.retain(|local| !Arc::ptr_eq(local, subscription));
-    }
-
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
     /// be now, also because the subscriber has not mapped yet what is reserved.
     pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
@@ -456,7 +434,7 @@ impl Drop for Publication {
     /// Memory that only this topic took is given back.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        (state.latched, state.links, state.reserved) = (None, Vec::new(), Vec::new());
+        (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
         self.pool.trim();
     }
 }

@@ -3,8 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-use runnel_ros1::tcpros::LENGTH;
-
+use super::LENGTH;
 use super::subscription::{LinkInfo, Queue};
 use crate::ipc::{Frame, Lent};
 use crate::sync::lock;

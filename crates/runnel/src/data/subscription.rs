@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use runnel_core::wire::DecodeError;
 use runnel_ros1::node::LinkStats;
-use runnel_ros1::tcpros::QueueBound;
 use runnel_ros1::told::told;
 
+use super::QueueBound;
 use super::ready::{Runnable, When};
 use super::received::Received;
 use crate::ipc::Frame;
@@ -101,6 +101,11 @@ impl SubscriptionCore {
 
     pub(super) fn md5(&self) -> &str {
         &self.options.md5
+    }
+
+    /// What may wait for the callback.
+    pub(super) fn bound(&self) -> QueueBound {
+        self.options.bound
     }
 
     /// True if messages of this MD5 sum can be read here.

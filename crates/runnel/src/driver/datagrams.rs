@@ -80,7 +80,7 @@ impl Driver {
         let (Some(key), Some(fragmenter)) = (self.key_of(engine, link.conn), link.datagrams.take()) else {
             return;
         };
-        let publication = self.node_slot(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
+        let publication = self.node_of(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
         let Some(publication) = publication else { return };
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Opened(Opened { conn, socket, .. }) = place else { return };

@@ -21,8 +21,7 @@ impl Driver {
     /// A link to a publisher stands: from now on its bytes are messages.
     pub(super) fn join_publisher(&mut self, engine: Key, link: PublisherLink) {
         let Some(key) = self.key_of(engine, link.conn) else { return };
-        let Some(topic) = self.node_slot(engine).and_then(|node| node.inputs.get(&link.topic).cloned())
-        else {
+        let Some(topic) = self.node_of(engine).and_then(|node| node.inputs.get(&link.topic).cloned()) else {
             return;
         };
         let from = LinkInfo {
@@ -64,7 +63,7 @@ impl Driver {
             return self.join_datagram_subscriber(engine, link);
         }
         let Some(key) = self.key_of(engine, link.conn) else { return };
-        let publication = self.node_slot(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
+        let publication = self.node_of(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
         let Some(publication) = publication else { return };
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
@@ -127,9 +126,7 @@ impl Driver {
             }
             _ => return self.ended(key, Some(why)),
         };
-        if let Some(slot) = self.engines.get_mut(engine) {
-            slot.warn_of_peer(format_args!("{who}: {why}"));
-        }
+        self.warn_of_peer(engine, format_args!("{who}: {why}"));
         self.ended(key, Some(why));
     }
 

@@ -12,15 +12,20 @@ mod control;
 mod datagrams;
 mod engine;
 mod engines;
+mod events;
 mod links;
 mod listeners;
+mod locals;
 mod lookups;
-mod node;
+mod matches;
+mod nodes;
 mod services;
 mod sessions;
+mod sim_time;
 mod socket;
 mod table;
 mod throttle;
+mod topics;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -32,13 +37,17 @@ use runnel_core::time::Instant;
 use runnel_io::lookup::Family;
 use runnel_io::{Events, Interest, Reactor, Stream, Token, clock};
 use runnel_ros1::net::ConnId;
+use runnel_ros1::rpc::{CallError, CallId};
+use runnel_ros1::xmlrpc::Value;
 
 use crate::data::SubscriptionCore;
 use crate::ipc::Pool;
 use crate::ros_clock::Simulation;
 pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
-pub(crate) use node::NodeSlot;
+use matches::Endpoints;
+use nodes::NodeSlot;
+pub(crate) use nodes::{NodeKey, Ros1End};
 pub use services::ServiceInfo;
 pub(crate) use services::{CallAnswer, Tell};
 pub(crate) use sessions::IpcSettings;
@@ -58,6 +67,8 @@ pub(crate) struct Driver {
     scratch: Vec<u8>,
     sockets: Table<Socket>,
     engines: Table<Slot>,
+    nodes: Table<NodeSlot>,
+    endpoints: Endpoints,
     lookups: Lookups,
     /// Which addresses of hosts are taken.
     family: Family,
@@ -72,18 +83,21 @@ pub(crate) struct Driver {
     stop: Arc<AtomicBool>,
     simulation: Arc<Simulation>,
     /// The node that hears `/clock` for all, while time is simulated, and what it hears with.
-    clock: Option<(Key, Arc<SubscriptionCore>)>,
+    clock: Option<(NodeKey, Arc<SubscriptionCore>)>,
     sessions: Sessions,
 }
 
 /// An engine and what the driver keeps for it.
-pub(crate) struct Slot {
+struct Slot {
     engine: Engine,
+    /// The node that it speaks for, if it is one's.
+    node: Option<NodeKey>,
     conns: HashMap<ConnId, Key>,
     deadline: Option<Instant>,
-    node: NodeSlot,
-    /// What is logged about its peers.
+    /// What is logged about its peers, unless it is a node's: that has its own.
     throttle: Throttle,
+    /// Answers to its own calls that nobody has taken yet.
+    answers: HashMap<CallId, Result<Value, CallError>>,
 }
 
 /// What one turn of the driver met.
@@ -112,6 +126,8 @@ impl Driver {
             scratch: Vec::new(),
             sockets: Table::default(),
             engines: Table::default(),
+            nodes: Table::default(),
+            endpoints: Endpoints::default(),
             unserved: VecDeque::new(),
             serving: false,
             paused: None,

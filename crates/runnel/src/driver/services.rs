@@ -8,9 +8,10 @@ use runnel_io::{Token, clock};
 use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, WantedService};
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
 
+use super::Driver;
+use super::nodes::NodeKey;
 use super::socket::{Called, Served, Socket};
 use super::table::Key;
-use super::{Driver, Engine};
 use crate::data::{ClientLink, ReadyQueue, Runnable, ServiceCore, Way};
 
 /// A link to a service and the call that is under way on it.
@@ -60,14 +61,14 @@ impl Tell {
 impl Driver {
     /// The service of this name, if a node of this process provides it.
     pub(crate) fn service_of_this_process(&self, service: &str) -> Option<Arc<ServiceCore>> {
-        let mut running = self.engines.iter().filter(|slot| slot.node.stopped.is_none());
-        running.find_map(|slot| slot.node.services.get(service)).map(Arc::clone)
+        let mut running = self.nodes.iter().filter(|node| node.stopped.is_none());
+        running.find_map(|node| node.services.get(service)).map(Arc::clone)
     }
 
     /// A client of a service of ours has joined: from now on its bytes are requests.
     pub(super) fn join_service_client(&mut self, engine: Key, link: ServiceClientLink) {
         let Some(key) = self.key_of(engine, link.conn) else { return };
-        let service = self.node_slot(engine).and_then(|node| node.services.get(&link.service).cloned());
+        let service = self.node_of(engine).and_then(|node| node.services.get(&link.service).cloned());
         let Some(service) = service else { return self.ended(key, None) };
         let reactor = Arc::clone(&self.reactor);
         let Some(place) = self.sockets.get_mut(key) else { return };
@@ -132,16 +133,17 @@ impl Driver {
     /// [`Driver::take_answer`], and the link to be ended with [`Driver::end_call`].
     pub(crate) fn begin_call(
         &mut self,
-        engine: Key,
+        key: NodeKey,
         wanted: WantedService,
         request: Option<Vec<u8>>,
         until: Option<Instant>,
         tell: Option<Tell>,
     ) -> Option<ServiceLinkId> {
-        let slot = self.engines.get_mut(engine)?;
-        let Engine::Node(node) = &mut slot.engine else { return None };
-        let link = node.open_service(clock::monotonic(), wanted, until);
-        slot.node.calls.insert(link, Call { request, info: None, socket: None, answer: None, tell });
+        let node = self.nodes.get_mut(key.0)?;
+        let engine = node.ros1?;
+        let ros1 = self.engines.get_mut(engine)?.engine.as_node()?;
+        let link = ros1.open_service(clock::monotonic(), wanted, until);
+        node.calls.insert(link, Call { request, info: None, socket: None, answer: None, tell });
         self.pump(engine);
         Some(link)
     }
@@ -149,55 +151,43 @@ impl Driver {
     /// Begins another call on a link; false if it does not stand any more.
     pub(crate) fn call_again(
         &mut self,
-        engine: Key,
+        key: NodeKey,
         link: ServiceLinkId,
         request: &[u8],
         until: Option<Instant>,
         waits: Tell,
     ) -> bool {
-        let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&link));
-        let Some(Call { socket: Some(key), answer: None, tell, .. }) = call else { return false };
-        let key = *key;
+        let call = self.node_slot(key).and_then(|node| node.calls.get_mut(&link));
+        let Some(Call { socket: Some(socket), answer: None, tell, .. }) = call else { return false };
+        let socket = *socket;
         *tell = Some(waits);
-        self.set_call_deadline(engine, link, until);
-        self.send_request(key, request);
+        self.with_ros1(key, |node, _| node.set_service_deadline(link, until));
+        self.send_request(socket, request);
         true
     }
 
-    fn set_call_deadline(&mut self, engine: Key, link: ServiceLinkId, until: Option<Instant>) {
-        self.with_engine(engine, |engine, _| {
-            if let Some(node) = engine.as_node() {
-                node.set_service_deadline(link, until);
-            }
-        });
-    }
-
     /// What a call came to, once it has.
-    pub(crate) fn take_answer(&mut self, engine: Key, link: ServiceLinkId) -> Option<CallAnswer> {
-        self.node_slot(engine)?.calls.get_mut(&link)?.answer.take()
+    pub(crate) fn take_answer(&mut self, key: NodeKey, link: ServiceLinkId) -> Option<CallAnswer> {
+        self.node_slot(key)?.calls.get_mut(&link)?.answer.take()
     }
 
     /// What the provider at the other end of a link said of itself.
-    pub(crate) fn service_info(&mut self, engine: Key, link: ServiceLinkId) -> Option<ServiceInfo> {
-        self.node_slot(engine)?.calls.get_mut(&link)?.info.clone()
+    pub(crate) fn service_info(&mut self, key: NodeKey, link: ServiceLinkId) -> Option<ServiceInfo> {
+        self.node_slot(key)?.calls.get_mut(&link)?.info.clone()
     }
 
     /// Ends a link.
-    pub(crate) fn end_call(&mut self, engine: Key, link: ServiceLinkId) {
-        if let Some(node) = self.node_slot(engine) {
+    pub(crate) fn end_call(&mut self, key: NodeKey, link: ServiceLinkId) {
+        if let Some(node) = self.node_slot(key) {
             node.calls.remove(&link);
         }
-        self.with_engine(engine, |engine, _| {
-            if let Some(node) = engine.as_node() {
-                node.close_service(link);
-            }
-        });
+        self.with_ros1(key, |node, _| node.close_service(link));
     }
 
     /// A link to a service stands: the request goes out.
     pub(super) fn join_service(&mut self, engine: Key, linked: ServiceServerLink) {
         let Some(key) = self.key_of(engine, linked.conn) else { return };
-        let call = self.node_slot(engine).and_then(|node| node.calls.get_mut(&linked.link));
+        let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&linked.link));
         let Some(call) = call else { return };
         call.socket = Some(key);
         call.info = Some(ServiceInfo { node: linked.provider, type_name: linked.type_name, md5: linked.md5 });
@@ -263,7 +253,7 @@ impl Driver {
 
     /// A call has come to something. An answer that nobody waits for is passed over.
     pub(super) fn call_ended(&mut self, engine: Key, link: ServiceLinkId, answer: CallAnswer) {
-        let Some(call) = self.node_slot(engine).and_then(|node| node.calls.get_mut(&link)) else { return };
+        let Some(call) = self.node_of(engine).and_then(|node| node.calls.get_mut(&link)) else { return };
         if answer.is_err() {
             call.socket = None;
         }
@@ -275,6 +265,8 @@ impl Driver {
         if let Some(tell) = call.tell.take() {
             tell.tell();
         }
-        self.set_call_deadline(engine, link, None);
+        self.with_engine(engine, |engine, _| {
+            engine.as_node().into_iter().for_each(|node| node.set_service_deadline(link, None));
+        });
     }
 }

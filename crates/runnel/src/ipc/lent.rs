@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use litemap::LiteMap;
 use runnel_io::memory::Foreign;
 use runnel_io::unix::SameUser;
-use runnel_ros1::tcpros::{LENGTH, MAX_MESSAGE};
 
 use super::outbox::{LOANS, Outbox};
 use super::record::{Gift, Lending};
 use super::returns::ReturnWriter;
+use crate::data::{LENGTH, MAX_MESSAGE};
 use crate::sync::lock;
 
 /// Segments of one peer that are mapped at a time.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use runnel_io::unix::{Packets, Received, SameUser};
-use runnel_ros1::tcpros::LENGTH;
 
 use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
@@ -11,6 +10,7 @@ use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
 use super::ring::{Record, RingReader};
 use super::telling::{Answered, End};
+use crate::data::LENGTH;
 use crate::logging::console;
 
 /// Words after which the peer is told how far its ring is read, at the latest.

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use runnel_io::memory::Foreign;
 use runnel_io::unix::Packets;
 use runnel_io::{Bell, Token};
-use runnel_ros1::tcpros::LENGTH;
 
 use super::awake::Rung;
 use super::doorbell::Doorbell;
@@ -21,6 +20,7 @@ use super::pool::Pool;
 use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
+use crate::data::LENGTH;
 use crate::sync::lock;
 use lending::Offered;
 

@@ -21,7 +21,7 @@ use super::file::{self, LogFile};
 use super::format::{Line, USUAL};
 use super::loggers::{Loggers, ROOT};
 use super::{Level, Logger, Place, UnknownLevel, console};
-use crate::announced::Announced;
+use crate::announced::{Ros1Type, Topic};
 use crate::context::Context;
 use crate::data::{Publication, ServiceCore, When};
 use crate::error::Error;
@@ -63,10 +63,9 @@ impl NodeLog {
     /// When an argument names a level that is none.
     pub(crate) fn of(context: &Context, node: &str) -> Result<Arc<Self>, Error> {
         let (shared, node) = (&context.shared, node.to_owned());
-        // Latched: what a node said before anybody listened is often all that it says.
-        let qos = QoS::keep_last(WAITING).transient_local();
-        let announced = Announced::of::<Log>(ROSOUT.to_owned());
-        let rosout = shared.rosout.then(|| announced.publication(context, &node, qos));
+        let (topic, qos) = rosout();
+        let is_published = shared.rosout && shared.settings.ros1.is_some();
+        let rosout = is_published.then(|| topic.publication(context, &node, qos));
         let file = file::path(shared.arguments.log_file.as_deref(), &node, host::pid());
         let file = file.and_then(|path| open(&node, path));
         let (clock, topics) = (Arc::clone(&shared.clock), Mutex::default());
@@ -197,13 +196,21 @@ impl NodeInner {
             slot.log = Some(Arc::clone(log));
         }
         let Some(rosout) = log.rosout() else { return Ok(()) };
-        self.add_publication(rosout, Announced::of::<Log>(ROSOUT.to_owned()).spec(true))?;
+        let (topic, qos) = self::rosout();
+        self.driver().add_publication(self.key, &topic, qos, rosout)?;
         log.add_topic(ROSOUT);
         for (name, make) in log.services() {
             self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?))?;
         }
         Ok(())
     }
+}
+
+/// The topic that a node logs to. It is latched: what a node said before anybody listened is often all that it says. In
+/// ROS 2 its messages are of another type.
+fn rosout() -> (Topic, QoS) {
+    let topic = Topic::of_ros1(ROSOUT.to_owned(), Ros1Type::of::<Log>());
+    (topic, QoS::keep_last(WAITING).transient_local())
 }
 
 fn open(node: &str, path: PathBuf) -> Option<LogFile> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_io::clock;
-use runnel_ros1::node::{Role, TopicSpec};
+use runnel_ros1::node::Role;
 
 use super::{Node, NodeInner};
-use crate::announced::Announced;
+use crate::announced::Topic;
 use crate::context::GLANCE;
 use crate::data::Publication;
 use crate::error::Error;
@@ -30,42 +30,30 @@ pub(crate) struct PublisherEnd {
 
 impl Node {
     /// The end of a topic that the node publishes, made with the first publisher.
-    pub(crate) fn publisher_end(
-        &self,
-        announced: &Announced<'_>,
-        qos: QoS,
-    ) -> Result<Arc<PublisherEnd>, Error> {
-        let (inner, topic) = (&self.inner, &announced.topic);
-        let spec = announced.spec(qos.is_latching());
-        let (mut publishers, end) = inner.publishers_and(topic)?;
+    pub(crate) fn publisher_end(&self, topic: &Topic, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
+        let (inner, name) = (&self.inner, &topic.name);
+        let (mut publishers, end) = inner.publishers_and(name)?;
         if let Some(end) = end {
-            let advertised = inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec));
+            let advertised = inner.driver().advertise(inner.key, topic, qos, &end.publication);
             // Were this the last handle of the end by now, its end would want the lock.
             drop(publishers);
-            advertised??;
-            end.publication.widen(&announced.publication_options(qos));
-            return Ok(end);
+            return advertised.map(|()| end);
         }
-        let own = inner.log().rosout().filter(|_| topic == ROSOUT);
-        let publication = own.map_or_else(|| self.publication(announced, qos), Arc::clone);
+        let own = inner.log().rosout().filter(|_| name == ROSOUT);
+        let new = || topic.publication(&inner.context, &inner.full_name, qos);
+        let publication = own.map_or_else(new, Arc::clone);
         let stays = own.is_some();
         if stays {
-            inner.engine(&mut inner.driver(), |node, now| node.advertise(now, spec))??;
-            publication.widen(&announced.publication_options(qos));
+            inner.driver().advertise(inner.key, topic, qos, &publication)?;
         } else {
-            inner.add_publication(&publication, spec)?;
-            inner.log().add_topic(topic);
+            inner.driver().add_publication(inner.key, topic, qos, &publication)?;
+            inner.log().add_topic(name);
         }
-        let end =
-            Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: topic.clone(), stays });
-        publishers.insert(topic.clone(), Arc::downgrade(&end));
+        let end = Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: name.clone(), stays });
+        publishers.insert(name.clone(), Arc::downgrade(&end));
         drop(publishers);
-        inner.wait_registered(Role::Publisher, topic)?;
+        inner.wait_topic_registered(Role::Publisher, topic)?;
         Ok(end)
-    }
-
-    fn publication(&self, announced: &Announced<'_>, qos: QoS) -> Arc<Publication> {
-        announced.publication(&self.inner.context, &self.inner.full_name, qos)
     }
 }
 
@@ -86,22 +74,6 @@ impl NodeInner {
             self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
         }
     }
-
-    pub(crate) fn add_publication(
-        &self,
-        publication: &Arc<Publication>,
-        spec: TopicSpec,
-    ) -> Result<(), Error> {
-        let topic = spec.topic.clone();
-        let mut driver = self.driver();
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        slot.begin(Role::Publisher, &topic);
-        self.engine(&mut driver, |node, now| node.advertise(now, spec))??;
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
-        slot.outputs.insert(topic.clone(), Arc::clone(publication));
-        driver.rejoin_locals(&topic);
-        Ok(())
-    }
 }
 
 impl Drop for PublisherEnd {
@@ -116,10 +88,7 @@ impl Drop for PublisherEnd {
         }
         self.node.log().remove_topic(&self.topic);
         let mut driver = self.node.driver();
-        let _ = self.node.engine(&mut driver, |node, now| node.unadvertise(now, &self.topic));
-        if let Some(slot) = driver.node_slot(self.node.key) {
-            slot.outputs.remove(&self.topic);
-        }
+        driver.remove_publication(self.node.key, &self.topic);
         publishers.remove(&self.topic);
     }
 }

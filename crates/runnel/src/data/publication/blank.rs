@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use runnel_io::segment::SlotMut;
-use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 
 use super::{Publication, Refused, State, complain, number};
 use crate::data::frames::SHORT;
+use crate::data::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 use crate::ipc::Frame;
 use crate::sync::lock;
 

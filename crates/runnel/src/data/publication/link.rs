@@ -8,8 +8,9 @@ use runnel_io::segment::Segment;
 use runnel_io::{Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
-use runnel_ros1::tcpros::{Front, QueueBound, SendQueue};
+use runnel_ros1::tcpros::{Front, SendQueue};
 
+use crate::data::QueueBound;
 use crate::data::way::Way;
 use crate::ipc::{Frame, Sender};
 

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use super::super::ready::When;
-use super::super::subscription::SubscriptionOptions;
+use super::super::subscription::{SubscriptionCore, SubscriptionOptions};
 use super::*;
 
 const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };

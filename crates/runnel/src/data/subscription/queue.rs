@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use runnel_ros1::tcpros::QueueBound;
-
 use super::spares::Spares;
 use super::{LinkInfo, SharedMessage};
+use crate::data::QueueBound;
 use crate::data::received::Received;
 
 /// One message that waits.

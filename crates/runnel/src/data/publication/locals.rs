@@ -1,0 +1,133 @@
+//! Subscriptions of this process, which get messages without a connection, and the messages that are kept for those who
+//! come later.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Publication, State};
+use crate::data::QueueBound;
+use crate::data::subscription::SubscriptionCore;
+use crate::ipc::Frame;
+use crate::logging::console;
+use crate::sync::lock;
+
+/// A graph in which a publication and a subscription of this process have met.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Met {
+    Ros1 = 1,
+    Ros2 = 2,
+}
+
+/// A subscription of this process. It gets each message once, in however many graphs it has met the publication.
+pub(super) struct Local {
+    pub(super) core: Arc<SubscriptionCore>,
+    met: u8,
+}
+
+impl Publication {
+    /// A subscription of this process joins, since the master named this publication to it: it gets the message that was
+    /// kept last.
+    pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
+        self.add_local(subscription, Met::Ros1, 1);
+    }
+
+    /// A subscription of this process is matched with this publication, as ROS 2 says: with `late` it gets the messages
+    /// that were kept, as many as it may have waiting. One that has joined by ROS 1 has had what it gets.
+    pub(crate) fn match_local(&self, subscription: Arc<SubscriptionCore>, late: bool) {
+        let most = if late { subscription.bound().messages } else { 0 };
+        self.add_local(subscription, Met::Ros2, most);
+    }
+
+    fn add_local(&self, subscription: Arc<SubscriptionCore>, met: Met, most: usize) {
+        let mut state = lock(&self.state);
+        if let Some(local) = state.local_mut(&subscription) {
+            local.met |= met as u8;
+            return;
+        }
+        if let Some(mismatch) = subscription.mismatch(&self.info) {
+            drop(state);
+            return console::error!("{mismatch}");
+        }
+        state.kept(most).for_each(|frame| subscription.push_frame(frame, &self.info));
+        state.locals.push(Local { core: subscription, met: met as u8 });
+    }
+
+    /// Whether a subscription of this process gets messages.
+    pub(crate) fn has_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
+        lock(&self.state).local_mut(subscription).is_some()
+    }
+
+    /// A subscription of this process leaves, since the master does not name this publication any more.
+    pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
+        let mut state = lock(&self.state);
+        if let Some(local) = state.local_mut(subscription) {
+            local.met &= !(Met::Ros1 as u8);
+        }
+        state.locals.retain(|local| local.met != 0);
+    }
+
+    /// A subscription of this process is gone.
+    pub(crate) fn forget_local(&self, subscription: &Arc<SubscriptionCore>) {
+        lock(&self.state).locals.retain(|local| !Arc::ptr_eq(&local.core, subscription));
+    }
+
+    /// Nobody of this process is to be told anything any more.
+    pub(crate) fn end(&self) {
+        let unheard = std::mem::take(&mut lock(&self.state).locals);
+        drop(unheard);
+    }
+
+    /// From now on as many messages are kept for those who come later as may wait, if any are: in ROS 1 it is the last.
+    pub(crate) fn keep_earlier(&self) {
+        lock(&self.state).earlier.get_or_insert_default();
+    }
+}
+
+impl State {
+    fn local_mut(&mut self, subscription: &Arc<SubscriptionCore>) -> Option<&mut Local> {
+        self.locals.iter_mut().find(|local| Arc::ptr_eq(&local.core, subscription))
+    }
+
+    /// The last messages that were kept, the oldest of them first.
+    fn kept(&self, most: usize) -> impl Iterator<Item = &Frame> {
+        let frames = || self.earlier.iter().flat_map(|earlier| &earlier.frames).chain(&self.latched);
+        frames().skip(frames().count().saturating_sub(most))
+    }
+
+    /// Keeps a message for those who come later.
+    pub(super) fn keep(&mut self, frame: Frame) {
+        let Some(before) = self.latched.replace(frame) else { return };
+        let Some(earlier) = &mut self.earlier else { return self.give_back(before) };
+        earlier.push(before);
+        while let Some(oldest) = self.earlier.as_mut().and_then(|earlier| earlier.beyond(self.options.bound))
+        {
+            self.give_back(oldest);
+        }
+    }
+}
+
+/// Messages before the last one.
+#[derive(Default)]
+pub(super) struct Earlier {
+    frames: VecDeque<Frame>,
+    bytes: usize,
+}
+
+impl Earlier {
+    fn push(&mut self, frame: Frame) {
+        self.bytes += frame.as_ref().len();
+        // What is kept for long is not to take the memory that is lent to other processes.
+        self.frames.push_back(frame.to_own());
+    }
+
+    /// The oldest, if with the last one there are more than `bound`.
+    fn beyond(&mut self, bound: QueueBound) -> Option<Frame> {
+        if self.frames.len() < bound.messages && self.bytes <= bound.bytes {
+            return None;
+        }
+        let oldest = self.frames.pop_front()?;
+        self.bytes -= oldest.as_ref().len();
+        Some(oldest)
+    }
+}

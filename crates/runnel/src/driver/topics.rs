@@ -1,0 +1,121 @@
+//! The topics of nodes: what is added and removed when the user makes and drops publishers and subscriptions.
+
+use std::sync::Arc;
+
+use runnel_core::qos::QoS;
+use runnel_ros1::node::{Role, TopicError, TopicSpec};
+
+use super::Driver;
+use super::nodes::NodeKey;
+use crate::announced::Topic;
+use crate::data::{Publication, SubscriptionCore, TopicInput};
+use crate::error::Error;
+
+/// In which graphs a node has a topic.
+struct Places {
+    /// What its engine is told, if it has it in ROS 1.
+    ros1: Option<TopicSpec>,
+    ros2: bool,
+}
+
+impl Driver {
+    /// Adds what a node publishes a topic with.
+    pub(crate) fn add_publication(
+        &mut self,
+        key: NodeKey,
+        topic: &Topic,
+        qos: QoS,
+        publication: &Arc<Publication>,
+    ) -> Result<(), Error> {
+        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        slot.begin(Role::Publisher, &topic.name);
+        self.advertise(key, topic, qos, publication)?;
+        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        slot.outputs.insert(topic.name.clone(), Arc::clone(publication));
+        self.rejoin_locals(&topic.name);
+        Ok(())
+    }
+
+    /// A publisher of a node's publishes a topic, the first or one more, which may ask for more than those before it.
+    pub(crate) fn advertise(
+        &mut self,
+        key: NodeKey,
+        topic: &Topic,
+        qos: QoS,
+        publication: &Arc<Publication>,
+    ) -> Result<(), Error> {
+        let places = self.places(key, topic, qos)?;
+        if let Some(spec) = places.ros1 {
+            self.with_ros1(key, |node, now| node.advertise(now, spec)).ok_or(Error::ShuttingDown)??;
+        }
+        publication.widen(&topic.publication_options(qos));
+        if places.ros2 {
+            self.offer(key, &topic.name, qos, publication);
+        }
+        Ok(())
+    }
+
+    /// A node publishes a topic no longer.
+    pub(crate) fn remove_publication(&mut self, key: NodeKey, topic: &str) {
+        // The node may be closed already, and then there is nothing to unregister.
+        self.with_ros1(key, |node, now| node.unadvertise(now, topic));
+        if let Some(publication) = self.node_slot(key).and_then(|slot| slot.outputs.remove(topic)) {
+            self.endpoints.forget_publication(&publication);
+        }
+    }
+
+    /// Adds a subscription to a node.
+    pub(crate) fn add_subscription(
+        &mut self,
+        key: NodeKey,
+        topic: &Topic,
+        qos: QoS,
+        core: &Arc<SubscriptionCore>,
+    ) -> Result<Arc<TopicInput>, Error> {
+        let places = self.places(key, topic, qos)?;
+        if let Some(spec) = places.ros1 {
+            self.with_ros1(key, |node, now| node.subscribe(now, spec)).ok_or(Error::ShuttingDown)??;
+        }
+        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let input = Arc::clone(slot.inputs.entry(topic.name.clone()).or_default());
+        // A subscription to any type agrees with all others, but these need not agree with each other.
+        if let Some(has) = input.conflict(core) {
+            let (topic, asked) = (topic.name.clone(), topic.told_type().0.to_owned());
+            return Err(TopicError::TypeConflict { topic, has, asked }.into());
+        }
+        input.add(Arc::clone(core));
+        self.rejoin_locals(&topic.name);
+        if places.ros2 {
+            self.request(key, &topic.name, qos, core);
+        }
+        Ok(input)
+    }
+
+    /// A subscription is gone: with the last one to a topic, its links go.
+    pub(crate) fn remove_subscription(&mut self, key: NodeKey, topic: &str, core: &Arc<SubscriptionCore>) {
+        self.endpoints.forget_subscription(core);
+        self.leave_publishers_of_this_process(core);
+        if self.node_slot(key).is_some_and(|slot| slot.remove_input(topic, core)) {
+            self.with_ros1(key, |node, now| node.unsubscribe(now, topic));
+        }
+    }
+
+    /// Where a node has a topic.
+    ///
+    /// # Errors
+    /// When the topic is in none of the graphs that the node is in, or the node has left them.
+    fn places(&mut self, key: NodeKey, topic: &Topic, qos: QoS) -> Result<Places, Error> {
+        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let ros1 = topic.spec(qos).filter(|_| slot.ros1.is_some());
+        let ros2 = slot.ros2 && topic.ros2.is_some();
+        match ros1 {
+            None if !ros2 => {
+                let what = format!("topic {} of type {}", topic.name, topic.told_type().0);
+                Err(Error::NotInGraph { what })
+            }
+            // In ROS 1 it is the engine that refuses, or the master that does not answer.
+            None if slot.stopped.is_some() => Err(Error::ShuttingDown),
+            ros1 => Ok(Places { ros1, ros2 }),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a node has of its own in the ROS 1 graph, if it is there: an engine with two listeners, and answers of the master.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::{Listener, host};
+use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role};
+
+use super::NodeInner;
+use crate::announced::Topic;
+use crate::context::Shared;
+use crate::driver::{Driver, Ros1End};
+use crate::environment::Ros1Settings;
+use crate::error::Error;
+
+/// How long the master may take to answer a registration before the program goes on without it.
+const REGISTRATION: Duration = Duration::from_secs(10);
+
+/// The end of a node of this full name.
+pub(super) fn end(shared: &Shared, settings: &Ros1Settings, name: &str) -> Result<Ros1End, Error> {
+    let bind = SocketAddr::new(settings.bind, 0);
+    let listen = || {
+        let what = |error| Error::io(format_args!("node {name} cannot listen on {}", bind.ip()), &error);
+        Listener::bind(bind).map_err(what)
+    };
+    let (rpc, tcpros) = (listen()?, listen()?);
+    let config = NodeConfig {
+        name: name.to_owned(),
+        host: settings.host.clone(),
+        rpc_port: rpc.address().port(),
+        tcpros_port: tcpros.address().port(),
+        master: settings.master.clone(),
+        pid: host::pid(),
+        limits: limits(),
+        same_host: shared.turning.driver().same_host(),
+    };
+    Ok((Box::new(Ros1Node::new(config)), vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)]))
+}
+
+/// What peers may make a node hold. Its own calls and links take descriptors, too.
+fn limits() -> Limits {
+    let limits = Limits::default();
+    Limits { subscribers: host::connections_for_peers(limits.subscribers, 2), ..limits }
+}
+
+impl NodeInner {
+    /// Whether the node is in the ROS 1 graph.
+    pub(crate) fn is_in_ros1(&self) -> bool {
+        self.context.shared.settings.ros1.is_some()
+    }
+
+    /// # Errors
+    /// When the node is not in the ROS 1 graph, which alone has this.
+    pub(crate) fn needs_ros1(&self, what: impl fmt::Display) -> Result<(), Error> {
+        if self.is_in_ros1() { Ok(()) } else { Err(Error::NotInGraph { what: what.to_string() }) }
+    }
+
+    /// Works on the node's engine.
+    ///
+    /// # Errors
+    /// When the node is gone.
+    pub(crate) fn engine<T>(
+        &self,
+        driver: &mut Driver,
+        work: impl FnOnce(&mut Ros1Node, Instant) -> T,
+    ) -> Result<T, Error> {
+        driver.with_ros1(self.key, work).ok_or(Error::ShuttingDown)
+    }
+
+    /// Waits until the master has answered for a topic, or cannot; not at all if it is not asked.
+    pub(crate) fn wait_topic_registered(&self, role: Role, topic: &Topic) -> Result<(), Error> {
+        if topic.ros1.is_some() { self.wait_registered(role, &topic.name) } else { Ok(()) }
+    }
+
+    /// Waits until the master has answered, or cannot; not at all if the node is not in its graph.
+    pub(crate) fn wait_registered(&self, role: Role, name: &str) -> Result<(), Error> {
+        if !self.is_in_ros1() {
+            return Ok(());
+        }
+        let (key, wanted) = (self.key, (role, name.to_owned()));
+        let mut registered = Ok(());
+        self.context.shared.wait(REGISTRATION, |driver| {
+            let Some(slot) = driver.node_slot(key) else { return true };
+            match slot.answered.get(&wanted) {
+                Some(Some(why)) => registered = Err(Error::Refused(why.clone())),
+                Some(None) => {}
+                None if slot.stopped.is_some() => registered = Err(Error::ShuttingDown),
+                None => return slot.unreachable.is_some(),
+            }
+            true
+        })?;
+        registered
+    }
+}
