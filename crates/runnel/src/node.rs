@@ -114,8 +114,8 @@ impl Node {
         topic: &str,
         qos: impl Into<QoS>,
     ) -> Result<Publisher<M>, Error> {
-        let (topic, qos) = (self.topic_of::<M>(topic)?, qos.into());
-        Ok(Publisher::new(self.publisher_end(&topic, qos)?, qos))
+        let topic = self.topic_of::<M>(topic)?;
+        Ok(Publisher::new(self.publishing(&topic, qos.into())?))
     }
 
     /// Publishes messages of a type that is known only while the program runs.
@@ -128,8 +128,8 @@ impl Node {
         schema: &Arc<Schema>,
         qos: impl Into<QoS>,
     ) -> Result<DynamicPublisher, Error> {
-        let (topic, qos) = (Topic::of_schema(self.resolve(topic)?, schema), qos.into());
-        Ok(DynamicPublisher::new(self.publisher_end(&topic, qos)?, qos, Arc::clone(schema)))
+        let topic = Topic::of_schema(self.resolve(topic)?, schema);
+        Ok(DynamicPublisher::new(self.publishing(&topic, qos.into())?, Arc::clone(schema)))
     }
 
     /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,

@@ -14,7 +14,7 @@ use crate::data::{Event, Events, Most, When};
 use crate::error::Error;
 use crate::logging::console;
 use crate::node::{Node, NodeInner};
-use crate::ros_clock::USE_SIM_TIME;
+use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
 
 /// The value of a parameter.
 pub type ParamValue = Value;
@@ -202,7 +202,8 @@ impl NodeInner {
         let given: HashMap<String, String> =
             params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         if !self.is_in_ros1() {
-            given.keys().for_each(|name| console::warning!("not followed yet in ROS 2: parameter {name}"));
+            let others = given.keys().filter(|name| *name != USE_SIM_TIME_ROS2);
+            others.for_each(|name| console::warning!("not followed yet in ROS 2: parameter {name}"));
             return Ok(());
         }
         for (name, value) in given {
@@ -216,7 +217,13 @@ impl NodeInner {
 
     /// Hears from now on whether time is simulated; returns when the master has told, or cannot.
     pub(crate) fn follow_sim_time(&self) -> Result<(), Error> {
-        if !self.context.shared.sim_time || !self.is_in_ros1() {
+        if !self.context.shared.sim_time {
+            return Ok(());
+        }
+        if self.context.shared.settings.ros2 && self.is_given_sim_time() {
+            self.driver().follow_clock(self.key);
+        }
+        if !self.is_in_ros1() {
             return Ok(());
         }
         if let Some(slot) = self.driver().node_slot(self.key) {
@@ -226,6 +233,13 @@ impl NodeInner {
         let nothing = Box::new(|_: &str, _: Option<&ParamValue>| {});
         self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
         self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
+    }
+
+    /// Whether the arguments give the node ROS 2's parameter that says so.
+    fn is_given_sim_time(&self) -> bool {
+        let given = self.context.shared.arguments.params_of(&self.name);
+        let last = given.filter(|(name, _)| *name == USE_SIM_TIME_ROS2).last();
+        last.is_some_and(|(_, value)| given_value(value) == ParamValue::Bool(true))
     }
 
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.

@@ -79,8 +79,8 @@ pub struct DynamicPublisher {
 pub(crate) struct BytesPublisher(Handle);
 
 impl BytesPublisher {
-    pub(crate) fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
-        Self(Handle::new(end, qos))
+    pub(crate) fn new(handle: Handle) -> Self {
+        Self(handle)
     }
 
     /// Publishes the serialized message that `write` appends.
@@ -109,8 +109,8 @@ pub(crate) struct Handle {
 }
 
 impl<M: Message> Publisher<M> {
-    pub(crate) fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
-        Self { handle: Handle::new(end, qos), message: PhantomData }
+    pub(crate) fn new(handle: Handle) -> Self {
+        Self { handle, message: PhantomData }
     }
 
     /// Publishes a message: serialized once, however many subscribers there are.
@@ -209,8 +209,8 @@ impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
 }
 
 impl DynamicPublisher {
-    pub(crate) fn new(end: Arc<PublisherEnd>, qos: QoS, schema: Arc<Schema>) -> Self {
-        Self { handle: Handle::new(end, qos), schema }
+    pub(crate) fn new(handle: Handle, schema: Arc<Schema>) -> Self {
+        Self { handle, schema }
     }
 
     /// The type of its messages.
@@ -328,7 +328,7 @@ impl fmt::Debug for DynamicPublisher {
 }
 
 impl Handle {
-    fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
+    pub(crate) fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
         let (publication, turning) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
         let keep_all = qos.history == History::KeepAll;

@@ -17,6 +17,9 @@ use crate::timers::Timers;
 /// The parameter that says whether time is simulated.
 pub(crate) const USE_SIM_TIME: &str = "/use_sim_time";
 
+/// The parameter of a node that says so in ROS 2.
+pub(crate) const USE_SIM_TIME_ROS2: &str = "use_sim_time";
+
 /// The topic that tells simulated time.
 pub(crate) const CLOCK: &str = "/clock";
 

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use runnel::core::time::Instant;
 use runnel::io::clock;
+use runnel::msgs::rosgraph_msgs::Clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::msgs::std_srvs::Trigger;
-use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
+use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
 
 /// Far less than the shortest wait for a master.
 const AT_ONCE: Duration = Duration::from_millis(500);
@@ -182,4 +183,29 @@ fn a_master_that_is_dead_stands_in_nobodys_way_in_ros_2() {
     let _subscription = heard.subscribe(&node, 10.into());
     publish(&chatter, &["one"]);
     common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+}
+
+#[test]
+fn simulated_time_is_followed_without_a_master_when_the_node_is_given_the_parameter() {
+    let context = context(&["--ros-args", "-p", "use_sim_time:=true"]);
+    let node = context.create_node("node").unwrap();
+    assert!(context.ros_time_is_active());
+    let clock = node.create_publisher::<Clock>("/clock", 10).unwrap();
+    clock.publish(Clock { clock: Time::from_nanos(5) }).unwrap();
+    assert_eq!(node.now(), Time::from_nanos(5));
+    drop((clock, node));
+    assert!(!context.ros_time_is_active());
+}
+
+#[test]
+fn a_name_that_ros_2_does_not_allow_is_refused_there_and_stays_in_ros_1_with_both() {
+    let node = context(&[]).create_node("node").unwrap();
+    let refused = node.create_publisher::<Text>("camera/2d", 1).err();
+    assert!(matches!(refused, Some(Error::Name(_))), "{refused:?}");
+    let graph = common::Graph::new();
+    let both = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
+    let node = both.create_node("node").unwrap();
+    let words = node.create_publisher::<Text>("camera/2d", 1).unwrap();
+    let _subscription = node.create_subscription("camera/2d", 1, |_: &Text| {}).unwrap();
+    assert!(words.wait_for_subscribers(1, common::LONG).unwrap());
 }

@@ -196,7 +196,7 @@ fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>, heard: Arc
 impl BytesPublisher {
     /// A publisher of the topic `suffix` below an action's name.
     fn on(node: &Node, of: Type, action: &str, suffix: &str) -> Result<Self, Error> {
-        let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(DEPTH));
-        Ok(Self::new(node.publisher_end(&topic, qos)?, qos))
+        let topic = of.topic(node, action, suffix)?;
+        Ok(Self::new(node.publishing(&topic, QoS::keep_last(DEPTH))?))
     }
 }

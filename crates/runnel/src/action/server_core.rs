@@ -102,8 +102,7 @@ impl<A: Action> ServerCore<A> {
     pub(super) fn new(node: &Node, action: &str, keep: Duration) -> Result<Arc<Self>, Error> {
         let form = Form::of::<A>();
         let topic = |of: Type, suffix: &str, qos: QoS| {
-            let end = node.publisher_end(&of.topic(node, action, suffix)?, qos)?;
-            Ok::<_, Error>(BytesPublisher::new(end, qos))
+            Ok::<_, Error>(BytesPublisher::new(node.publishing(&of.topic(node, action, suffix)?, qos)?))
         };
         let topics = Topics {
             results: topic(form.result, "result", QoS::keep_last(DEPTH))?,

@@ -20,6 +20,14 @@ impl Driver {
         }
     }
 
+    /// A node follows simulated time from now on, whatever the master says.
+    pub(crate) fn follow_clock(&mut self, key: NodeKey) {
+        if let Some(node) = self.node_slot(key) {
+            node.follows_sim_time = true;
+            self.simulate_time(key, true);
+        }
+    }
+
     /// Time is simulated from now on, or no longer. One node of all hears `/clock`: by two ways the same times would come
     /// twice, and go backwards in between.
     fn simulate_time(&mut self, key: NodeKey, simulated: bool) {

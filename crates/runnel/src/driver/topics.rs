@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use runnel_core::names::{Generation, validate_name};
 use runnel_core::qos::QoS;
 use runnel_ros1::node::{Role, TopicError, TopicSpec};
 
@@ -103,11 +104,19 @@ impl Driver {
     /// Where a node has a topic.
     ///
     /// # Errors
-    /// When the topic is in none of the graphs that the node is in, or the node has left them.
+    /// When the topic is in none of the graphs that the node is in, or may not have its name there, or the node has left
+    /// them.
     fn places(&mut self, key: NodeKey, topic: &Topic, qos: QoS) -> Result<Places, Error> {
         let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
         let ros1 = topic.spec(qos).filter(|_| slot.ros1.is_some());
-        let ros2 = slot.ros2 && topic.ros2.is_some();
+        let mut ros2 = slot.ros2 && topic.ros2.is_some();
+        if ros2 && let Err(error) = validate_name(&topic.name, Generation::Ros2) {
+            if ros1.is_none() {
+                return Err(error.into());
+            }
+            slot.say(log::Level::Warn, format_args!("topic {} stays in ROS 1: {error}", topic.name));
+            ros2 = false;
+        }
         match ros1 {
             None if !ros2 => {
                 let what = format!("topic {} of type {}", topic.name, topic.told_type().0);

@@ -14,6 +14,7 @@ use crate::context::GLANCE;
 use crate::data::Publication;
 use crate::error::Error;
 use crate::logging::ROSOUT;
+use crate::publisher::Handle;
 use crate::sync::lock;
 
 /// By topic. An end on its way out stands here until it is gone.
@@ -29,8 +30,13 @@ pub(crate) struct PublisherEnd {
 }
 
 impl Node {
+    /// What a publisher of the user's publishes a topic with.
+    pub(crate) fn publishing(&self, topic: &Topic, qos: QoS) -> Result<Handle, Error> {
+        Ok(Handle::new(self.publisher_end(topic, qos)?, qos))
+    }
+
     /// The end of a topic that the node publishes, made with the first publisher.
-    pub(crate) fn publisher_end(&self, topic: &Topic, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
+    fn publisher_end(&self, topic: &Topic, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
         let (inner, name) = (&self.inner, &topic.name);
         let (mut publishers, end) = inner.publishers_and(name)?;
         if let Some(end) = end {

@@ -90,7 +90,7 @@ impl State {
     }
 
     /// The last messages that were kept, the oldest of them first.
-    fn kept(&self, most: usize) -> impl Iterator<Item = &Frame> {
+    pub(super) fn kept(&self, most: usize) -> impl Iterator<Item = &Frame> {
         let frames = || self.earlier.iter().flat_map(|earlier| &earlier.frames).chain(&self.latched);
         frames().skip(frames().count().saturating_sub(most))
     }

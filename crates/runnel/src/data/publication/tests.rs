@@ -153,3 +153,45 @@ fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
         assert!(places.len() <= frames, "{places:?}");
     }
 }
+
+#[test]
+fn a_subscription_met_in_both_graphs_gets_each_message_once_until_it_is_gone_from_both() {
+    for ros1_first in [true, false] {
+        let (publication, subscription) = (publication(), subscription("1"));
+        let join = || publication.join_local(Arc::clone(&subscription));
+        let meet = || publication.match_local(Arc::clone(&subscription), false);
+        if ros1_first {
+            join();
+        }
+        meet();
+        join();
+        assert!(publication.publish(Byte, false).is_ok());
+        assert_eq!((publication.subscriber_count(), subscription.received()), (1, 1));
+        publication.leave_local(&subscription);
+        assert!(publication.publish(Byte, false).is_ok());
+        assert_eq!((publication.subscriber_count(), subscription.received()), (1, 2));
+        publication.forget_local(&subscription);
+        assert_eq!(publication.subscriber_count(), 0);
+    }
+}
+
+#[test]
+fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_used_again() {
+    let publication = publication();
+    publication.keep_earlier();
+    let options = PublicationOptions {
+        bound: QueueBound { messages: 3, bytes: 1000 },
+        latching: true,
+        has_header: false,
+    };
+    publication.widen(&options);
+    let mut places = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        assert!(publication.publish(Byte, false).is_ok());
+        let state = lock(&publication.state);
+        places.insert(state.latched.as_ref().map(|frame| frame.as_ref().as_ptr()));
+    }
+    assert!(places.len() <= 4, "{places:?}");
+    let kept = |most| lock(&publication.state).kept(most).count();
+    assert_eq!([kept(0), kept(2), kept(10)], [0, 2, 3]);
+}
