@@ -15,6 +15,7 @@ pub mod messages;
 pub mod mouse;
 mod roscpp;
 mod runnel;
+pub mod wheels;
 
 pub use asking::Side;
 pub use commands::Printed;

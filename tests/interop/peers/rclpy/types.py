@@ -1,0 +1,62 @@
+"""Reads lines of JSON from a file: {"type": "std_msgs/msg/String", "value": {..}, "payload": "hex"}.
+
+For each, prints the payload that rclpy writes of the value, and whether rclpy reads that value from the payload:
+{"payload": "hex", "same": true}. A type that is not installed is printed as null.
+"""
+import importlib
+import json
+import sys
+
+import rosidl_parser.definition as idl
+from rclpy.serialization import deserialize_message, serialize_message
+
+# As Runnel names the parts of times.
+TIME_PARTS = {"sec": "secs", "nanosec": "nsecs"}
+
+
+def message_class(name):
+    package, folder, name = name.split("/")
+    try:
+        module = importlib.import_module("{}.{}".format(package, folder))
+    except ModuleNotFoundError:
+        return None
+    name, _, part = name.partition("_") if folder != "msg" else (name, "", "")
+    found = getattr(module, name, None)
+    return getattr(found, part) if part and found else found
+
+
+def element(slot_type, value):
+    if isinstance(slot_type, idl.NamespacedType):
+        module = importlib.import_module(".".join(slot_type.namespaces))
+        return fill(getattr(module, slot_type.name), value)
+    if isinstance(slot_type, idl.BasicType) and slot_type.typename == "octet":
+        return bytes([value & 0xFF])
+    return value
+
+
+def fill(cls, value):
+    message = cls()
+    for field, slot_type in zip(cls.get_fields_and_field_types(), cls.SLOT_TYPES):
+        if field == "structure_needs_at_least_one_member":
+            continue
+        part = value[TIME_PARTS.get(field) if "secs" in value else field]
+        if isinstance(slot_type, idl.AbstractNestedType):
+            part = [element(slot_type.value_type, one) for one in part]
+        else:
+            part = element(slot_type, part)
+        setattr(message, field, part)
+    return message
+
+
+def answer(asked):
+    cls = message_class(asked["type"])
+    if cls is None:
+        return None
+    message = fill(cls, asked["value"])
+    same = deserialize_message(bytes.fromhex(asked["payload"]), cls) == message
+    return {"payload": serialize_message(message).hex(), "same": bool(same)}
+
+
+with open(sys.argv[1]) as lines:
+    for line in lines:
+        print(json.dumps(answer(json.loads(line))))

@@ -1,0 +1,227 @@
+//! Messages and type hashes of ROS 2 against the original: rclpy with Fast DDS, and the hashes that come with its
+//! packages.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, LazyLock};
+
+use interop::wheels::{Distro, python};
+use runnel_core::Message;
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::schema::{Generation, Kind, Library, Schema, TypeName, definition_files};
+use runnel_core::wire::{Encoding, Sink, cdr};
+use runnel_core::yaml::to_json;
+use runnel_testkit::messages::filled;
+use serde_json::{Value as Json, json};
+
+static LIBRARY: LazyLock<Library> = LazyLock::new(runnel_msgs::library);
+
+/// Packages that must be there to compare with, and how many types are compared at least.
+const PACKAGES: [&str; 12] = [
+    "action_msgs",
+    "builtin_interfaces",
+    "diagnostic_msgs",
+    "geometry_msgs",
+    "nav_msgs",
+    "rcl_interfaces",
+    "rmw_dds_common",
+    "sensor_msgs",
+    "std_msgs",
+    "std_srvs",
+    "test_msgs",
+    "visualization_msgs",
+];
+const LEAST_COMPARED: usize = 170;
+
+/// Where the packages of a release have their definitions.
+fn share(distro: Distro) -> PathBuf {
+    let share = python(distro).parent().unwrap().parent().unwrap().join("share");
+    let lacking: Vec<_> = PACKAGES.iter().filter(|package| !share.join(package).is_dir()).collect();
+    assert!(lacking.is_empty(), "{lacking:?} are not installed for {distro:?}: run ./test");
+    share
+}
+
+/// The hash that comes with each definition of a release.
+fn hashes(distro: Distro) -> BTreeMap<(Kind, TypeName), String> {
+    let files = definition_files(&share(distro)).unwrap();
+    let hash = |path: PathBuf| {
+        let json: Json = serde_json::from_slice(&fs::read(path.with_extension("json")).unwrap()).unwrap();
+        json["type_hashes"][0]["hash_string"].as_str().unwrap().to_owned()
+    };
+    files.into_iter().map(|file| ((file.kind, file.name), hash(file.path))).collect()
+}
+
+/// The hash of a type, if it is known.
+fn hash(library: &Library, kind: Kind, name: &TypeName) -> Option<String> {
+    match kind {
+        Kind::Message => library.message_in(Generation::Ros2, name).ok()?.rihs01(),
+        Kind::Service => library.service_in(Generation::Ros2, name).ok()?.rihs01(),
+        Kind::Action => library.action_in(Generation::Ros2, name).ok()?.rihs01(),
+    }
+}
+
+#[test]
+fn every_installed_definition_has_the_hash_of_the_original() {
+    for distro in Distro::ALL {
+        // Actions are joined with messages that ROS 1 has besides, which come with Runnel.
+        let mut library = Library::new();
+        library.add_folder(&share(distro)).unwrap();
+        library.add_built_in(runnel_msgs::definitions().iter().copied());
+        for ((kind, name), expected) in hashes(distro) {
+            assert_eq!(hash(&library, kind, &name), Some(expected), "{distro:?} {kind:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn every_definition_that_comes_with_runnel_has_the_hash_of_the_original() {
+    for distro in Distro::ALL {
+        let known = hashes(distro).into_iter().filter(|((kind, name), _)| {
+            let known = LIBRARY.is_in(Generation::Ros2, *kind, name);
+            assert!(known || name.package == "test_msgs", "{name} is not known");
+            known
+        });
+        for ((kind, name), expected) in known {
+            assert_eq!(hash(&LIBRARY, kind, &name), Some(expected), "{distro:?} {kind:?} {name}");
+        }
+    }
+}
+
+/// Takes bytes, and knows which of them only align others.
+#[derive(Default)]
+struct Marking {
+    /// Nothing for a byte that aligns: the original leaves there what was in its memory.
+    bytes: Vec<Option<u8>>,
+}
+
+impl Sink for Marking {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes.iter().copied().map(Some));
+    }
+
+    fn encoding(&self) -> Encoding {
+        Encoding::Xcdr1
+    }
+
+    fn align(&mut self, to: usize) {
+        let padding = self.encoding().padding(self.bytes.len(), to);
+        self.bytes.extend(std::iter::repeat_n(None, padding));
+    }
+}
+
+/// A message to compare with the original's.
+struct Asked {
+    /// The type's name in ROS 2.
+    name: String,
+    message: DynamicMessage,
+    /// The payload as Runnel writes it.
+    payload: Vec<u8>,
+    /// The payload behind its header, where it is known which bytes only align.
+    marked: Option<Vec<Option<u8>>>,
+}
+
+impl Asked {
+    /// A message of a schema, written as a dynamic one.
+    fn of_schema(schema: &Arc<Schema>) -> Self {
+        let message = filled(schema);
+        let payload = message.to_payload(Encoding::Xcdr1).unwrap();
+        Self { name: schema.def.ros2_name.clone(), message, payload, marked: None }
+    }
+
+    /// A message of a generated type.
+    fn of_type<M: Message>() -> Self {
+        let schema = LIBRARY.message_in(Generation::Ros2, &TypeName::parse(M::TYPE).unwrap()).unwrap();
+        let asked = Self::of_schema(&schema);
+        let message: M = cdr::decode(&asked.payload).unwrap();
+        assert_eq!(cdr::encode(&message, Encoding::Xcdr1).as_ref(), Ok(&asked.payload));
+        let mut marking = Marking::default();
+        message.write(&mut marking);
+        Self { name: M::ROS2_TYPE.to_owned(), marked: Some(marking.bytes), ..asked }
+    }
+
+    /// Compares with what rclpy made of it.
+    fn compare(&self, distro: Distro, answer: &Json) {
+        let name = format!("{} of {distro:?}", self.name);
+        assert_eq!(answer["same"], true, "{name} is another message there");
+        let theirs = bytes_of(answer["payload"].as_str().unwrap());
+        // Where a type has a largest size, the original fills up the last word.
+        let more = theirs.len().checked_sub(self.payload.len());
+        assert!(
+            more.is_some_and(|more| more < 4),
+            "{name}: {} bytes, not {}",
+            theirs.len(),
+            self.payload.len()
+        );
+        let decoded = DynamicMessage::decode_payload(self.message.schema(), &theirs);
+        assert_eq!(decoded.as_ref(), Ok(&self.message), "{name}");
+        for (at, byte) in self.marked.iter().flatten().enumerate() {
+            let theirs = theirs[cdr::HEADER_LEN + at];
+            assert!(byte.is_none_or(|ours| ours == theirs), "{name}: byte {at} is {theirs}, not {byte:?}");
+        }
+    }
+}
+
+fn bytes_of(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+/// What rclpy makes of each; `None` where the type is not installed.
+fn answers(distro: Distro, asked: &[Asked]) -> Vec<Option<Json>> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("asked");
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let line = |one: &Asked| {
+        let asked = json!({ "type": one.name, "value": to_json(&one.message), "payload": hex(&one.payload) });
+        format!("{asked}\n")
+    };
+    fs::write(&file, asked.iter().map(line).collect::<String>()).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/rclpy/types.py");
+    let output = Command::new(python(distro)).arg(script).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<Option<Json>> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), asked.len());
+    answers
+}
+
+#[test]
+fn every_message_is_written_and_read_as_by_the_original() {
+    macro_rules! each {
+        ($($module:ident :: $name:ident,)*) => {
+            vec![$(Asked::of_type::<runnel_msgs::$module::$name>(),)*]
+        };
+    }
+    let asked = runnel_msgs::each_message!(each);
+    for distro in Distro::ALL {
+        let mut compared = 0;
+        for (one, answer) in asked.iter().zip(answers(distro, &asked)) {
+            if let Some(answer) = answer {
+                one.compare(distro, &answer);
+                compared += 1;
+            }
+        }
+        assert!(compared >= LEAST_COMPARED, "only {compared} types of {distro:?} were compared");
+    }
+}
+
+/// Every kind of field there is, but for `wstring`, which has no form that is sure.
+#[test]
+fn the_messages_that_ros_2_tests_itself_by_are_written_and_read_as_by_the_original() {
+    for distro in Distro::ALL {
+        let mut library = Library::new();
+        library.add_folder(&share(distro)).unwrap();
+        let names = library.names(Kind::Message).chain(library.names(Kind::Service));
+        let names = names.filter(|name| name.package == "test_msgs" && name.name != "WStrings");
+        let schemas = names.flat_map(|name| {
+            let parts = [name.clone(), name.with_suffix("Request"), name.with_suffix("Response")];
+            parts.into_iter().filter_map(|part| library.message_in(Generation::Ros2, &part).ok())
+        });
+        let asked: Vec<Asked> = schemas.map(|schema| Asked::of_schema(&schema)).collect();
+        let answers = answers(distro, &asked);
+        let compared = asked.iter().zip(answers).filter_map(|(one, answer)| Some((one, answer?)));
+        let compared: Vec<_> = compared.map(|(one, answer)| one.compare(distro, &answer)).collect();
+        assert!(compared.len() > 15, "only {} types were compared", compared.len());
+    }
+}
