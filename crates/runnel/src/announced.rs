@@ -75,6 +75,15 @@ impl Ros1Type {
 }
 
 impl Ros2Type {
+    pub(crate) fn of<M: Message>() -> Self {
+        Self { dds_type: M::DDS_TYPE.to_owned(), rihs01: M::RIHS01.to_owned() }
+    }
+
+    /// True if messages have a form in ROS 2 that is known here.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.rihs01.is_empty()
+    }
+
     /// The type of this ROS 1 name, such as `std_msgs/String`. Its hash is not known.
     fn named(type_name: &str) -> Self {
         let dds_type = match type_name.split_once('/') {
@@ -88,7 +97,7 @@ impl Ros2Type {
 impl Topic {
     /// A topic of a type that is known.
     pub(crate) fn of<M: Message>(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::named(M::TYPE)) }
+        Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::of::<M>()) }
     }
 
     /// A topic of a type that is known while the program runs.

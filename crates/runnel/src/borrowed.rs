@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use runnel_core::Message;
-use runnel_core::wire::{DecodeError, Wire, decode_view};
+use runnel_core::wire::{DecodeError, Wire};
 
 use crate::data::Kept;
 
@@ -48,7 +48,7 @@ impl<M: Message> Borrowed<M> {
     /// When it cannot be read. It could when it arrived, so that this tells of a publisher on this host that has altered
     /// what it had published.
     pub fn view(&self) -> Result<<M as Wire>::View<'_>, DecodeError> {
-        decode_view::<M>(self.bytes())
+        self.kept.from().read_view::<M>(self.bytes())
     }
 
     /// The serialized message.

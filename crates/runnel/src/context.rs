@@ -44,6 +44,7 @@ pub struct ContextOptions {
     ipc: bool,
     shared_memory: [usize; 2],
     graphs: Graphs,
+    domain: Option<u16>,
 }
 
 impl Default for ContextOptions {
@@ -61,6 +62,7 @@ impl Default for ContextOptions {
             ipc: true,
             shared_memory: SHARED_MEMORY,
             graphs: Graphs::default(),
+            domain: None,
         }
     }
 }
@@ -121,6 +123,14 @@ impl ContextOptions {
     #[must_use]
     pub fn graphs(mut self, graphs: Graphs) -> Self {
         self.graphs = graphs;
+        self
+    }
+
+    /// The domain of ROS 2, whatever `ROS_DOMAIN_ID` says: only nodes of one domain meet.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn domain_id(mut self, domain: u16) -> Self {
+        self.domain = Some(domain);
         self
     }
 
@@ -188,6 +198,9 @@ impl Context {
         }
         let mut settings = Settings::read(&arguments, options.graphs)?;
         settings.ipc = settings.ipc.filter(|_| options.ipc);
+        if let (Some(ros2), Some(domain)) = (&mut settings.ros2, options.domain) {
+            ros2.domain = domain;
+        }
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();
         let stop = Arc::new(AtomicBool::new(false));
@@ -198,7 +211,15 @@ impl Context {
         let [limit, share] = options.shared_memory;
         let pool = Arc::new(Pool::new(limit, share));
         let (turned, ended, memory) = (Arc::clone(&reactor), Arc::clone(&stop), Arc::clone(&pool));
-        let driver = Driver::new(turned, ended, simulation, settings.family, settings.ipc.clone(), memory);
+        let driver = Driver::new(
+            turned,
+            ended,
+            simulation,
+            settings.family,
+            settings.ipc.clone(),
+            memory,
+            settings.ros2.clone(),
+        );
         let shared = Shared {
             turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
             ready,
@@ -398,6 +419,7 @@ impl Shared {
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
         // A handle that some thread keeps may outlive the program's own end.
         self.turning.driver().leave_host();
+        self.turning.driver().leave_ros2();
         if !closed.unwrap_or(false) {
             console::warning!("the master did not confirm within a second that all is unregistered");
         }

@@ -14,6 +14,7 @@ use runnel_ros1::rpc::Uri;
 
 use crate::driver::IpcSettings;
 use crate::error::Error;
+use crate::rtps::Ros2Settings;
 
 /// The graphs that the nodes of a context are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,8 +33,8 @@ pub enum Graphs {
 pub(crate) struct Settings {
     /// Where in that of ROS 1, if it is there.
     pub(crate) ros1: Option<Ros1Settings>,
-    /// Whether it is in that of ROS 2.
-    pub(crate) ros2: bool,
+    /// Where in that of ROS 2, if it is there.
+    pub(crate) ros2: Option<Ros2Settings>,
     /// Which addresses of hosts are taken: `ROS_IPV6=on` asks for IPv6.
     pub(crate) family: Family,
     /// The namespace of nodes that are given none.
@@ -59,7 +60,8 @@ impl Settings {
         let family = if variable("ROS_IPV6").as_deref() == Some("on") { Family::V6 } else { Family::V4 };
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
         let ros1 = (graphs != Graphs::Ros2).then(|| Ros1Settings::read(arguments, family)).transpose()?;
-        Ok(Self { ros1, ros2: graphs != Graphs::Ros1, family, namespace, ipc: ipc()? })
+        let ros2 = (graphs != Graphs::Ros1).then(|| Ros2Settings::read(arguments)).transpose()?;
+        Ok(Self { ros1, ros2, family, namespace, ipc: ipc()? })
     }
 }
 

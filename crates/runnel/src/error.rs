@@ -9,6 +9,7 @@ use crate::action::ActionError;
 use crate::service::ServiceError;
 use runnel_core::message::TailError;
 use runnel_core::names::{ArgumentError, NameError};
+use runnel_core::wire::EncodeError;
 use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
 use runnel_ros1::tcpros::LengthBeyondLimit;
@@ -56,6 +57,13 @@ pub enum Error {
         topic: String,
         /// How long it is and may be.
         length: LengthBeyondLimit,
+    },
+    /// A message has no form in ROS 2, since something in it is longer than its type allows; nobody there got it.
+    Encode {
+        /// The topic.
+        topic: String,
+        /// What it is.
+        why: EncodeError,
     },
     /// A message's last array cannot be written in place.
     Loan {
@@ -117,6 +125,7 @@ impl fmt::Display for Error {
                     "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
                 )
             }
+            Self::Encode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Parameter { name, is, wanted } => {
                 write!(

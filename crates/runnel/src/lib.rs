@@ -45,6 +45,7 @@ mod polling;
 mod publisher;
 mod rate;
 mod ros_clock;
+mod rtps;
 mod service;
 mod subscription;
 mod sync;

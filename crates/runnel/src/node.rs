@@ -13,7 +13,7 @@ use runnel_core::names::{self, Remapping};
 use runnel_core::qos::QoS;
 use runnel_core::schema::Schema;
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, Wire, decode_into, decode_view};
+use runnel_core::wire::{DecodeError, Wire};
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
@@ -55,12 +55,17 @@ impl Node {
         let log = NodeLog::of(&context, &full_name)?;
         let ros1 = shared.settings.ros1.as_ref();
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name)).transpose()?;
-        let key = shared.turning.driver().add_node(full_name.clone(), ros1, shared.settings.ros2)?;
+        let key =
+            shared.turning.driver().add_node(full_name.clone(), ros1, shared.settings.ros2.is_some())?;
         let (publishers, name, logger) = (Mutex::default(), name.to_owned(), log.root());
         let inner = NodeInner { context, key, namespace, name, full_name, logger, remapping, publishers };
         inner.advertise_log(&log)?;
         inner.set_given_params()?;
         inner.follow_sim_time()?;
+        if inner.context.shared.settings.ros2.is_some() {
+            // Others are answered from now on, also if the program waits for nothing.
+            inner.context.shared.turning.attend();
+        }
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -152,8 +157,8 @@ impl Node {
                 }
                 Ok(())
             }
-            Delivery::Bytes { bytes, .. } => {
-                decode_into(&mut message, bytes)?;
+            Delivery::Bytes { bytes, from, .. } => {
+                from.read_into(&mut message, bytes)?;
                 callback(&message);
                 Ok(())
             }
@@ -178,8 +183,8 @@ impl Node {
                 }
                 Ok(())
             }
-            Delivery::Bytes { bytes, .. } => {
-                callback(decode_view::<M>(bytes)?);
+            Delivery::Bytes { bytes, from, .. } => {
+                callback(from.read_view::<M>(bytes)?);
                 Ok(())
             }
         })
@@ -201,7 +206,7 @@ impl Node {
         let topic = self.topic_of::<M>(topic)?;
         self.subscribe(&topic, qos.into(), None, move |delivery| {
             if let Delivery::Bytes { bytes, from, queue } = delivery {
-                decode_view::<M>(bytes)?;
+                from.read_view::<M>(bytes)?;
                 callback(Borrowed::new(Kept::take(bytes, from, queue)));
             }
             Ok(())

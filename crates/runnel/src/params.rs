@@ -220,7 +220,7 @@ impl NodeInner {
         if !self.context.shared.sim_time {
             return Ok(());
         }
-        if self.context.shared.settings.ros2 && self.is_given_sim_time() {
+        if self.context.shared.settings.ros2.is_some() && self.is_given_sim_time() {
             self.driver().follow_clock(self.key);
         }
         if !self.is_in_ros1() {

@@ -10,7 +10,7 @@ use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::qos::{History, QoS};
 use runnel_core::schema::Schema;
-use runnel_core::wire::SliceSink;
+use runnel_core::wire::{EncodeError, Encoding, SliceSink, cdr};
 use runnel_io::clock;
 
 use crate::data::{Blank, Outgoing, Publication, Refused, SharedMessage};
@@ -175,6 +175,9 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
     fn write(&self, out: &mut Vec<u8>) {
         self.message.message().write(out);
     }
+    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        cdr::encode_into(self.message.message(), Encoding::Xcdr1, out)
+    }
     fn write_slice(&self, out: &mut [u8]) -> bool {
         let room = out.len();
         let mut sink = SliceSink::new(out);
@@ -199,6 +202,9 @@ impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
     }
     fn write(&self, out: &mut Vec<u8>) {
         (self.0)(out);
+    }
+    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), EncodeError> {
+        Ok(())
     }
     fn write_slice(&self, _: &mut [u8]) -> bool {
         false
@@ -396,6 +402,7 @@ impl Handle {
             let topic = || self.end.topic.clone();
             let (subscriber, bytes) = match refused {
                 Refused::TooLong(length) => return Err(Error::TooLong { topic: topic(), length }),
+                Refused::Unfit(why) => return Err(Error::Encode { topic: topic(), why }),
                 Refused::Full { subscriber, message: kept, bytes } => {
                     message = kept;
                     (subscriber, bytes)

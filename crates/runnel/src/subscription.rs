@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
+use runnel_core::wire::Encoding;
+
+use crate::data::{LinkInfo, SubscriptionCore};
+use crate::driver::Inputs;
 use crate::node::NodeInner;
 
 /// Messages that are taken out of turn at once, so that a publisher which never stops holds nobody up.
@@ -15,7 +18,7 @@ pub struct Subscription {
     node: Arc<NodeInner>,
     topic: String,
     core: Arc<SubscriptionCore>,
-    input: Arc<TopicInput>,
+    inputs: Inputs,
 }
 
 impl Subscription {
@@ -23,9 +26,9 @@ impl Subscription {
         node: Arc<NodeInner>,
         topic: String,
         core: Arc<SubscriptionCore>,
-        input: Arc<TopicInput>,
+        inputs: Inputs,
     ) -> Self {
-        Self { node, topic, core, input }
+        Self { node, topic, core, inputs }
     }
 
     /// The topic's absolute name.
@@ -35,18 +38,19 @@ impl Subscription {
 
     /// Publishers that are connected, those of this process included.
     pub fn publisher_count(&self) -> usize {
-        self.input.link_count() + self.node.count_publishers_of_this_process(&self.core)
+        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.link_count());
+        self.inputs.ros1.link_count() + ros2 + self.node.count_publishers_of_this_process(&self.core)
     }
 
     /// Publishers of other processes of this host whose messages come by shared memory.
     pub fn shared_memory_count(&self) -> usize {
-        self.input.shared_memory_count()
+        self.inputs.ros1.shared_memory_count()
     }
 
     /// Whether a node of this name is among the publishers.
     pub(crate) fn hears(&self, node: &str) -> bool {
         let output = self.node.driver().output_of(node, &self.topic);
-        output.is_some_and(|output| output.has_local(&self.core)) || self.input.has_publisher(node)
+        output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
     }
 
     /// Runs the callback here and now for what has arrived, unless another thread does.
@@ -110,6 +114,11 @@ impl<'a> RawMessage<'a> {
     /// The serialized message.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// How it is serialized: by ROS 2 publishers with a header that says so, as [`runnel_core::wire::cdr`] reads it.
+    pub fn encoding(&self) -> Encoding {
+        self.from.encoding
     }
 
     /// The publisher's node.

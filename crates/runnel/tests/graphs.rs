@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,7 +18,10 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 
 fn context(arguments: &[&str]) -> Context {
     let options = ContextOptions::default().signals(false).arguments(arguments.iter().copied());
-    Context::with_options(options.graphs(Graphs::Ros2)).unwrap()
+    // Each is alone in its domain.
+    static DOMAIN: AtomicU16 = AtomicU16::new(1);
+    let domain = DOMAIN.fetch_add(1, Ordering::Relaxed);
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap()
 }
 
 fn text(data: &str) -> Text {

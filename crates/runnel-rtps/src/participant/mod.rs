@@ -282,6 +282,11 @@ impl<P: Lend> Participant<P> {
         self.events.pop_front()
     }
 
+    /// True if [`Participant::poll_event`] has something.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The next sample. Those that lie in a datagram are to be taken before the next is handled.
     pub fn poll_sample(&mut self) -> Option<Sample> {
         self.samples.pop_front()

@@ -4,6 +4,7 @@
 mod blank;
 mod link;
 mod locals;
+mod writer;
 
 use std::any::TypeId;
 use std::io;
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
+use runnel_core::wire::EncodeError;
 use runnel_io::segment::SlotMut;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
@@ -29,6 +31,7 @@ use crate::sync::lock;
 pub(crate) use blank::Blank;
 use link::Link;
 use locals::{Earlier, Local};
+pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
 #[derive(Clone, Debug)]
@@ -59,6 +62,8 @@ struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Local>,
+    /// Who serves the subscribers in the ROS 2 graph.
+    writer: Option<RtpsWriter>,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -80,6 +85,8 @@ pub(crate) trait Outgoing {
     fn wire_len(&self) -> usize;
     /// Appends its wire form.
     fn write(&self, out: &mut Vec<u8>);
+    /// Appends its form in ROS 2, header first.
+    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), EncodeError>;
     /// Writes its wire form where exactly so many bytes are; false if it has not that many.
     fn write_slice(&self, out: &mut [u8]) -> bool;
     /// The message for those who take it by reference.
@@ -93,6 +100,8 @@ pub(crate) enum Refused<O> {
     TooLong(LengthBeyondLimit),
     /// It would push out one that this subscriber has not had, and all are to be kept.
     Full { subscriber: String, message: O, bytes: usize },
+    /// It has no form in ROS 2.
+    Unfit(EncodeError),
 }
 
 impl Publication {
@@ -107,6 +116,7 @@ impl Publication {
             links: Vec::new(),
             datagram_links: Vec::new(),
             locals: Vec::new(),
+            writer: None,
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -155,7 +165,7 @@ impl Publication {
     /// Subscribers, those of this process included.
     pub(crate) fn subscriber_count(&self) -> usize {
         let state = lock(&self.state);
-        state.links.len() + state.datagram_links.len() + state.locals.len()
+        state.links.len() + state.datagram_links.len() + state.locals.len() + state.matched()
     }
 
     /// Subscribers that read messages in shared memory.
@@ -183,6 +193,9 @@ impl Publication {
         let mut complaint = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
+        if keep_all && let Some(subscriber) = state.full_in_ros2() {
+            return Err(Refused::Full { subscriber, message, bytes: 0 });
+        }
         let shared_type = message.shared_type();
         let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
@@ -196,6 +209,7 @@ impl Publication {
             }
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
+        state.write_in_ros2(&message).map_err(Refused::Unfit)?;
         if shared > 0 {
             shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
@@ -414,7 +428,8 @@ impl Publication {
 
     /// Whether one more message of so many bytes pushes out none.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.full_at(&mut lock(&self.state), bytes).is_none()
+        let mut state = lock(&self.state);
+        self.full_at(&mut state, bytes).is_none() && state.full_in_ros2().is_none()
     }
 
     /// The slowest of the subscribers for which one more message of so many bytes would push out another.
@@ -426,7 +441,8 @@ impl Publication {
 
     /// True if every message went to the kernel.
     pub(crate) fn is_flushed(&self) -> bool {
-        lock(&self.state).links.iter().all(Link::is_flushed)
+        let state = lock(&self.state);
+        state.links.iter().all(Link::is_flushed) && state.is_acknowledged()
     }
 }
 

@@ -7,7 +7,7 @@ use std::any::{Any, TypeId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use runnel_core::wire::DecodeError;
+use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
 
@@ -26,12 +26,26 @@ pub(crate) use queue::Queue;
 pub(crate) struct LinkInfo {
     pub(crate) stats: Arc<LinkStats>,
     pub(crate) latching: bool,
+    /// How its messages are serialized.
+    pub(crate) encoding: Encoding,
     pub(crate) publisher: String,
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
+}
+
+impl LinkInfo {
+    /// Reads one of its messages into a value.
+    pub(crate) fn read_into<T: Wire>(&self, value: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
+        if self.encoding.is_ros1() { decode_into(value, bytes) } else { cdr::decode_into(value, bytes) }
+    }
+
+    /// Reads a view of one of its messages.
+    pub(crate) fn read_view<'a, T: Wire>(&self, bytes: &'a [u8]) -> Result<T::View<'a>, DecodeError> {
+        if self.encoding.is_ros1() { decode_view::<T>(bytes) } else { cdr::decode_view::<T>(bytes) }
+    }
 }
 
 /// A message that subscribers of this process take by reference.

@@ -19,6 +19,7 @@ mod locals;
 mod lookups;
 mod matches;
 mod nodes;
+mod ros2;
 mod services;
 mod sessions;
 mod sim_time;
@@ -43,11 +44,13 @@ use runnel_ros1::xmlrpc::Value;
 use crate::data::SubscriptionCore;
 use crate::ipc::Pool;
 use crate::ros_clock::Simulation;
+use crate::rtps::Ros2Settings;
 pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
 use matches::Endpoints;
 use nodes::NodeSlot;
 pub(crate) use nodes::{NodeKey, Ros1End};
+use ros2::Ros2;
 pub use services::ServiceInfo;
 pub(crate) use services::{CallAnswer, Tell};
 pub(crate) use sessions::IpcSettings;
@@ -56,6 +59,7 @@ use socket::{Control, DatagramInput, DatagramOutput, Input, Output, Socket};
 pub(crate) use table::Key;
 use table::Table;
 use throttle::Throttle;
+pub(crate) use topics::Inputs;
 
 /// Bytes read from a socket at once.
 const SCRATCH: usize = 64 * 1024;
@@ -85,6 +89,7 @@ pub(crate) struct Driver {
     /// The node that hears `/clock` for all, while time is simulated, and what it hears with.
     clock: Option<(NodeKey, Arc<SubscriptionCore>)>,
     sessions: Sessions,
+    ros2: Ros2,
 }
 
 /// An engine and what the driver keeps for it.
@@ -117,6 +122,7 @@ impl Driver {
         family: Family,
         ipc: Option<IpcSettings>,
         pool: Arc<Pool>,
+        ros2: Option<Ros2Settings>,
     ) -> Self {
         Self {
             lookups: Lookups::new(reactor.waker().clone(), family),
@@ -136,6 +142,7 @@ impl Driver {
             simulation,
             clock: None,
             sessions: Sessions::new(ipc, pool),
+            ros2: Ros2::new(ros2),
         }
     }
 
@@ -160,11 +167,25 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
+        if self.ros2.rtps().is_some() {
+            self.serve_ros2(&mut turned, clock::monotonic());
+        }
         waited.map(|_| turned)
     }
 
     /// Waits for the reactor, and looks at the rings of sessions; true if these had something.
     fn wait(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
+        let Some(rtps) = self.ros2.rtps().filter(|_| wait != Some(Duration::ZERO)).cloned() else {
+            return self.wait_here(events, wait);
+        };
+        let until = wait.map(|wait| clock::monotonic() + wait);
+        let wait = if rtps.fall_asleep(until) { wait } else { Some(Duration::ZERO) };
+        let waited = self.wait_here(events, wait);
+        rtps.wake_up();
+        waited
+    }
+
+    fn wait_here(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
         if self.sessions.is_empty() {
             return self.reactor.wait(events, wait).map(|()| false);
         }
@@ -196,7 +217,8 @@ impl Driver {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
         let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
-        [until, engines, paused, sessions].into_iter().flatten().min()
+        let ros2 = self.ros2.rtps().and_then(|rtps| rtps.deadline());
+        [until, engines, paused, sessions, ros2].into_iter().flatten().min()
     }
 
     fn serve_deadlines(&mut self) {
@@ -235,6 +257,11 @@ impl Driver {
             Some(Socket::Session(session)) => self.session_readable(*session),
             Some(Socket::Bell(session)) => self.bell_rang(*session),
             Some(Socket::OwnBell) => self.own_bell_rang(),
+            Some(Socket::Rtps(socket)) => {
+                let socket = Arc::clone(socket);
+                self.rtps_readable(&socket);
+            }
+            Some(Socket::Interfaces(_)) => self.interfaces_readable(key),
             Some(Socket::Opened(_) | Socket::Nothing) | None => {}
         }
     }

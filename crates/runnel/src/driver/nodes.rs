@@ -78,6 +78,11 @@ impl Driver {
             self.nodes.remove(key.0);
             return Err(error);
         }
+        if ros2 && let Err(error) = self.join_ros2() {
+            let removed = self.remove_node(key);
+            drop(removed);
+            return Err(error);
+        }
         Ok(key)
     }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use litemap::LiteMap;
+use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Listener, PacketListener, Stream};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Meeting, Port, ServiceLinkId};
@@ -46,6 +47,10 @@ pub(super) enum Socket {
     Bell(Key),
     /// The bell by which threads of this process wake the driver for sessions.
     OwnBell,
+    /// Where datagrams of the ROS 2 graph come in.
+    Rtps(Arc<Datagrams>),
+    /// Tells that the interfaces of the host may have changed.
+    Interfaces(Changes),
     /// Is about to be another.
     Nothing,
 }
@@ -68,6 +73,8 @@ impl Socket {
             | Self::Session(_)
             | Self::Bell(_)
             | Self::OwnBell
+            | Self::Rtps(_)
+            | Self::Interfaces(_)
             | Self::Nothing => return None,
         })
     }

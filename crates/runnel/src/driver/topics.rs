@@ -12,6 +12,13 @@ use crate::announced::Topic;
 use crate::data::{Publication, SubscriptionCore, TopicInput};
 use crate::error::Error;
 
+/// By what a subscription gets messages of other processes, from each graph.
+#[derive(Clone)]
+pub(crate) struct Inputs {
+    pub(crate) ros1: Arc<TopicInput>,
+    pub(crate) ros2: Option<Arc<TopicInput>>,
+}
+
 /// In which graphs a node has a topic.
 struct Places {
     /// What its engine is told, if it has it in ROS 1.
@@ -52,6 +59,7 @@ impl Driver {
         publication.widen(&topic.publication_options(qos));
         if places.ros2 {
             self.offer(key, &topic.name, qos, publication);
+            self.add_writer(key, topic, qos, publication);
         }
         Ok(())
     }
@@ -62,6 +70,7 @@ impl Driver {
         self.with_ros1(key, |node, now| node.unadvertise(now, topic));
         if let Some(publication) = self.node_slot(key).and_then(|slot| slot.outputs.remove(topic)) {
             self.endpoints.forget_publication(&publication);
+            self.remove_writer(&publication);
         }
     }
 
@@ -72,7 +81,7 @@ impl Driver {
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
-    ) -> Result<Arc<TopicInput>, Error> {
+    ) -> Result<Inputs, Error> {
         let places = self.places(key, topic, qos)?;
         if let Some(spec) = places.ros1 {
             self.with_ros1(key, |node, now| node.subscribe(now, spec)).ok_or(Error::ShuttingDown)??;
@@ -86,15 +95,18 @@ impl Driver {
         }
         input.add(Arc::clone(core));
         self.rejoin_locals(&topic.name);
+        let mut ros2 = None;
         if places.ros2 {
             self.request(key, &topic.name, qos, core);
+            ros2 = self.add_reader(key, topic, qos, core);
         }
-        Ok(input)
+        Ok(Inputs { ros1: input, ros2 })
     }
 
     /// A subscription is gone: with the last one to a topic, its links go.
     pub(crate) fn remove_subscription(&mut self, key: NodeKey, topic: &str, core: &Arc<SubscriptionCore>) {
         self.endpoints.forget_subscription(core);
+        self.remove_reader(core);
         self.leave_publishers_of_this_process(core);
         if self.node_slot(key).is_some_and(|slot| slot.remove_input(topic, core)) {
             self.with_ros1(key, |node, now| node.unsubscribe(now, topic));

@@ -44,6 +44,9 @@ impl Outgoing for Ending {
         0
     }
     fn write(&self, _: &mut Vec<u8>) {}
+    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), EncodeError> {
+        Ok(())
+    }
     fn write_slice(&self, out: &mut [u8]) -> bool {
         out.is_empty()
     }
@@ -127,6 +130,9 @@ impl Outgoing for Byte {
     }
     fn write(&self, out: &mut Vec<u8>) {
         out.push(1);
+    }
+    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), EncodeError> {
+        Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
         out == [1]

@@ -1,0 +1,280 @@
+//! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Weak};
+
+use runnel_core::qos::{Policy, QoS};
+use runnel_core::wire::Encoding;
+use runnel_io::interfaces::Changes;
+use runnel_io::{Datagrams, Interest, Token};
+use runnel_rtps::wire::{EntityId, Guid};
+use runnel_rtps::{Event, Sample, SamplePayload};
+
+use super::nodes::NodeKey;
+use super::socket::Socket;
+use super::table::Key;
+use super::{Driver, Turned};
+use crate::announced::Topic;
+use crate::data::{LinkInfo, Publication, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::logging::console;
+use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of};
+
+/// Datagrams received from one socket before others get their turn.
+const BATCH: usize = 16;
+
+/// What the driver keeps for the ROS 2 graph.
+pub(super) struct Ros2 {
+    settings: Option<Ros2Settings>,
+    rtps: Option<Arc<Rtps>>,
+    writers: HashMap<EntityId, WriterEnd>,
+    readers: HashMap<EntityId, ReaderEnd>,
+    brought: Brought,
+}
+
+struct WriterEnd {
+    node: NodeKey,
+    topic: String,
+    publication: Weak<Publication>,
+}
+
+struct ReaderEnd {
+    node: NodeKey,
+    topic: String,
+    core: Weak<SubscriptionCore>,
+    /// What the reader alone brings, apart from the links of ROS 1.
+    input: Arc<TopicInput>,
+    md5: String,
+    links: HashMap<Guid, Arc<LinkInfo>>,
+}
+
+impl Ros2 {
+    pub(super) fn new(settings: Option<Ros2Settings>) -> Self {
+        let (writers, readers) = (HashMap::new(), HashMap::new());
+        Self { settings, rtps: None, writers, readers, brought: Brought::default() }
+    }
+
+    pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
+        self.rtps.as_ref()
+    }
+}
+
+impl Driver {
+    /// Joins the ROS 2 graph with the first node that is to be there.
+    pub(super) fn join_ros2(&mut self) -> io::Result<()> {
+        let Some(settings) = self.ros2.settings.as_ref().filter(|_| self.ros2.rtps.is_none()) else {
+            return Ok(());
+        };
+        let rtps = Arc::new(Rtps::open(settings, self.reactor.waker().clone())?);
+        for socket in rtps.receivers() {
+            let key = self.sockets.insert_with(|_| Socket::Rtps(Arc::clone(&socket)));
+            self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
+        }
+        let changes = Changes::watch()?;
+        let key = self.sockets.insert_with(|_| Socket::Nothing);
+        self.reactor.add(&changes, Token(key.to_bits()), Interest::Read)?;
+        if let Some(place) = self.sockets.get_mut(key) {
+            *place = Socket::Interfaces(changes);
+        }
+        self.ros2.rtps = Some(rtps);
+        Ok(())
+    }
+
+    /// Tells the peers that the process leaves the ROS 2 graph.
+    pub(crate) fn leave_ros2(&mut self) {
+        if let Some(rtps) = self.ros2.rtps.take() {
+            rtps.leave();
+        }
+    }
+
+    /// What a node publishes a topic with is offered to others.
+    pub(super) fn add_writer(
+        &mut self,
+        node: NodeKey,
+        topic: &Topic,
+        qos: QoS,
+        publication: &Arc<Publication>,
+    ) {
+        let (Some(rtps), Some(ros2)) = (self.ros2.rtps.clone(), &topic.ros2) else { return };
+        if publication.has_writer() || !ros2.is_known() {
+            return;
+        }
+        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
+        let (topic, of) = (topic.name.clone(), Arc::downgrade(publication));
+        publication.set_writer(Some(RtpsWriter::new(Arc::clone(&rtps), id, qos.is_latching())));
+        self.ros2.writers.insert(id, WriterEnd { node, topic, publication: of });
+        self.take_ros2_events();
+    }
+
+    pub(super) fn remove_writer(&mut self, publication: &Arc<Publication>) {
+        let Some(id) = publication.set_writer(None) else { return };
+        self.ros2.writers.remove(&id);
+        if let Some(rtps) = &self.ros2.rtps {
+            rtps.remove_endpoint(id);
+        }
+    }
+
+    /// What a subscription asks for is asked of others. What it then gets its messages by.
+    pub(super) fn add_reader(
+        &mut self,
+        node: NodeKey,
+        topic: &Topic,
+        qos: QoS,
+        core: &Arc<SubscriptionCore>,
+    ) -> Option<Arc<TopicInput>> {
+        let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref().filter(|ros2| ros2.is_known())?);
+        let input = Arc::new(TopicInput::default());
+        input.add(Arc::clone(core));
+        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
+        let md5 = topic.told_type().1.to_owned();
+        let (topic, of, links) = (topic.name.clone(), Arc::downgrade(core), HashMap::new());
+        let end = ReaderEnd { node, topic, core: of, input: Arc::clone(&input), md5, links };
+        self.ros2.readers.insert(id, end);
+        self.take_ros2_events();
+        Some(input)
+    }
+
+    pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
+        let is_of = |end: &ReaderEnd| std::ptr::eq(end.core.as_ptr(), Arc::as_ptr(core));
+        let Some(id) = self.ros2.readers.iter().find(|(_, end)| is_of(end)).map(|(id, _)| *id) else {
+            return;
+        };
+        self.ros2.readers.remove(&id);
+        if let Some(rtps) = &self.ros2.rtps {
+            rtps.remove_endpoint(id);
+        }
+    }
+
+    /// Datagrams have come.
+    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) {
+        let Some(rtps) = self.ros2.rtps.clone() else { return };
+        let mut scratch = self.take_scratch();
+        for _ in 0..BATCH {
+            let Ok(Some(received)) = socket.recv_from(&mut scratch) else { break };
+            if received.cut {
+                continue;
+            }
+            let datagram = scratch.get(..received.len).unwrap_or_default();
+            let mut brought = std::mem::take(&mut self.ros2.brought);
+            rtps.handle_datagram(received.from, datagram, &mut brought);
+            brought.events.drain(..).for_each(|event| self.ros2_event(event));
+            brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+            self.ros2.brought = brought;
+        }
+        self.scratch = scratch;
+    }
+
+    fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
+        let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let Some(from) = end.links.get(&sample.writer) else { return };
+        match sample.payload {
+            SamplePayload::Own(bytes) => end.input.push(bytes, from),
+            SamplePayload::Here(place) => {
+                let bytes = datagram.get(place).unwrap_or_default();
+                end.input.push_filled(bytes.len(), from, |into| {
+                    into.clear();
+                    into.extend_from_slice(bytes);
+                });
+            }
+        }
+    }
+
+    /// What has happened in the ROS 2 graph while others worked on the participant.
+    pub(super) fn take_ros2_events(&mut self) {
+        let Some(rtps) = &self.ros2.rtps else { return };
+        rtps.take_events().into_iter().for_each(|event| self.ros2_event(event));
+    }
+
+    /// Does what is due.
+    pub(super) fn serve_ros2(&mut self, turned: &mut Turned, now: runnel_core::time::Instant) {
+        let Some(rtps) = &self.ros2.rtps else { return };
+        if rtps.deadline().is_some_and(|at| at <= now) {
+            rtps.handle_timeout();
+            turned.served = true;
+        }
+        self.take_ros2_events();
+    }
+
+    fn ros2_event(&mut self, event: Event) {
+        match event {
+            Event::Matched { local, remote } => self.ros2_matched(local, remote),
+            Event::Unmatched { local, remote } => self.ros2_unmatched(local, remote),
+            Event::Incompatible { local, remote, policies } => {
+                self.ros2_incompatible(local, remote, &policies)
+            }
+            Event::SampleLost { reader, writer, count } => {
+                let end = self.ros2.readers.get(&reader);
+                if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?))) {
+                    end.input.lose(count, from);
+                }
+            }
+            Event::Trouble(line) => console::warning!("{line}"),
+            Event::ParticipantFound(_)
+            | Event::ParticipantLost(_)
+            | Event::EndpointFound(_)
+            | Event::EndpointLost(_)
+            | Event::DeadlineMissed { .. }
+            | Event::LivelinessChanged { .. }
+            | Event::LivelinessLost { .. } => {}
+        }
+    }
+
+    fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
+        if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
+            publication.count_matched(1);
+        }
+        let Some(end) = self.ros2.readers.get_mut(&local) else { return };
+        let from = Arc::new(LinkInfo {
+            publisher: remote.to_string(),
+            type_name: end.topic.clone(),
+            md5: end.md5.clone(),
+            encoding: Encoding::Xcdr1,
+            ..LinkInfo::default()
+        });
+        end.input.join(&from);
+        end.links.insert(remote, from);
+    }
+
+    fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
+        if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
+            publication.count_matched(-1);
+        }
+        let Some(end) = self.ros2.readers.get_mut(&local) else { return };
+        if let Some(from) = end.links.remove(&remote) {
+            end.input.leave(&from);
+        }
+    }
+
+    fn ros2_incompatible(&mut self, local: EntityId, remote: Guid, policies: &[Policy]) {
+        let missing: Vec<String> = policies.iter().map(ToString::to_string).collect();
+        let missing = missing.join(" and ");
+        let (node, line) = if let Some(end) = self.ros2.writers.get(&local) {
+            let topic = &end.topic;
+            (
+                end.node,
+                format!("topic {topic}: subscription {remote} asks for what is not offered: {missing}"),
+            )
+        } else if let Some(end) = self.ros2.readers.get(&local) {
+            let topic = &end.topic;
+            (
+                end.node,
+                format!("topic {topic}: publisher {remote} does not offer what is asked for: {missing}"),
+            )
+        } else {
+            return;
+        };
+        if let Some(node) = self.node_slot(node) {
+            node.warn_of_peer(format_args!("{line}"));
+        }
+    }
+
+    /// The interfaces of the host may be others.
+    pub(super) fn interfaces_readable(&mut self, key: Key) {
+        let Some(Socket::Interfaces(changes)) = self.sockets.get(key) else { return };
+        let changed = changes.any();
+        let Some(rtps) = self.ros2.rtps.as_ref().filter(|_| changed.unwrap_or(true)) else { return };
+        if let Err(error) = rtps.look_at_interfaces() {
+            console::warning!("the network interfaces cannot be looked at: {error}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The ROS 2 side of a process: one participant for all its nodes, and the sockets by which that is reached.
+//!
+//! The participant has a lock of its own, so that who publishes needs no driver. Whoever works on it sends what it has to
+//! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
+//! it: samples and events are taken out and given on when it is free.
+
+mod sample;
+mod settings;
+mod sockets;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use runnel_core::qos::QoS;
+use runnel_core::time::Instant;
+use runnel_io::{Datagrams, Waker, clock, host};
+use runnel_rtps::wire::{EntityId, GuidPrefix, Timestamp, VendorId};
+use runnel_rtps::{Config, EndpointOptions, Event, Participant, Sample};
+
+use crate::ipc::Frame;
+use crate::sync::lock;
+pub(crate) use sample::CdrFrame;
+use settings::Range;
+pub(crate) use settings::Ros2Settings;
+use sockets::Sockets;
+
+/// No time at all.
+const NEVER: u64 = u64::MAX;
+
+/// See the module's documentation.
+pub(crate) struct Rtps {
+    inner: Mutex<Inner>,
+    /// When the participant has something to do by itself.
+    deadline: AtomicU64,
+    /// It has events that nobody has taken yet.
+    has_events: AtomicBool,
+    /// Until when the driver sleeps, if it does.
+    sleeps_until: AtomicU64,
+    waker: Waker,
+}
+
+struct Inner {
+    participant: Participant<CdrFrame>,
+    sockets: Sockets,
+}
+
+/// What a datagram has brought.
+#[derive(Default)]
+pub(crate) struct Brought {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Rtps {
+    pub(crate) fn open(settings: &Ros2Settings, waker: Waker) -> io::Result<Self> {
+        let sockets = Sockets::open(settings)?;
+        let mut prefix = [0; 12];
+        prefix[..2].copy_from_slice(&VendorId::RUNNEL.0);
+        prefix[2..10].copy_from_slice(&host::random()?.to_ne_bytes());
+        prefix[10..].copy_from_slice(&host::random()?.to_ne_bytes()[..2]);
+        let mut config = Config::new(GuidPrefix(prefix), settings.domain.into());
+        config.unicast = sockets.reached_at();
+        config.own_addresses = sockets.own().to_vec();
+        config.own_host_only = settings.range == Range::Localhost;
+        config.multicast = sockets.group().into_iter().collect();
+        config.peers = settings.calls();
+        config.user_data = b"enclave=/;".to_vec();
+        let participant = Participant::new(clock::monotonic(), config);
+        let deadline = AtomicU64::new(participant.poll_timeout().map_or(NEVER, |at| at.0));
+        let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
+        Ok(Self {
+            inner: Mutex::new(Inner { participant, sockets }),
+            deadline,
+            has_events,
+            sleeps_until,
+            waker,
+        })
+    }
+
+    /// The sockets from which datagrams are given to [`Rtps::handle_datagram`].
+    pub(crate) fn receivers(&self) -> Vec<Arc<Datagrams>> {
+        let inner = lock(&self.inner);
+        [Some(&inner.sockets.unicast), inner.sockets.group.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(Arc::clone)
+            .collect()
+    }
+
+    /// Works on the participant, and sends what comes of it.
+    fn work<T>(&self, work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
+        let inner = &mut *lock(&self.inner);
+        let now = clock::monotonic();
+        let done = work(&mut inner.participant, now);
+        while let Some(transmit) = inner.participant.poll_transmit(now) {
+            inner.sockets.send(&transmit);
+        }
+        let deadline = inner.participant.poll_timeout().map_or(NEVER, |at| at.0);
+        self.deadline.store(deadline, Ordering::SeqCst);
+        let has_events = inner.participant.has_events();
+        self.has_events.store(has_events, Ordering::SeqCst);
+        if has_events || deadline < self.sleeps_until.load(Ordering::SeqCst) {
+            self.wake_sleeper();
+        }
+        done
+    }
+
+    fn wake_sleeper(&self) {
+        if self.sleeps_until.swap(0, Ordering::SeqCst) != 0 {
+            self.waker.wake();
+        }
+    }
+
+    /// The driver is about to sleep until then: false if it must not.
+    pub(crate) fn fall_asleep(&self, until: Option<Instant>) -> bool {
+        let until = until.map_or(NEVER, |at| at.0).max(1);
+        self.sleeps_until.store(until, Ordering::SeqCst);
+        let sleeps = self.deadline.load(Ordering::SeqCst) >= until && !self.has_events.load(Ordering::SeqCst);
+        if !sleeps {
+            self.wake_up();
+        }
+        sleeps
+    }
+
+    /// The driver sleeps no longer.
+    pub(crate) fn wake_up(&self) {
+        self.sleeps_until.store(0, Ordering::SeqCst);
+    }
+
+    /// When [`Rtps::handle_timeout`] is to be called.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        Some(self.deadline.load(Ordering::SeqCst)).filter(|at| *at != NEVER).map(Instant)
+    }
+
+    pub(crate) fn handle_timeout(&self) {
+        self.work(|participant, now| participant.handle_timeout(now));
+    }
+
+    /// A datagram has come.
+    pub(crate) fn handle_datagram(&self, from: std::net::SocketAddr, datagram: &[u8], brought: &mut Brought) {
+        self.work(|participant, now| {
+            participant.handle_datagram(now, from, datagram);
+            brought.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
+            brought.events.extend(std::iter::from_fn(|| participant.poll_event()));
+        });
+    }
+
+    /// What has happened beside.
+    pub(crate) fn take_events(&self) -> Vec<Event> {
+        if !self.has_events.load(Ordering::SeqCst) {
+            return Vec::new();
+        }
+        self.work(|participant, _| std::iter::from_fn(|| participant.poll_event()).collect())
+    }
+
+    /// The interfaces of this host may be others.
+    pub(crate) fn look_at_interfaces(&self) -> io::Result<()> {
+        {
+            let inner = &mut *lock(&self.inner);
+            inner.sockets.look_again()?;
+            let (unicast, own) = (inner.sockets.reached_at(), inner.sockets.own().to_vec());
+            inner.participant.set_addresses(clock::monotonic(), unicast, own);
+        }
+        self.handle_timeout();
+        Ok(())
+    }
+
+    pub(crate) fn create_writer(&self, options: EndpointOptions) -> EntityId {
+        self.work(|participant, now| participant.create_writer(now, stamp(), options))
+    }
+
+    pub(crate) fn create_reader(&self, options: EndpointOptions) -> EntityId {
+        self.work(|participant, now| participant.create_reader(now, stamp(), options))
+    }
+
+    pub(crate) fn remove_endpoint(&self, id: EntityId) {
+        self.work(|participant, now| participant.remove_endpoint(now, stamp(), id));
+    }
+
+    /// Publishes a message. Gives back a frame that is not held any more.
+    pub(crate) fn write(&self, writer: EntityId, frame: Frame) -> Option<Frame> {
+        let written = self.work(|participant, now| participant.write(now, stamp(), writer, CdrFrame(frame)));
+        written.ok().flatten().map(|frame| frame.0)
+    }
+
+    /// Who stands in the way of another message of a writer that keeps all.
+    pub(crate) fn full(&self, writer: EntityId) -> Option<String> {
+        let full = lock(&self.inner).participant.full(writer)?;
+        Some(full.reader.to_string())
+    }
+
+    /// How many messages of a writer some reader has yet to acknowledge.
+    pub(crate) fn unacknowledged(&self, writer: EntityId) -> u32 {
+        lock(&self.inner).participant.unacknowledged(writer)
+    }
+
+    /// Tells the peers that the process leaves.
+    pub(crate) fn leave(&self) {
+        self.work(|participant, _| participant.close());
+    }
+}
+
+/// What an endpoint of a ROS topic is in DDS.
+pub(crate) fn endpoint_of(topic: &str, dds_type: &str, rihs01: &str, qos: QoS) -> EndpointOptions {
+    let user_data = if rihs01.is_empty() { String::new() } else { format!("typehash={rihs01};") };
+    EndpointOptions {
+        topic: format!("rt{topic}"),
+        type_name: dds_type.to_owned(),
+        qos,
+        user_data: user_data.into_bytes(),
+    }
+}
+
+fn stamp() -> Timestamp {
+    clock::realtime().into()
+}

@@ -1,0 +1,16 @@
+//! Messages as the participant holds them.
+
+use runnel_rtps::Lend;
+
+use crate::data::LENGTH;
+use crate::ipc::Frame;
+
+/// A message in an encoding of ROS 2, with its length before it.
+#[derive(Clone)]
+pub(crate) struct CdrFrame(pub(crate) Frame);
+
+impl Lend for CdrFrame {
+    fn payload(&self) -> &[u8] {
+        self.0.as_ref().get(LENGTH..).unwrap_or_default()
+    }
+}
