@@ -110,7 +110,7 @@ fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     let reactor = Arc::new(Reactor::new().unwrap());
     let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
     let (simulation, pool) = (Arc::new(Simulation::new(ready)), Arc::new(Pool::new(0, 0)));
-    (Driver::new(reactor, Arc::clone(&stop), simulation, Family::V4, None, pool), stop)
+    (Driver::new(reactor, Arc::clone(&stop), simulation, Family::V4, None, pool, None), stop)
 }
 
 /// A driver with a talker, and where that listens.
