@@ -6,7 +6,7 @@ pub use play::{Engine, play};
 
 use std::sync::{Arc, LazyLock};
 
-use runnel_core::schema::{Library, Schema, TypeName};
+use runnel_core::schema::{Generation, Library, Schema, TypeName};
 
 /// The input without its first byte, cut into pieces of lengths that this byte decides: a stream arrives as it likes.
 pub fn pieces(data: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -35,12 +35,16 @@ const TYPES: [&str; 9] = [
     "nav_msgs/Path",
 ];
 
+static LIBRARY: LazyLock<Library> = LazyLock::new(runnel_msgs::library);
+
 /// The schema that a byte of the input chooses among the standard messages.
 pub fn schema(choice: u8) -> &'static Arc<Schema> {
-    static SCHEMAS: LazyLock<Vec<Arc<Schema>>> = LazyLock::new(|| {
-        let library: Library = runnel_msgs::library();
-        let schema = |name| library.message(&TypeName::parse(name).unwrap()).unwrap();
-        TYPES.into_iter().map(schema).collect()
-    });
+    static SCHEMAS: LazyLock<Vec<Arc<Schema>>> =
+        LazyLock::new(|| TYPES.into_iter().map(|name| schema_of(Generation::Ros1, name)).collect());
     &SCHEMAS[usize::from(choice) % SCHEMAS.len()]
+}
+
+/// The form of a standard message in a generation.
+pub fn schema_of(generation: Generation, name: &str) -> Arc<Schema> {
+    LIBRARY.message_in(generation, &TypeName::parse(name).unwrap()).unwrap()
 }

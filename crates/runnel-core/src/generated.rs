@@ -80,7 +80,7 @@ macro_rules! message {
             }
 
             fn check(&self) -> ::core::result::Result<(), $crate::wire::EncodeError> {
-                if Self::IS_CHECKED {
+                if <Self as $crate::wire::Wire>::IS_CHECKED {
                     $( $crate::message!(@check self.$field, $wire_name; $($mark)*); )*
                 }
                 Ok(())

@@ -62,3 +62,13 @@ fn a_wrong_definition_fails_the_build_and_says_where() {
     let told = text.lines().filter(|line| line.starts_with("error: ") && line.contains("Inner.msg")).count();
     assert_eq!(told, 1, "{text}");
 }
+
+#[test]
+fn definitions_that_do_not_go_into_one_type_fail_the_build() {
+    let folder = copy_of_user_crate("differing_user_crate");
+    fs::write(folder.join("interfaces/ros2/my_msgs/msg/Both.msg"), "int16 speed\ntime stamp\n").unwrap();
+    let output = cargo(&folder, &["build"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    let told = "my_msgs/Both: stamp stands elsewhere among the fields in ROS 2 than in ROS 1";
+    assert!(!output.status.success() && text.contains(told), "{text}");
+}

@@ -4,18 +4,26 @@
 use libfuzzer_sys::fuzz_target;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::parse::{parse_action, parse_message, parse_service};
-use runnel_core::schema::{Schema, TypeName};
+use runnel_core::schema::{Generation, Schema, TypeName};
+use runnel_core::wire::Encoding;
 
 fn full_text(name: &TypeName, text: &str) {
     let Ok(schema) = Schema::from_full_text(name, text) else { return };
     let again =
         Schema::from_full_text(name, &schema.full_text).expect("a full text written here can be read");
     assert_eq!(again.md5, schema.md5);
+    let in_ros2 = Schema::from_full_text_in(Generation::Ros2, name, text).expect("it has a form in ROS 2");
+    assert!(in_ros2.rihs01().is_some());
     // Types made by a peer must not make a message of any size, nor anything that cannot be read back.
     if let Ok(message) = DynamicMessage::default_of(&schema) {
         let bytes = message.to_bytes();
         let again = DynamicMessage::decode(&schema, &bytes).expect("a message written here can be read");
         assert_eq!(again.to_bytes(), bytes);
+        for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+            let Ok(payload) = message.to_payload(encoding) else { continue };
+            let again = DynamicMessage::decode_payload(&schema, &payload).expect("a payload can be read too");
+            assert_eq!(again.to_bytes(), bytes);
+        }
     }
 }
 

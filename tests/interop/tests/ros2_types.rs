@@ -155,7 +155,10 @@ impl Asked {
             self.payload.len()
         );
         let decoded = DynamicMessage::decode_payload(self.message.schema(), &theirs);
-        assert_eq!(decoded.as_ref(), Ok(&self.message), "{name}");
+        assert!(decoded.as_ref() == Ok(&self.message), "{name}: {decoded:?}");
+        let default = bytes_of(answer["default"].as_str().unwrap());
+        let default = DynamicMessage::decode_payload(self.message.schema(), &default);
+        assert!(default == DynamicMessage::default_of(self.message.schema()), "{name}: {default:?}");
         for (at, byte) in self.marked.iter().flatten().enumerate() {
             let theirs = theirs[cdr::HEADER_LEN + at];
             assert!(byte.is_none_or(|ours| ours == theirs), "{name}: byte {at} is {theirs}, not {byte:?}");

@@ -1,6 +1,7 @@
 //! Definitions as text: with all they depend on, and as ROS 1 can read them.
 
 use super::generation::Generation;
+use super::parse::is_annotated;
 use super::types::{MessageDef, Schema, TypeName};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -107,7 +108,7 @@ fn ros1_text(def: &MessageDef) -> Cow<'_, str> {
         .fields
         .iter()
         .all(|field| field.default.is_none() && ros1_spelling(&field.spelling) == field.spelling);
-    if is_ros1 {
+    if is_ros1 && !def.text.lines().any(is_annotated) {
         return Cow::Borrowed(&def.text);
     }
     let constants = def.constants.iter().map(|constant| {

@@ -107,6 +107,11 @@ fn normal_text<'a>(text: &'a str, file: &str) -> Result<Cow<'a, str>, ParseError
     Ok(if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() })
 }
 
+/// True of a line that begins with an annotation, which ROS 1 does not know.
+pub(super) fn is_annotated(line: &str) -> bool {
+    line::is_annotation(line.trim_start())
+}
+
 /// A message within a file.
 struct Part {
     first_line: usize,

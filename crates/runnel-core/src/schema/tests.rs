@@ -132,6 +132,19 @@ fn a_form_of_ros_2_is_told_as_ros_2_writes_it() {
 }
 
 #[test]
+fn annotations_say_nothing() {
+    let library = library(&[
+        ("A", "@key\n@key int32 x\n  @optional @key string<=3 y \"b\" # z\n"),
+        ("B", "@key\nint8 x"),
+    ]);
+    let [ros1, ros2] =
+        Generation::ALL.map(|generation| library.message_in(generation, &type_name("p/A")).unwrap());
+    assert_eq!((ros1.full_text.as_str(), ros1.def.fields.len()), ("int32 x\nstring y\n", 2));
+    assert_eq!(ros2.full_text, "@key\n@key int32 x\n  @optional @key string<=3 y \"b\" # z\n");
+    assert_eq!(library.message(&type_name("p/B")).unwrap().full_text, "int8 x\n");
+}
+
+#[test]
 fn a_folder_may_say_what_only_one_generation_has() {
     let folder = folder(&[
         ("p/msg/Both.msg", "int8 x"),

@@ -184,7 +184,7 @@ pub fn reader(payload: &[u8]) -> Result<Reader<'_>, DecodeError> {
 /// The whole of a payload, with its header, as one value.
 ///
 /// # Errors
-/// As [`reader`] and [`Wire::read_into`], and when more than three bytes are left over.
+/// As [`reader`] and [`Wire::read_into`]. Bytes that are left over are none: see [`Reader::finish`].
 pub fn decode<T: Wire + Default>(payload: &[u8]) -> Result<T, DecodeError> {
     let mut value = T::default();
     decode_into(&mut value, payload)?;

@@ -2,9 +2,6 @@
 
 use super::{DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
 
-/// The most bytes that may follow a message in ROS 2, where some peers fill up the last word.
-const MAX_PADDING: usize = 3;
-
 /// A cursor over received bytes. No count it gives exceeds what the bytes can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
@@ -142,15 +139,16 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.array()?) as usize)
     }
 
-    /// Ends the reading. In ROS 2 up to three bytes may be left: some peers fill up the last word.
+    /// Ends the reading. In ROS 2 bytes may be left: some peers fill up the last word, and what Fast DDS serializes for its
+    /// user to publish ends in as many as its estimate of the length was too large.
     ///
     /// # Errors
-    /// When more bytes are left over.
+    /// When bytes are left over in ROS 1.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
-            1..=MAX_PADDING if !self.encoding.is_ros1() => Ok(()),
-            count => Err(DecodeErrorKind::TrailingBytes { count }.into()),
+            count if self.encoding.is_ros1() => Err(DecodeErrorKind::TrailingBytes { count }.into()),
+            _ => Ok(()),
         }
     }
 }

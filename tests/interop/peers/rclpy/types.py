@@ -1,7 +1,8 @@
 """Reads lines of JSON from a file: {"type": "std_msgs/msg/String", "value": {..}, "payload": "hex"}.
 
-For each, prints the payload that rclpy writes of the value, and whether rclpy reads that value from the payload:
-{"payload": "hex", "same": true}. A type that is not installed is printed as null.
+For each, prints the payload that rclpy writes of the value, whether rclpy reads that value from the given payload, and
+the payload of a message that was left as it was made: {"payload": "hex", "same": true, "default": "hex"}. A type that
+is not installed is printed as null.
 """
 import importlib
 import json
@@ -54,7 +55,8 @@ def answer(asked):
         return None
     message = fill(cls, asked["value"])
     same = deserialize_message(bytes.fromhex(asked["payload"]), cls) == message
-    return {"payload": serialize_message(message).hex(), "same": bool(same)}
+    written = {"payload": message, "default": cls()}
+    return {"same": bool(same), **{name: serialize_message(one).hex() for name, one in written.items()}}
 
 
 with open(sys.argv[1]) as lines:

@@ -42,11 +42,12 @@ impl Fault {
     }
 }
 
-/// Reads one line. `None` if it holds nothing but space and comment; otherwise the declaration and the byte at which
-/// its name begins.
+/// Reads one line. `None` if it holds nothing but space, annotations of ROS 2 such as `@key`, and comment; otherwise the
+/// declaration and the byte at which its name begins.
 pub(super) fn parse_line(line: &str, package: &str) -> Result<Option<(Declaration, usize)>, Fault> {
     let mut cursor = Cursor { line, at: 0 };
-    let Some((type_at, spelling)) = cursor.word(|_| false) else { return Ok(None) };
+    let mut words = std::iter::from_fn(|| cursor.word(|_| false));
+    let Some((type_at, spelling)) = words.find(|(_, word)| !is_annotation(word)) else { return Ok(None) };
     let (element, arity) = parse_type(line, type_at, spelling, package)?;
     let (name_at, name) = cursor.word(|c| c == '=').ok_or_else(|| cursor.fault("a field name"))?;
     let spelling = spelling.to_owned();
@@ -61,6 +62,11 @@ pub(super) fn parse_line(line: &str, package: &str) -> Result<Option<(Declaratio
     };
     let field = Field { name: name.to_owned(), element, arity, default, spelling };
     Ok(Some((Declaration::Field(field), name_at)))
+}
+
+/// True of what begins an annotation, which says nothing here.
+pub(super) fn is_annotation(word: &str) -> bool {
+    word.starts_with('@')
 }
 
 fn parse_constant(

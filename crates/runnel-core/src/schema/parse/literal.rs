@@ -140,9 +140,9 @@ fn parse_scalar(primitive: Primitive, spelling: &str, text: &str) -> Result<Lite
 }
 
 fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "true" | "True" | "1" => Some(true),
-        "false" | "False" | "0" => Some(false),
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
         _ => None,
     }
 }

@@ -197,14 +197,12 @@ fn the_header_tells_encoding_and_padding() {
 }
 
 #[test]
-fn a_payload_may_end_in_padding() {
-    for more in 0..4 {
-        let payload = [&[0, 1, 0, 0, 7][..], &[1; 3][..more]].concat();
+fn a_payload_may_end_in_more_bytes() {
+    for more in 0..20 {
+        let payload = [&[0, 1, 0, 0, 7][..], &[1; 20][..more]].concat();
         assert_eq!(decode::<u8>(&payload), Ok(7));
         assert_eq!(decode_view::<u8>(&payload), Ok(7));
     }
-    let error = decode::<u8>(&[0, 1, 0, 0, 7, 0, 0, 0, 0]).unwrap_err();
-    assert_eq!(error.kind(), DecodeErrorKind::TrailingBytes { count: 4 });
     assert_eq!(decode::<u8>(&[0, 7, 0, 3, 1]).unwrap_err().kind(), DecodeErrorKind::WrongLength);
 }
 

@@ -2,9 +2,9 @@
 
 runnel::include_interfaces!();
 
-use my_msgs::{Ask, AskRequest, CountAction, CountActionGoal, Everything, EverythingView, Inner, Nothing};
+use my_msgs::{Ask, AskRequest, Both, CountAction, CountActionGoal, Everything, EverythingView, Inner, Nothing, OnlyNew};
 use runnel::core::message::{Tail, write_with_tail};
-use runnel::core::wire::{Encoding, Wire, decode, decode_view, encode};
+use runnel::core::wire::{Encoding, Wire, cdr, decode, decode_view, encode};
 use runnel::core::{Action, Message, Service};
 use runnel::msgs::geometry_msgs::Point;
 
@@ -58,6 +58,24 @@ fn the_last_array_is_filled_in_place() {
     assert_eq!((Everything::TAIL, Nothing::TAIL, AskRequest::TAIL.is_some()), (None, None, true));
 }
 
+fn one_type_serves_both_generations() {
+    assert_eq!((Both::OLD, Both::NEW, Both::default().name.as_str()), (1u8, 2i32, "new"));
+    let value = Both { speed: 7, old: 9, data: vec![1.5], inners: vec![Inner::default()], ..Both::default() };
+    let ros1: Both = decode(&encode(&value)).unwrap();
+    assert_eq!(ros1, Both { name: String::new(), inners: vec![], ..value.clone() });
+    for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+        let payload = cdr::encode(&value, encoding).unwrap();
+        assert_eq!(cdr::decode::<Both>(&payload).unwrap(), Both { old: 0, ..value.clone() });
+    }
+    assert!(cdr::encode(&Both { name: "longer".into(), ..Both::default() }, Encoding::Xcdr1).is_err());
+    assert_eq!((Both::ROS2_TYPE, Both::DDS_TYPE), ("my_msgs/msg/Both", "my_msgs::msg::dds_::Both_"));
+    assert_eq!((AskRequest::ROS2_TYPE, Ask::ROS2_TYPE), ("my_msgs/srv/Ask_Request", "my_msgs/srv/Ask"));
+    assert_eq!((Both::TAIL.is_some(), Both::ROS2_TAIL), (true, None));
+    assert_eq!((OnlyNew::default().x, OnlyNew::RIHS01.len()), (-1, 7 + 64));
+    // A wstring has no form in ROS 2.
+    assert!(cdr::encode(&Everything::default(), Encoding::Xcdr1).is_err());
+}
+
 fn services_and_actions_have_their_parts() {
     assert_eq!((Ask::TYPE, AskRequest::TYPE), ("my_msgs/Ask", "my_msgs/AskRequest"));
     assert!(!<Ask as Service>::Response::default().success);
@@ -75,5 +93,6 @@ fn main() {
     values_go_round();
     sequences_of_nothing_are_bounded();
     the_last_array_is_filled_in_place();
+    one_type_serves_both_generations();
     services_and_actions_have_their_parts();
 }

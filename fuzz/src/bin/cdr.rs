@@ -1,0 +1,65 @@
+//! Messages as ROS 2 sends them: owned types, views and dynamic values take and refuse the same payloads, but for text
+//! that is not UTF-8, which views refuse and the others replace; and what they read they write alike, in every encoding.
+//! The first byte chooses the type.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::message::Message;
+use runnel_core::schema::{Generation, Schema};
+use runnel_core::wire::{DecodeErrorKind, Encoding, cdr};
+use runnel_msgs::{
+    diagnostic_msgs, geometry_msgs, rcl_interfaces, rmw_dds_common, sensor_msgs, shape_msgs, std_msgs,
+    visualization_msgs,
+};
+
+const TYPES: [&str; 9] = [
+    "std_msgs/String",
+    "std_msgs/Empty",
+    "geometry_msgs/PoseWithCovarianceStamped",
+    "sensor_msgs/PointCloud2",
+    "rcl_interfaces/ParameterDescriptor",
+    "diagnostic_msgs/DiagnosticArray",
+    "visualization_msgs/Marker",
+    "rmw_dds_common/ParticipantEntitiesInfo",
+    "shape_msgs/SolidPrimitive",
+];
+
+fn read<M: Message>(schema: &Arc<Schema>, payload: &[u8]) {
+    assert_eq!(schema.def.ros2_name, M::ROS2_TYPE);
+    let owned = cdr::decode::<M>(payload);
+    let view = cdr::decode_view::<M>(payload);
+    let dynamic = DynamicMessage::decode_payload(schema, payload);
+    let not_text = view.as_ref().is_err_and(|error| error.kind() == DecodeErrorKind::NotUtf8);
+    assert!(view.is_ok() == owned.is_ok() || not_text, "owned: {:?}", owned.err());
+    let (Ok(owned), Ok(dynamic)) = (&owned, &dynamic) else {
+        // A replacement character has more bytes than what it stands for, and text has a bound as it was read.
+        assert_eq!(owned.is_ok(), dynamic.is_ok(), "only one can be read: {owned:?}, {dynamic:?}");
+        return;
+    };
+    for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+        let written = cdr::encode(owned, encoding).expect("what was read can be written");
+        assert_eq!(written.len(), cdr::encoded_len(owned, encoding));
+        assert_eq!(dynamic.to_payload(encoding).as_ref(), Ok(&written));
+        let again = cdr::decode::<M>(&written).expect("what was written can be read");
+        assert_eq!(cdr::encode(&again, encoding), Ok(written));
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, payload)) = data.split_first() else { return };
+    let schema = runnel_fuzz::schema_of(Generation::Ros2, TYPES[usize::from(*choice) % TYPES.len()]);
+    match choice % 9 {
+        0 => read::<std_msgs::String>(&schema, payload),
+        1 => read::<std_msgs::Empty>(&schema, payload),
+        2 => read::<geometry_msgs::PoseWithCovarianceStamped>(&schema, payload),
+        3 => read::<sensor_msgs::PointCloud2>(&schema, payload),
+        4 => read::<rcl_interfaces::ParameterDescriptor>(&schema, payload),
+        5 => read::<diagnostic_msgs::DiagnosticArray>(&schema, payload),
+        6 => read::<visualization_msgs::Marker>(&schema, payload),
+        7 => read::<rmw_dds_common::ParticipantEntitiesInfo>(&schema, payload),
+        _ => read::<shape_msgs::SolidPrimitive>(&schema, payload),
+    }
+});
