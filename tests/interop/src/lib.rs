@@ -6,6 +6,7 @@
 //! that quietly runs without its peer proves nothing.
 
 mod asking;
+mod building;
 mod commands;
 pub mod containers;
 pub mod doctor;
@@ -13,8 +14,10 @@ mod graph;
 mod hearing;
 pub mod messages;
 pub mod mouse;
+pub mod ros2;
 mod roscpp;
 mod runnel;
+pub mod wheels;
 
 pub use asking::Side;
 pub use commands::Printed;

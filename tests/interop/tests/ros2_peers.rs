@@ -1,0 +1,107 @@
+//! Proves the harness without Runnel: the originals of ROS 2 and other DDS understand each other as far as they do anywhere.
+
+use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::{PATIENCE, hear_out, ready};
+use runnel_testkit::process::{Peer, within};
+
+const KILTED: Origin = Origin::Ros2(Distro::Kilted);
+const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
+const STRINGS: &[&str] = &["--count", "5"];
+const BYTES: &[&str] = &["--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
+
+/// Texts and 100 kB of bytes go from Kilted to another and back, byte for byte, all at once.
+fn talks_and_listens(other: Origin) {
+    let graph = Ros2Graph::new();
+    let mut pairs = Vec::new();
+    for (talker, listener) in [(KILTED, other), (other, KILTED)] {
+        for (kind, words) in [("text", STRINGS), ("bytes", BYTES)] {
+            let topic = format!("/{kind}_of_{talker}");
+            let words = [&[topic.as_str()], words].concat();
+            let listener = graph.node(listener, "listener", &format!("{kind}_ears"), &words);
+            let words = [&words[..], &["--size", if kind == "bytes" { "100000" } else { "0" }]].concat();
+            pairs.push((graph.node(talker, "talker", &format!("{kind}_mouth"), &words), ready(listener)));
+        }
+    }
+    for (mut talker, listener) in pairs {
+        hear_out(&mut talker, &mut [listener], 5);
+    }
+}
+
+#[test]
+fn kilted_and_jazzy_understand_each_other() {
+    talks_and_listens(JAZZY);
+}
+
+fn says(peer: &mut Peer, line: &str) {
+    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+}
+
+#[test]
+fn both_sides_are_told_which_policy_keeps_them_apart() {
+    let graph = Ros2Graph::new();
+    let cases: [(&str, &[&str], &[&str]); 4] = [
+        ("reliability", &["--reliability", "best_effort"], &[]),
+        ("durability", &[], &["--durability", "transient_local"]),
+        ("deadline", &[], &["--deadline", "0.5"]),
+        ("liveliness", &[], &["--liveliness", "manual_by_topic"]),
+    ];
+    for (policy, offered, requested) in cases {
+        let topic = format!("/{policy}");
+        let mut talker = graph.talker(KILTED, &[&[topic.as_str()], offered].concat());
+        let mut listener = graph.listener(JAZZY, &[&[topic.as_str()], requested].concat());
+        for peer in [&mut talker, &mut listener] {
+            says(peer, &format!("incompatible {policy} 1"));
+        }
+    }
+}
+
+#[test]
+fn a_late_listener_hears_what_a_transient_local_talker_kept() {
+    let graph = Ros2Graph::new();
+    let transient = ["/kept", "--durability", "transient_local", "--depth", "3"];
+    let mut talker = graph.talker(JAZZY, &[&transient[..], &["--count", "5", "--wait", "0"]].concat());
+    says(&mut talker, "done");
+    let mut listener = graph.listener(KILTED, &[&transient[..], &["--count", "3", "--show"]].concat());
+    for (number, message) in [(1, 3), (2, 4), (3, 5)] {
+        says(&mut listener, &format!("got {number} {{\"data\":\"hello {message}\"}}"));
+    }
+}
+
+#[test]
+fn the_graph_is_told_with_types_hashes_and_qualities_of_service() {
+    let graph = Ros2Graph::new();
+    let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
+    let mut talker =
+        ready(graph.talker(JAZZY, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]));
+    let publisher = view
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /jazzy_talker"), within(PATIENCE));
+    let publisher = publisher.unwrap();
+    let hash = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+    for word in ["std_msgs/msg/String", hash, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
+        assert!(publisher.contains(word), "{word} is lacking: {publisher}");
+    }
+    talker.signal(runnel_testkit::process::Signal::INT).unwrap();
+    assert!(talker.wait_exit(within(PATIENCE)).unwrap().success(), "{}", talker.output());
+    says(&mut view, "- node /jazzy_talker");
+}
+
+#[test]
+fn a_message_of_any_type_comes_back_from_the_other_release() {
+    let graph = Ros2Graph::new();
+    for name in [
+        "sensor_msgs/msg/PointCloud2",
+        "test_msgs/msg/UnboundedSequences",
+        "test_msgs/msg/WStrings",
+        "std_msgs/msg/Empty",
+    ] {
+        let mut echo = graph.rclpy(Distro::Jazzy, "echo.py", "echo", &[name]);
+        echo.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        let place = name.replace("/msg/", "/");
+        let words =
+            |topic| [format!("/{topic}/{place}"), "--type".into(), name.into(), "--count".into(), "1".into()];
+        let (back, there) = (words("back"), words("there"));
+        let listener = ready(graph.listener(KILTED, &back.each_ref().map(String::as_str)));
+        let mut talker = graph.talker(KILTED, &there.each_ref().map(String::as_str));
+        hear_out(&mut talker, &mut [listener], 1);
+    }
+}
