@@ -8,17 +8,24 @@ use std::time::SystemTime;
 
 use crate::{installed, sources};
 
-/// The program NAME of the sources in `peers/FOLDER`, which `compile` makes at the path that it is given.
+/// The program NAME of the sources in `peers/FOLDER` and in another folder that it shares with others, which `compile` makes
+/// at the path that it is given.
 ///
 /// # Panics
 /// When it cannot be built, with what the compiler said.
-pub fn built(folder: &str, name: &str, compile: impl FnOnce(&Path) -> io::Result<()>) -> PathBuf {
+pub fn built(
+    folder: &str,
+    shared: Option<&str>,
+    name: &str,
+    compile: impl FnOnce(&Path) -> io::Result<()>,
+) -> PathBuf {
     let program = installed().join(folder).join(name);
     let build = || -> io::Result<()> {
         fs::create_dir_all(installed().join(folder))?;
         let lock = File::create(program.with_extension("lock"))?;
         lock.lock()?;
-        if !is_up_to_date(&program, &sources().join(folder))? {
+        let folders = [Some(folder), shared].into_iter().flatten().map(|folder| sources().join(folder));
+        if !is_up_to_date(&program, folders)? {
             // Made beside it and moved there, so that a build cut short leaves nothing half done.
             let unfinished = program.with_extension("unfinished");
             compile(&unfinished)?;
@@ -31,11 +38,13 @@ pub fn built(folder: &str, name: &str, compile: impl FnOnce(&Path) -> io::Result
 }
 
 /// Whether the program is younger than every source, the shared ones included.
-fn is_up_to_date(program: &Path, sources: &Path) -> io::Result<bool> {
+fn is_up_to_date(program: &Path, folders: impl Iterator<Item = PathBuf>) -> io::Result<bool> {
     let Ok(built) = modified(program) else { return Ok(false) };
-    for source in fs::read_dir(sources)? {
-        if modified(&source?.path())? >= built {
-            return Ok(false);
+    for folder in folders {
+        for source in fs::read_dir(folder)? {
+            if modified(&source?.path())? >= built {
+                return Ok(false);
+            }
         }
     }
     Ok(true)

@@ -9,6 +9,7 @@ mod asking;
 mod building;
 mod commands;
 pub mod containers;
+mod dds;
 pub mod doctor;
 mod graph;
 mod hearing;

@@ -14,6 +14,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::Peer;
 use tempfile::TempDir;
 
+use crate::dds;
 use crate::graph::start;
 use crate::sources;
 use crate::wheels::python;
@@ -29,11 +30,13 @@ const CYCLONE: &str = "<CycloneDDS><Domain><General><Interfaces><NetworkInterfac
 pub enum Origin {
     /// rclpy on Fast DDS.
     Ros2(Distro),
+    /// Cyclone DDS 0.10, by its C library.
+    Cyclone,
 }
 
 impl Origin {
     /// Every one.
-    pub const ALL: [Origin; 2] = [Origin::Ros2(Distro::Kilted), Origin::Ros2(Distro::Jazzy)];
+    pub const ALL: [Origin; 3] = [Origin::Ros2(Distro::Kilted), Origin::Ros2(Distro::Jazzy), Origin::Cyclone];
 }
 
 /// In lower case, fit for a part of a node's name.
@@ -42,6 +45,7 @@ impl fmt::Display for Origin {
         f.write_str(match self {
             Origin::Ros2(Distro::Kilted) => "kilted",
             Origin::Ros2(Distro::Jazzy) => "jazzy",
+            Origin::Cyclone => "cyclone",
         })
     }
 }
@@ -121,7 +125,25 @@ impl Ros2Graph {
     pub fn node(&self, origin: Origin, role: &str, name: &str, arguments: &[&str]) -> Peer {
         match origin {
             Origin::Ros2(distro) => self.rclpy(distro, &format!("{role}.py"), name, arguments),
+            Origin::Cyclone => self.run(name, dds::cyclone(role), arguments),
         }
+    }
+
+    fn run(&self, name: &str, program: impl AsRef<OsStr>, arguments: &[&str]) -> Peer {
+        let mut command = self.command(program);
+        command.args(arguments);
+        start(name, command)
+    }
+
+    /// The file that talkers wait for which have it behind `--after`: not all readers ask for what was sent before they
+    /// had found the writer.
+    pub fn gate(&self) -> String {
+        self.home().join("gate").display().to_string()
+    }
+
+    /// Has talkers publish that wait for this.
+    pub fn open_gate(&self) {
+        fs::write(self.gate(), "").expect("a file");
     }
 
     /// A command with nothing of the user's environment but the search path, and with a `/dev/shm` of this graph:

@@ -13,7 +13,7 @@ use crate::sources;
 /// # Panics
 /// When it cannot be built, with what the compiler said.
 pub fn built(name: &str) -> PathBuf {
-    building::built("roscpp", name, |program| compile(name, program))
+    building::built("roscpp", None, name, |program| compile(name, program))
 }
 
 fn compile(name: &str, program: &Path) -> io::Result<()> {

@@ -1,6 +1,7 @@
 """Publishes numbered messages, printing `sent N len L crc C` for each, then `done`, and stays until a signal ends it.
 
 Prints `ready` once it publishes, and what happens to the publisher (see `events`)."""
+import os
 import time
 
 from rclpy.event_handler import PublisherEventCallbacks
@@ -12,6 +13,7 @@ words = parser()
 words.add_argument("--rate", type=float, default=0.0, help="messages a second, 0 for no pause")
 words.add_argument("--size", type=int, default=0, help="bytes of text or data")
 words.add_argument("--wait", type=int, default=1, help="subscriptions to wait for")
+words.add_argument("--after", help="a file to wait for, too")
 words.add_argument("--value", help="each message, as JSON")
 options = parsed(words)
 message_class = named(options.type)
@@ -27,8 +29,8 @@ with node("talker") as (this, turn):
     callbacks = events(PublisherEventCallbacks())
     publisher = this.create_publisher(message_class, options.topic, qos(options), event_callbacks=callbacks)
     say("ready")
-    while publisher.get_subscription_count() < options.wait:
-        turn(0.05)
+    while publisher.get_subscription_count() < options.wait or options.after and not os.path.exists(options.after):
+        turn(0.02)
     number, due = 0, time.monotonic()
     while options.count == 0 or number < options.count:
         number += 1
