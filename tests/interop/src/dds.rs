@@ -29,6 +29,19 @@ pub fn cyclone(role: &str) -> PathBuf {
     })
 }
 
+/// The program built from `peers/fastdds/ROLE.cpp`.
+///
+/// # Panics
+/// When it cannot be built, with what the compiler said.
+pub fn fast_dds(role: &str) -> PathBuf {
+    building::built("fastdds", Some(SHARED), role, |program| {
+        let mut compiler = compiler("g++", "c++17", program);
+        compiler.arg(sources().join("fastdds").join(role).with_extension("cpp"));
+        output(compiler.args(["-lfastrtps", "-lfastcdr"]))?;
+        Ok(())
+    })
+}
+
 fn compiler(name: &str, standard: &str, program: &Path) -> Command {
     let mut compiler = Command::new(name);
     compiler.args(["-O2", &format!("-std={standard}"), "-Wall", "-Wextra", "-o"]).arg(program);

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::dds;
 use crate::graph::start;
 use crate::sources;
-use crate::wheels::python;
+use crate::wheels::{environment, python};
 
 pub use crate::wheels::Distro;
 
@@ -32,11 +32,21 @@ pub enum Origin {
     Ros2(Distro),
     /// Cyclone DDS 0.10, by its C library.
     Cyclone,
+    /// Cyclone DDS 11, in Python.
+    Cyclone11,
+    /// Fast DDS 2.9, by its C++ library.
+    FastDds,
 }
 
 impl Origin {
     /// Every one.
-    pub const ALL: [Origin; 3] = [Origin::Ros2(Distro::Kilted), Origin::Ros2(Distro::Jazzy), Origin::Cyclone];
+    pub const ALL: [Origin; 5] = [
+        Origin::Ros2(Distro::Kilted),
+        Origin::Ros2(Distro::Jazzy),
+        Origin::Cyclone,
+        Origin::Cyclone11,
+        Origin::FastDds,
+    ];
 }
 
 /// In lower case, fit for a part of a node's name.
@@ -46,6 +56,8 @@ impl fmt::Display for Origin {
             Origin::Ros2(Distro::Kilted) => "kilted",
             Origin::Ros2(Distro::Jazzy) => "jazzy",
             Origin::Cyclone => "cyclone",
+            Origin::Cyclone11 => "cyclone11",
+            Origin::FastDds => "fastdds",
         })
     }
 }
@@ -126,6 +138,12 @@ impl Ros2Graph {
         match origin {
             Origin::Ros2(distro) => self.rclpy(distro, &format!("{role}.py"), name, arguments),
             Origin::Cyclone => self.run(name, dds::cyclone(role), arguments),
+            Origin::Cyclone11 => {
+                let script = sources().join("cyclonedds11").join(role).with_extension("py");
+                let script = script.to_str().expect("a path");
+                self.run(name, environment("cyclonedds11"), &[&[script], arguments].concat())
+            }
+            Origin::FastDds => self.run(name, dds::fast_dds(role), arguments),
         }
     }
 
