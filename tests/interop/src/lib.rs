@@ -7,6 +7,7 @@
 
 mod asking;
 mod building;
+pub mod capture;
 mod commands;
 pub mod containers;
 mod dds;

@@ -1,5 +1,6 @@
 //! Proves the harness without Runnel: the originals of ROS 2 and other DDS understand each other as far as they do anywhere.
 
+use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, hear_out, ready};
 use runnel_testkit::process::{Peer, within};
@@ -132,4 +133,20 @@ fn a_message_of_any_type_comes_back_from_the_other_release() {
         let mut talker = graph.talker(KILTED, &there.each_ref().map(String::as_str));
         hear_out(&mut talker, &mut [listener], 1);
     }
+}
+
+#[test]
+fn what_the_peers_say_is_dissected() {
+    let capture = Capture::start();
+    let graph = Ros2Graph::new();
+    let words = ["/dissected", "--count", "3", "--type", "std_msgs/msg/UInt8MultiArray"];
+    let listener = ready(graph.listener(JAZZY, &words));
+    let mut talker = graph.talker(Origin::Cyclone, &[&words[..], &["--size", "100000"]].concat());
+    hear_out(&mut talker, &mut [listener], 3);
+    let frames = capture.end();
+    // Cyclone DDS sends itself a byte when it ends.
+    let unsound = frames.unsound_rtps("udp.length != 9");
+    assert!(unsound.is_empty(), "{unsound:#?}");
+    let fragments = frames.ask("rtps.vendorId == 0x0110 && rtps.sm.id == 0x16", &["rtps.sm.wrEntityId"]);
+    assert!(fragments.len() >= 3, "{fragments:?}");
 }
