@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::building::{self, flags, output};
-use crate::sources;
+use crate::{installed, sources};
 
 /// The folder of what they share.
 const SHARED: &str = "dds";
@@ -40,6 +40,16 @@ pub fn fast_dds(role: &str) -> PathBuf {
         output(compiler.args(["-lfastrtps", "-lfastcdr"]))?;
         Ok(())
     })
+}
+
+/// The program of a crate of `peers/crates`.
+///
+/// # Panics
+/// When it is not built.
+pub fn crate_of(name: &str) -> PathBuf {
+    let program = installed().join("crates/debug").join(name);
+    assert!(program.is_file(), "{} is missing: run ./test", program.display());
+    program
 }
 
 fn compiler(name: &str, standard: &str, program: &Path) -> Command {

@@ -36,16 +36,22 @@ pub enum Origin {
     Cyclone11,
     /// Fast DDS 2.9, by its C++ library.
     FastDds,
+    /// dust_dds 0.16, which makes nothing of the endpoints of any Fast DDS.
+    DustDds,
+    /// RustDDS 0.15.
+    RustDds,
 }
 
 impl Origin {
     /// Every one.
-    pub const ALL: [Origin; 5] = [
+    pub const ALL: [Origin; 7] = [
         Origin::Ros2(Distro::Kilted),
         Origin::Ros2(Distro::Jazzy),
         Origin::Cyclone,
         Origin::Cyclone11,
         Origin::FastDds,
+        Origin::DustDds,
+        Origin::RustDds,
     ];
 }
 
@@ -58,6 +64,8 @@ impl fmt::Display for Origin {
             Origin::Cyclone => "cyclone",
             Origin::Cyclone11 => "cyclone11",
             Origin::FastDds => "fastdds",
+            Origin::DustDds => "dustdds",
+            Origin::RustDds => "rustdds",
         })
     }
 }
@@ -144,6 +152,8 @@ impl Ros2Graph {
                 self.run(name, environment("cyclonedds11"), &[&[script], arguments].concat())
             }
             Origin::FastDds => self.run(name, dds::fast_dds(role), arguments),
+            Origin::DustDds => self.run(name, dds::crate_of("dust"), &[&[role], arguments].concat()),
+            Origin::RustDds => self.run(name, dds::crate_of("rust"), &[&[role], arguments].concat()),
         }
     }
 

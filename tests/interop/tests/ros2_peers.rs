@@ -50,6 +50,16 @@ fn kilted_and_fast_dds_understand_each_other() {
 }
 
 #[test]
+fn kilted_and_rustdds_understand_each_other() {
+    understand_each_other(KILTED, Origin::RustDds);
+}
+
+#[test]
+fn cyclone_and_dust_dds_understand_each_other() {
+    understand_each_other(Origin::Cyclone, Origin::DustDds);
+}
+
+#[test]
 fn jazzy_and_cyclone_11_understand_each_other() {
     understand_each_other(JAZZY, Origin::Cyclone11);
 }
