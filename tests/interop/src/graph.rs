@@ -204,7 +204,7 @@ fn with_hosts(path: &Path, lines: &str, program: &OsStr) -> Command {
     command
 }
 
-fn start(name: &str, command: Command) -> Peer {
+pub(crate) fn start(name: &str, command: Command) -> Peer {
     Peer::spawn(name, command).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -6,13 +6,17 @@
 //! that quietly runs without its peer proves nothing.
 
 mod asking;
+mod building;
+pub mod capture;
 mod commands;
 pub mod containers;
+mod dds;
 pub mod doctor;
 mod graph;
 mod hearing;
 pub mod messages;
 pub mod mouse;
+pub mod ros2;
 mod roscpp;
 mod runnel;
 pub mod wheels;

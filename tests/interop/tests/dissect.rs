@@ -1,42 +1,9 @@
 //! An oracle that has never heard of Runnel: Wireshark's dissectors take apart every frame that Runnel exchanges with
 //! rospy and with itself, at both masters.
 
-use std::net::{Ipv4Addr, UdpSocket};
-use std::path::PathBuf;
-use std::process::Command;
-
-use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told, wait_until};
-use runnel_testkit::process::{Peer, Signal, free_port, within};
-
-/// What the loopback interface carries, as long as this lasts.
-struct Capture {
-    process: Peer,
-    file: PathBuf,
-}
-
-impl Capture {
-    fn start(graph: &Ros1Graph) -> Capture {
-        let file = graph.home().join("capture.pcapng");
-        let mut process = graph.tool("dumpcap", &["-q", "-i", "lo", "-w", file.to_str().expect("a path")]);
-        process.wait_for_line(|line| line.starts_with("File: "), within(PATIENCE)).unwrap();
-        Capture { process, file }
-    }
-
-    /// Ends the capture once everything up to now is in the file, as a datagram shows that is sent now.
-    fn end(mut self, ports: Ports) -> Frames {
-        let port = free_port();
-        let marker = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        marker.send_to(b"end", (Ipv4Addr::LOCALHOST, port)).unwrap();
-        let frames = Frames { file: self.file, ports };
-        let filter = format!("udp.dstport == {port}");
-        wait_until("the capture is written", within(PATIENCE), || {
-            !frames.unfiltered(&filter, &[]).is_empty()
-        });
-        self.process.signal(Signal::INT).unwrap();
-        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
-        frames
-    }
-}
+use interop::capture::{Capture, Frames};
+use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, hear_out, ready, told};
+use runnel_testkit::process::{Signal, within};
 
 /// The ports on which the nodes and the master of a graph listen.
 #[derive(Default)]
@@ -77,33 +44,20 @@ fn port(uri: &str) -> u16 {
     port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{uri} ends with no port"))
 }
 
-/// A capture that can be asked.
-struct Frames {
-    file: PathBuf,
+/// What a graph's programs said to each other.
+struct Talk {
+    frames: Frames,
     ports: Ports,
 }
 
-impl Frames {
-    /// One line for each frame of the graph that passes the filter: the fields' values, or else a summary.
-    fn filtered(&self, filter: &str, fields: &[&str]) -> Vec<String> {
-        self.unfiltered(&format!("{} && ({filter})", self.ports.filter()), fields)
+impl Talk {
+    fn of(capture: Capture, ports: Ports) -> Talk {
+        Talk { frames: capture.end().told(ports.decoding()), ports }
     }
 
-    /// The same for frames of whatever program.
-    fn unfiltered(&self, filter: &str, fields: &[&str]) -> Vec<String> {
-        let mut tshark = Command::new("timeout");
-        tshark.arg("60").args(["tshark", "-n", "-r"]).arg(&self.file).args(self.ports.decoding());
-        // Read twice, so that each frame knows in which one a message that it begins is put together.
-        tshark.args(["-2", "-Y", filter]);
-        if !fields.is_empty() {
-            tshark.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field]));
-        }
-        let output = tshark.output().expect("tshark");
-        let [said, complaint] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-        // Reading what is still being written is no failure but of the last frame.
-        let whole = output.status.success() || complaint.contains("cut short");
-        assert!(whole, "tshark {filter}: {complaint}");
-        said.lines().map(str::to_owned).collect()
+    /// One line for each frame of the graph that passes the filter: the fields' values, or else a summary.
+    fn filtered(&self, filter: &str, fields: &[&str]) -> Vec<String> {
+        self.frames.ask(&format!("{} && ({filter})", self.ports.filter()), fields)
     }
 
     /// How many messages each frame with messages carries, added up.
@@ -147,29 +101,28 @@ fn converse(graph: &Ros1Graph) -> Ports {
 
 fn every_frame_is_dissected(server: Server) {
     let master = Master::start(server);
-    let capture = Capture::start(master.graph());
+    let capture = Capture::start();
     let ports = converse(master.graph());
     let (ours, theirs) = (ports.tcpros[0], ports.tcpros[1]);
-    let frames = capture.end(ports);
-    let errors = frames.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
+    let talk = Talk::of(capture, ports);
+    let errors = talk.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
     assert!(errors.is_empty(), "{errors:#?}");
     let told_once = "tcp.len > 0 && !tcp.reassembled_in && !tcp.analysis.retransmission";
-    let strange = frames.filtered(&format!("{told_once} && !tcpros && !http"), &[]);
+    let strange = talk.filtered(&format!("{told_once} && !tcpros && !http"), &[]);
     assert!(strange.is_empty(), "{strange:#?}");
-    let no_xml = frames.filtered("http.content_length > 0 && !xml", &[]);
+    let no_xml = talk.filtered("http.content_length > 0 && !xml", &[]);
     assert!(no_xml.is_empty(), "{no_xml:#?}");
-    assert_eq!((frames.messages_from(ours), frames.messages_from(theirs)), (11, 5));
-    assert!(frames.filtered("xml.cdata contains \"registerPublisher\"", &[]).len() >= 2);
-    let refused = frames.filtered("tcpros.header_field_name == \"error\"", &["tcp.srcport"]);
+    assert_eq!((talk.messages_from(ours), talk.messages_from(theirs)), (11, 5));
+    assert!(talk.filtered("xml.cdata contains \"registerPublisher\"", &[]).len() >= 2);
+    let refused = talk.filtered("tcpros.header_field_name == \"error\"", &["tcp.srcport"]);
     assert!(refused.contains(&ours.to_string()), "{refused:?}");
     // The late listener, which is one of Runnel, and the talker tell each other where they meet.
-    let of_field =
-        |name| frames.filtered(&format!("tcpros.header_field_name == \"{name}\""), &["tcp.srcport"]);
+    let of_field = |name| talk.filtered(&format!("tcpros.header_field_name == \"{name}\""), &["tcp.srcport"]);
     let (processes, links) = (of_field("runnel_process"), of_field("runnel_link"));
     assert_eq!(processes.iter().filter(|port| **port == ours.to_string()).count(), 1, "{processes:?}");
     assert!(links.iter().all(|port| *port != ours.to_string() && processes.contains(port)), "{links:?}");
     assert_eq!(links.len(), 2, "who listens to Runnel and who listens to rospy: {links:?}");
-    let said = frames.filtered("tcpros.header_field_name == \"callerid\"", &["tcpros.header_field_value"]);
+    let said = talk.filtered("tcpros.header_field_name == \"callerid\"", &["tcpros.header_field_value"]);
     for node in ["/runnel_talker", "/rospy_talker", "/runnel_listener", "/rospy_listener", "/other", "/late"]
     {
         assert!(said.iter().any(|values| values.starts_with(node)), "{node} is not among {said:#?}");
@@ -196,7 +149,7 @@ fn datagram_header(payload: &str) -> (u8, u8, u16) {
 fn datagrams_are_numbered_short_and_agreed_on_in_sound_xml() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    let capture = Capture::start(graph);
+    let capture = Capture::start();
     let listening = ["/radio", "--udp", "--type", "std_msgs/UInt8MultiArray"];
     let mut listener = ready(graph.listener(Origin::Roscpp, &listening));
     let talking = ["/radio", "--type", "std_msgs/UInt8MultiArray", "--size", "5000", "--count", "3"];
@@ -205,12 +158,12 @@ fn datagrams_are_numbered_short_and_agreed_on_in_sound_xml() {
     told(&mut listener, "got", 3, within(PATIENCE));
     let mut ports = Ports::of_master(graph);
     ports.add(graph, "/runnel_talker", Some("/radio"));
-    let frames = capture.end(ports);
-    let errors = frames.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
+    let talk = Talk::of(capture, ports);
+    let errors = talk.filtered("_ws.malformed || _ws.expert.severity == error", &[]);
     assert!(errors.is_empty(), "{errors:#?}");
-    assert_eq!(frames.filtered("xml.cdata contains \"UDPROS\"", &[]).len(), 2, "the wish and the answer");
+    assert_eq!(talk.filtered("xml.cdata contains \"UDPROS\"", &[]).len(), 2, "the wish and the answer");
     // The capture ends with a datagram of three bytes.
-    let sent = frames.unfiltered("udp.length > 16", &["udp.length", "udp.payload"]);
+    let sent = talk.frames.ask("udp.length > 16", &["udp.length", "udp.payload"]);
     let row = |line: &String| -> (usize, (u8, u8, u16)) {
         let (length, payload) = line.split_once('\t').expect("two fields");
         (length.parse().expect("a length"), datagram_header(payload))

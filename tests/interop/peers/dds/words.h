@@ -1,0 +1,172 @@
+// What the talkers and listeners in C and C++ on DDS share: the command line, names as ROS makes them, the bytes of messages.
+#pragma once
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum { TEXT, OCTETS, KEYED } Kind;
+
+// Spans of time are in seconds, and below zero if they are not set.
+typedef struct {
+  char topic[256];
+  const char *after;
+  Kind kind;
+  unsigned long count, size, wait, depth;
+  double rate, deadline, lifespan, lease;
+  bool best_effort, transient_local, manual_by_topic, dispose;
+} Words;
+
+static volatile sig_atomic_t asked_to_end;
+
+// Prints a line in one piece: what a program is told comes on threads of the middleware's.
+static inline void say(const char *format, ...) {
+  char line[256];
+  va_list words;
+  va_start(words, format);
+  int length = vsnprintf(line, sizeof line - 1, format, words);
+  va_end(words);
+  if (length > (int)sizeof line - 2) length = sizeof line - 2;
+  line[length++] = '\n';
+  if (write(1, line, (size_t)length) < 0) asked_to_end = 1;
+}
+
+static inline void fail(const char *what, const char *why) {
+  fprintf(stderr, "%s: %s\n", what, why);
+  exit(2);
+}
+
+static inline Kind kind_of(const char *type) {
+  if (strcmp(type, "std_msgs/msg/String") == 0) return TEXT;
+  if (strcmp(type, "std_msgs/msg/UInt8MultiArray") == 0) return OCTETS;
+  if (strcmp(type, "runnel_test/msg/Keyed") != 0) fail(type, "unknown type");
+  return KEYED;
+}
+
+static inline const char *dds_name_of(Kind kind) {
+  static const char *const names[] = {"std_msgs::msg::dds_::String_", "std_msgs::msg::dds_::UInt8MultiArray_",
+                                      "runnel_test::msg::dds_::Keyed_"};
+  return names[kind];
+}
+
+static void ask_to_end(int signal) {
+  (void)signal;
+  asked_to_end = 1;
+}
+
+// Whether a policy has its second value.
+static inline bool chosen(const char *value, const char *first, const char *second) {
+  if (strcmp(value, first) != 0 && strcmp(value, second) != 0) fail(value, "unknown policy");
+  return strcmp(value, second) == 0;
+}
+
+// `TOPIC --key value ... --flag ...`. From here on, signals set `asked_to_end`.
+static inline Words words_of(int argc, char **argv) {
+  Words words = {.topic = "", .after = NULL, .kind = TEXT, .count = 0, .size = 0, .wait = 1, .depth = 1000, .rate = 0, .deadline = -1,
+                 .lifespan = -1, .lease = -1, .best_effort = false, .transient_local = false, .manual_by_topic = false,
+                 .dispose = false};
+  static const struct option known[] = {
+      {"type", 1, NULL, 't'},        {"count", 1, NULL, 'c'},      {"size", 1, NULL, 's'},
+      {"wait", 1, NULL, 'w'},        {"depth", 1, NULL, 'd'},      {"rate", 1, NULL, 'r'},
+      {"deadline", 1, NULL, 'D'},    {"lifespan", 1, NULL, 'S'},   {"lease", 1, NULL, 'L'},
+      {"reliability", 1, NULL, 'R'}, {"durability", 1, NULL, 'U'}, {"liveliness", 1, NULL, 'V'},
+      {"after", 1, NULL, 'a'},       {"dispose", 0, NULL, 'x'},   {NULL, 0, NULL, 0}};
+  for (int key; (key = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (key) {
+      case 't': words.kind = kind_of(optarg); break;
+      case 'c': words.count = strtoul(optarg, NULL, 10); break;
+      case 's': words.size = strtoul(optarg, NULL, 10); break;
+      case 'w': words.wait = strtoul(optarg, NULL, 10); break;
+      case 'd': words.depth = strtoul(optarg, NULL, 10); break;
+      case 'r': words.rate = atof(optarg); break;
+      case 'D': words.deadline = atof(optarg); break;
+      case 'S': words.lifespan = atof(optarg); break;
+      case 'L': words.lease = atof(optarg); break;
+      case 'R': words.best_effort = chosen(optarg, "reliable", "best_effort"); break;
+      case 'U': words.transient_local = chosen(optarg, "volatile", "transient_local"); break;
+      case 'V': words.manual_by_topic = chosen(optarg, "automatic", "manual_by_topic"); break;
+      case 'a': words.after = optarg; break;
+      case 'x': words.dispose = true; break;
+      default: exit(2);
+    }
+  if (optind != argc - 1) fail(argv[0], "usage: TOPIC [--OPTION VALUE]...");
+  snprintf(words.topic, sizeof words.topic, "rt%s", argv[optind]);
+  signal(SIGINT, ask_to_end);
+  signal(SIGTERM, ask_to_end);
+  return words;
+}
+
+// Whether a talker may publish, which some readers have found.
+static inline bool may_begin(const Words *words, unsigned long readers) {
+  return readers >= words->wait && (!words->after || access(words->after, F_OK) == 0);
+}
+
+static inline uint32_t domain_id(void) {
+  const char *domain = getenv("ROS_DOMAIN_ID");
+  return domain ? (uint32_t)strtoul(domain, NULL, 10) : 0;
+}
+
+// The payload of the message of a number: a text, which ends with a zero, or bytes. It is the caller's to free.
+static inline uint8_t *payload(Kind kind, uint32_t number, size_t size) {
+  char hello[32];
+  const size_t least = (size_t)snprintf(hello, sizeof hello, "hello %u", number);
+  if (kind != OCTETS && size < least) size = least;
+  uint8_t *bytes = (uint8_t *)malloc(size + 1);
+  if (!bytes) fail("a message", "no memory");
+  bytes[size] = 0;
+  if (kind == OCTETS) {
+    for (size_t i = 0; i < size; ++i) bytes[i] = (uint8_t)((number + i) % 251);
+  } else {
+    memset(bytes, '.', size);
+    memcpy(bytes, hello, least);
+  }
+  return bytes;
+}
+
+// The key of the message of a number.
+static inline int32_t key_of(uint32_t number) { return (int32_t)(number % 3); }
+
+// The serialized message, without the encapsulation header. It is the caller's to free.
+typedef struct {
+  uint8_t *bytes;
+  size_t size;
+} Body;
+
+static inline Body body_of(Kind kind, int32_t key, const uint8_t *data, size_t size) {
+  // A layout without dimensions precedes bytes. The machine is little-endian, too.
+  const size_t ahead = kind == TEXT ? 4 : kind == KEYED ? 8 : 12;
+  const uint32_t stored = (uint32_t)(kind == OCTETS ? size : size + 1);
+  Body body = {(uint8_t *)calloc(1, ahead + stored), ahead + stored};
+  if (!body.bytes) fail("a message", "no memory");
+  if (kind == KEYED) memcpy(body.bytes, &key, sizeof key);
+  memcpy(body.bytes + ahead - 4, &stored, sizeof stored);
+  memcpy(body.bytes + ahead, data, size);
+  return body;
+}
+
+static inline uint32_t crc32_of(const uint8_t *bytes, size_t size) {
+  uint32_t crc = ~0u;
+  for (size_t i = 0; i < size; ++i) {
+    crc ^= bytes[i];
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1)));
+  }
+  return ~crc;
+}
+
+// Tells a message by its number, the length of its body and the CRC-32 of that.
+static inline void tell(const char *word, unsigned long number, Body body) {
+  say("%s %lu len %zu crc %08x", word, number, body.size, crc32_of(body.bytes, body.size));
+}
+
+// The policy of a number, which the standard gives.
+static inline const char *policy(uint32_t number) {
+  static const char *const names[] = {"invalid",           "user_data",   "durability",  "presentation", "deadline",
+                                      "latency_budget",    "ownership",   "strength",    "liveliness",   "time_filter",
+                                      "partition",         "reliability", "destination", "history"};
+  return number < sizeof names / sizeof *names ? names[number] : "other";
+}

@@ -1,0 +1,60 @@
+//! Building the talkers and listeners on other DDS.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::building::{self, flags, output};
+use crate::{installed, sources};
+
+/// The folder of what they share.
+const SHARED: &str = "dds";
+
+/// The program built from `peers/cyclonedds/ROLE.c`.
+///
+/// # Panics
+/// When it cannot be built, with what the compiler said.
+pub fn cyclone(role: &str) -> PathBuf {
+    let folder = sources().join("cyclonedds");
+    building::built("cyclonedds", Some(SHARED), role, |program| {
+        let types = program.with_extension("types");
+        fs::create_dir_all(&types)?;
+        // Without descriptions of the types: version 0.10.2 asks Kilted for its own ones, and crashes over the answer.
+        output(Command::new("idlc").args(["-t", "-o"]).arg(&types).arg(folder.join("messages.idl")))?;
+        let mut compiler = compiler("gcc", "gnu11", program);
+        compiler.arg("-I").args([&types, &types.join("messages.c")]);
+        compiler.args([folder.join(role).with_extension("c"), folder.join("peer.c")]);
+        output(compiler.args(flags(&["CycloneDDS"])?))?;
+        Ok(())
+    })
+}
+
+/// The program built from `peers/fastdds/ROLE.cpp`.
+///
+/// # Panics
+/// When it cannot be built, with what the compiler said.
+pub fn fast_dds(role: &str) -> PathBuf {
+    building::built("fastdds", Some(SHARED), role, |program| {
+        let mut compiler = compiler("g++", "c++17", program);
+        compiler.arg(sources().join("fastdds").join(role).with_extension("cpp"));
+        output(compiler.args(["-lfastrtps", "-lfastcdr"]))?;
+        Ok(())
+    })
+}
+
+/// The program of a crate of `peers/crates`.
+///
+/// # Panics
+/// When it is not built.
+pub fn crate_of(name: &str) -> PathBuf {
+    let program = installed().join("crates/debug").join(name);
+    assert!(program.is_file(), "{} is missing: run ./test", program.display());
+    program
+}
+
+fn compiler(name: &str, standard: &str, program: &Path) -> Command {
+    let mut compiler = Command::new(name);
+    compiler.args(["-O2", &format!("-std={standard}"), "-Wall", "-Wextra", "-o"]).arg(program);
+    compiler.arg("-I").arg(sources().join(SHARED));
+    compiler
+}

@@ -1,0 +1,162 @@
+//! Proves the harness without Runnel: the originals of ROS 2 and other DDS understand each other as far as they do anywhere.
+
+use interop::capture::Capture;
+use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::{PATIENCE, hear_out, ready};
+use runnel_testkit::process::{Peer, within};
+
+const KILTED: Origin = Origin::Ros2(Distro::Kilted);
+const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
+const STRINGS: &[&str] = &["/text", "--count", "5"];
+const BYTES: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
+
+/// Texts and 100 kB of bytes go from one to the other and back, byte for byte, all at once.
+///
+/// Each pair has a domain: when two of Kilted tell each other of their types, Cyclone DDS 0.10.2 listens, and crashes.
+fn understand_each_other(one: Origin, other: Origin) {
+    let ways = [(one, other), (other, one)];
+    let pairs = ways.map(|(talker, listener)| [STRINGS, BYTES].map(|words| pair(talker, listener, words)));
+    pairs.into_iter().flatten().for_each(exchange);
+}
+
+fn exchange((graph, mut talker, mut listener): (Ros2Graph, Peer, Peer)) {
+    says(&mut talker, "matched 1");
+    says(&mut listener, "matched 1");
+    graph.open_gate();
+    hear_out(&mut talker, &mut [listener], 5);
+}
+
+/// A talker that waits for the gate to open, and a listener.
+fn pair(talker: Origin, listener: Origin, words: &[&str]) -> (Ros2Graph, Peer, Peer) {
+    let graph = Ros2Graph::new();
+    let listener = graph.listener(listener, words);
+    let talker = graph.talker(talker, &[words, &["--size", "100000", "--after", &graph.gate()]].concat());
+    (graph, talker, listener)
+}
+
+#[test]
+fn kilted_and_jazzy_understand_each_other() {
+    understand_each_other(KILTED, JAZZY);
+}
+
+#[test]
+fn kilted_and_cyclone_understand_each_other() {
+    understand_each_other(KILTED, Origin::Cyclone);
+}
+
+#[test]
+fn kilted_and_fast_dds_understand_each_other() {
+    understand_each_other(KILTED, Origin::FastDds);
+}
+
+#[test]
+fn kilted_and_rustdds_understand_each_other() {
+    understand_each_other(KILTED, Origin::RustDds);
+}
+
+#[test]
+fn cyclone_and_dust_dds_understand_each_other() {
+    understand_each_other(Origin::Cyclone, Origin::DustDds);
+}
+
+#[test]
+fn jazzy_and_cyclone_11_understand_each_other() {
+    understand_each_other(JAZZY, Origin::Cyclone11);
+}
+
+/// Of types that hold a sequence, the two send each other descriptions that the other takes for invalid, and never match.
+#[test]
+fn kilted_and_cyclone_11_understand_each_others_texts() {
+    exchange(pair(KILTED, Origin::Cyclone11, STRINGS));
+    exchange(pair(Origin::Cyclone11, KILTED, STRINGS));
+}
+
+fn says(peer: &mut Peer, line: &str) {
+    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+}
+
+#[test]
+fn both_sides_are_told_which_policy_keeps_them_apart() {
+    let graph = Ros2Graph::new();
+    let cases: [(&str, &[&str], &[&str]); 4] = [
+        ("reliability", &["--reliability", "best_effort"], &[]),
+        ("durability", &[], &["--durability", "transient_local"]),
+        ("deadline", &[], &["--deadline", "0.5"]),
+        ("liveliness", &[], &["--liveliness", "manual_by_topic"]),
+    ];
+    for (policy, offered, requested) in cases {
+        let topic = format!("/{policy}");
+        let mut talker = graph.talker(KILTED, &[&[topic.as_str()], offered].concat());
+        let mut listener = graph.listener(JAZZY, &[&[topic.as_str()], requested].concat());
+        for peer in [&mut talker, &mut listener] {
+            says(peer, &format!("incompatible {policy} 1"));
+        }
+    }
+}
+
+#[test]
+fn a_late_listener_hears_what_a_transient_local_talker_kept() {
+    let graph = Ros2Graph::new();
+    let transient = ["/kept", "--durability", "transient_local", "--depth", "3"];
+    let mut talker = graph.talker(JAZZY, &[&transient[..], &["--count", "5", "--wait", "0"]].concat());
+    says(&mut talker, "done");
+    let mut listener = graph.listener(KILTED, &[&transient[..], &["--count", "3", "--show"]].concat());
+    for (number, message) in [(1, 3), (2, 4), (3, 5)] {
+        says(&mut listener, &format!("got {number} {{\"data\":\"hello {message}\"}}"));
+    }
+}
+
+#[test]
+fn the_graph_is_told_with_types_hashes_and_qualities_of_service() {
+    let graph = Ros2Graph::new();
+    let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
+    let mut talker =
+        ready(graph.talker(JAZZY, &["/chatter", "--deadline", "0.5", "--reliability", "best_effort"]));
+    let publisher = view
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /jazzy_talker"), within(PATIENCE));
+    let publisher = publisher.unwrap();
+    let hash = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+    for word in ["std_msgs/msg/String", hash, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
+        assert!(publisher.contains(word), "{word} is lacking: {publisher}");
+    }
+    talker.signal(runnel_testkit::process::Signal::INT).unwrap();
+    assert!(talker.wait_exit(within(PATIENCE)).unwrap().success(), "{}", talker.output());
+    says(&mut view, "- node /jazzy_talker");
+}
+
+#[test]
+fn a_message_of_any_type_comes_back_from_the_other_release() {
+    let graph = Ros2Graph::new();
+    for name in [
+        "sensor_msgs/msg/PointCloud2",
+        "test_msgs/msg/UnboundedSequences",
+        "test_msgs/msg/WStrings",
+        "std_msgs/msg/Empty",
+    ] {
+        let mut echo = graph.rclpy(Distro::Jazzy, "echo.py", "echo", &[name]);
+        echo.wait_for_line(|line| line == "ready", within(PATIENCE)).unwrap();
+        let place = name.replace("/msg/", "/");
+        let words =
+            |topic| [format!("/{topic}/{place}"), "--type".into(), name.into(), "--count".into(), "1".into()];
+        let (back, there) = (words("back"), words("there"));
+        let listener = ready(graph.listener(KILTED, &back.each_ref().map(String::as_str)));
+        let mut talker = graph.talker(KILTED, &there.each_ref().map(String::as_str));
+        hear_out(&mut talker, &mut [listener], 1);
+    }
+}
+
+#[test]
+fn what_the_peers_say_is_dissected() {
+    let capture = Capture::start();
+    let graph = Ros2Graph::new();
+    let words = ["/dissected", "--count", "3", "--type", "std_msgs/msg/UInt8MultiArray"];
+    let listener = ready(graph.listener(JAZZY, &words));
+    let mut talker = graph.talker(Origin::Cyclone, &[&words[..], &["--size", "100000"]].concat());
+    hear_out(&mut talker, &mut [listener], 3);
+    let frames = capture.end();
+    // Cyclone DDS sends itself a byte when it ends.
+    let unsound = frames.unsound_rtps("udp.length != 9");
+    assert!(unsound.is_empty(), "{unsound:#?}");
+    let fragments = frames.ask("rtps.vendorId == 0x0110 && rtps.sm.id == 0x16", &["rtps.sm.wrEntityId"]);
+    assert!(fragments.len() >= 3, "{fragments:?}");
+}
