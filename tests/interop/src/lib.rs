@@ -17,6 +17,7 @@ mod hearing;
 pub mod messages;
 pub mod mouse;
 pub mod ros2;
+pub mod ros2_words;
 mod roscpp;
 mod runnel;
 pub mod wheels;

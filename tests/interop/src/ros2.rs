@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 use crate::dds;
 use crate::graph::start;
+use crate::runnel::built;
 use crate::sources;
 use crate::wheels::{environment, python};
 
@@ -40,11 +41,13 @@ pub enum Origin {
     DustDds,
     /// RustDDS 0.15.
     RustDds,
+    /// Runnel.
+    Runnel,
 }
 
 impl Origin {
-    /// Every one.
-    pub const ALL: [Origin; 7] = [
+    /// Every one but Runnel.
+    pub const OTHERS: [Origin; 7] = [
         Origin::Ros2(Distro::Kilted),
         Origin::Ros2(Distro::Jazzy),
         Origin::Cyclone,
@@ -66,6 +69,7 @@ impl fmt::Display for Origin {
             Origin::FastDds => "fastdds",
             Origin::DustDds => "dustdds",
             Origin::RustDds => "rustdds",
+            Origin::Runnel => "runnel",
         })
     }
 }
@@ -154,6 +158,11 @@ impl Ros2Graph {
             Origin::FastDds => self.run(name, dds::fast_dds(role), arguments),
             Origin::DustDds => self.run(name, dds::crate_of("dust"), &[&[role], arguments].concat()),
             Origin::RustDds => self.run(name, dds::crate_of("rust"), &[&[role], arguments].concat()),
+            Origin::Runnel => {
+                let node = format!("__node:={name}");
+                let renamed = ["--ros-args", "-r", &node];
+                self.run(name, built(&format!("runnel_ros2_{role}")), &[arguments, &renamed].concat())
+            }
         }
     }
 

@@ -37,6 +37,20 @@ pub(crate) struct LinkInfo {
 }
 
 impl LinkInfo {
+    /// The same link, whose publisher is known by this name now.
+    pub(crate) fn named(&self, publisher: &str) -> Self {
+        Self {
+            stats: Arc::clone(&self.stats),
+            latching: self.latching,
+            encoding: self.encoding,
+            publisher: publisher.to_owned(),
+            type_name: self.type_name.clone(),
+            md5: self.md5.clone(),
+            definition: self.definition.clone(),
+            malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
+        }
+    }
+
     /// Reads one of its messages into a value.
     pub(crate) fn read_into<T: Wire>(&self, value: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
         if self.encoding.is_ros1() { decode_into(value, bytes) } else { cdr::decode_into(value, bytes) }

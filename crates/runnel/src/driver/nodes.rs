@@ -83,6 +83,7 @@ impl Driver {
             drop(removed);
             return Err(error);
         }
+        self.tell_of_nodes();
         Ok(key)
     }
 
@@ -111,6 +112,7 @@ impl Driver {
         let engine = ros1.and_then(|engine| self.remove_engine(engine));
         self.endpoints.forget_node(key);
         let node = self.nodes.remove(key.0);
+        self.tell_of_nodes();
         self.share_locals();
         Removed { _node: node, _engine: engine }
     }

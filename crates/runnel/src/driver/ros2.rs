@@ -1,5 +1,7 @@
 //! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
 
+mod graph;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Weak};
@@ -8,7 +10,7 @@ use runnel_core::qos::{Policy, QoS};
 use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Interest, Token};
-use runnel_rtps::wire::{EntityId, Guid};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::nodes::NodeKey;
@@ -19,6 +21,7 @@ use crate::announced::Topic;
 use crate::data::{LinkInfo, Publication, RtpsWriter, SubscriptionCore, TopicInput};
 use crate::logging::console;
 use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of};
+use graph::Graph;
 
 /// Datagrams received from one socket before others get their turn.
 const BATCH: usize = 16;
@@ -29,6 +32,7 @@ pub(super) struct Ros2 {
     rtps: Option<Arc<Rtps>>,
     writers: HashMap<EntityId, WriterEnd>,
     readers: HashMap<EntityId, ReaderEnd>,
+    graph: Graph,
     brought: Brought,
 }
 
@@ -44,6 +48,7 @@ struct ReaderEnd {
     core: Weak<SubscriptionCore>,
     /// What the reader alone brings, apart from the links of ROS 1.
     input: Arc<TopicInput>,
+    type_name: String,
     md5: String,
     links: HashMap<Guid, Arc<LinkInfo>>,
 }
@@ -51,7 +56,8 @@ struct ReaderEnd {
 impl Ros2 {
     pub(super) fn new(settings: Option<Ros2Settings>) -> Self {
         let (writers, readers) = (HashMap::new(), HashMap::new());
-        Self { settings, rtps: None, writers, readers, brought: Brought::default() }
+        let (graph, brought) = (Graph::default(), Brought::default());
+        Self { settings, rtps: None, writers, readers, graph, brought }
     }
 
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
@@ -76,6 +82,7 @@ impl Driver {
         if let Some(place) = self.sockets.get_mut(key) {
             *place = Socket::Interfaces(changes);
         }
+        self.ros2.graph.join(&rtps);
         self.ros2.rtps = Some(rtps);
         Ok(())
     }
@@ -103,6 +110,7 @@ impl Driver {
         let (topic, of) = (topic.name.clone(), Arc::downgrade(publication));
         publication.set_writer(Some(RtpsWriter::new(Arc::clone(&rtps), id, qos.is_latching())));
         self.ros2.writers.insert(id, WriterEnd { node, topic, publication: of });
+        self.tell_of_nodes();
         self.take_ros2_events();
     }
 
@@ -112,6 +120,7 @@ impl Driver {
         if let Some(rtps) = &self.ros2.rtps {
             rtps.remove_endpoint(id);
         }
+        self.tell_of_nodes();
     }
 
     /// What a subscription asks for is asked of others. What it then gets its messages by.
@@ -126,10 +135,12 @@ impl Driver {
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core));
         let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
-        let md5 = topic.told_type().1.to_owned();
+        let (type_name, md5) = topic.told_type();
+        let (type_name, md5) = (type_name.to_owned(), md5.to_owned());
         let (topic, of, links) = (topic.name.clone(), Arc::downgrade(core), HashMap::new());
-        let end = ReaderEnd { node, topic, core: of, input: Arc::clone(&input), md5, links };
+        let end = ReaderEnd { node, topic, core: of, input: Arc::clone(&input), type_name, md5, links };
         self.ros2.readers.insert(id, end);
+        self.tell_of_nodes();
         self.take_ros2_events();
         Some(input)
     }
@@ -143,6 +154,7 @@ impl Driver {
         if let Some(rtps) = &self.ros2.rtps {
             rtps.remove_endpoint(id);
         }
+        self.tell_of_nodes();
     }
 
     /// Datagrams have come.
@@ -165,6 +177,11 @@ impl Driver {
     }
 
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
+        if self.ros2.graph.is_reader(sample.reader) {
+            let from = sample.writer.prefix;
+            self.ros2.graph.hear(from, sample.payload.bytes(datagram));
+            return self.name_publishers(from);
+        }
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
         let Some(from) = end.links.get(&sample.writer) else { return };
         match sample.payload {
@@ -209,8 +226,8 @@ impl Driver {
                 }
             }
             Event::Trouble(line) => console::warning!("{line}"),
+            Event::ParticipantLost(participant) => self.ros2.graph.forget(participant),
             Event::ParticipantFound(_)
-            | Event::ParticipantLost(_)
             | Event::EndpointFound(_)
             | Event::EndpointLost(_)
             | Event::DeadlineMissed { .. }
@@ -224,15 +241,32 @@ impl Driver {
             publication.count_matched(1);
         }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
+        let node = self.ros2.graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
-            publisher: remote.to_string(),
-            type_name: end.topic.clone(),
+            publisher: node.unwrap_or_else(|| remote.to_string()),
+            type_name: end.type_name.clone(),
             md5: end.md5.clone(),
             encoding: Encoding::Xcdr1,
             ..LinkInfo::default()
         });
         end.input.join(&from);
         end.links.insert(remote, from);
+    }
+
+    /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
+    fn name_publishers(&mut self, participant: GuidPrefix) {
+        let Ros2 { readers, graph, .. } = &mut self.ros2;
+        for end in readers.values_mut() {
+            for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
+                let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
+                    continue;
+                };
+                let named = Arc::new(from.named(node));
+                end.input.leave(from);
+                end.input.join(&named);
+                *from = named;
+            }
+        }
     }
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {

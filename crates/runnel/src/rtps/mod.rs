@@ -88,6 +88,11 @@ impl Rtps {
             .collect()
     }
 
+    /// Who the participant is.
+    pub(crate) fn prefix(&self) -> GuidPrefix {
+        lock(&self.inner).participant.prefix()
+    }
+
     /// Works on the participant, and sends what comes of it.
     fn work<T>(&self, work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
         let inner = &mut *lock(&self.inner);

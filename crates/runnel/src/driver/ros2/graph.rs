@@ -1,0 +1,125 @@
+//! Which nodes are in which participants: told by each on `ros_discovery_info`, as all of ROS 2 do.
+
+use std::collections::HashMap;
+
+use runnel_core::Message;
+use runnel_core::qos::QoS;
+use runnel_core::wire::{Encoding, cdr};
+use runnel_msgs::rmw_dds_common::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
+use runnel_rtps::EndpointOptions;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+
+use super::{Driver, Ros2};
+use crate::data::LENGTH;
+use crate::ipc::Frame;
+use crate::logging::console;
+use crate::rtps::Rtps;
+
+const TOPIC: &str = "ros_discovery_info";
+
+/// The most nodes of one participant that are remembered.
+const MOST_NODES: usize = 1024;
+
+/// What is known of the nodes of the graph.
+#[derive(Default)]
+pub(super) struct Graph {
+    writer: Option<EntityId>,
+    reader: Option<EntityId>,
+    /// By participant: the full names of its nodes with what they publish by.
+    nodes: HashMap<GuidPrefix, Vec<(String, Vec<Guid>)>>,
+}
+
+impl Graph {
+    /// Begins to tell and to hear.
+    pub(super) fn join(&mut self, rtps: &Rtps) {
+        let options = || EndpointOptions {
+            topic: TOPIC.to_owned(),
+            type_name: ParticipantEntitiesInfo::DDS_TYPE.to_owned(),
+            qos: QoS::keep_last(1).transient_local(),
+            user_data: format!("typehash={};", ParticipantEntitiesInfo::RIHS01).into_bytes(),
+        };
+        self.writer = Some(rtps.create_writer(options()));
+        self.reader = Some(rtps.create_reader(options()));
+    }
+
+    /// True if this is what brings word of the nodes of others.
+    pub(super) fn is_reader(&self, reader: EntityId) -> bool {
+        self.reader == Some(reader)
+    }
+
+    /// A participant tells of its nodes.
+    pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) {
+        let told: ParticipantEntitiesInfo = match cdr::decode(payload) {
+            Ok(told) => told,
+            // Before Iron a number had 24 bytes: those nodes are met all the same, and not known by their names.
+            Err(error) => return log::debug!("nodes of participant {from}: {error}"),
+        };
+        let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
+        self.nodes.insert(from, nodes.map(|node| (full_name(node), guids(&node.writer_gid_seq))).collect());
+    }
+
+    /// A participant is gone, with its nodes.
+    pub(super) fn forget(&mut self, participant: GuidPrefix) {
+        self.nodes.remove(&participant);
+    }
+
+    /// The node that has a writer.
+    pub(super) fn node_of(&self, writer: Guid) -> Option<&str> {
+        let nodes = self.nodes.get(&writer.prefix)?;
+        nodes.iter().find(|(_, writers)| writers.contains(&writer)).map(|(name, _)| name.as_str())
+    }
+}
+
+impl Driver {
+    /// Tells of the nodes of this process, and what they have.
+    pub(in crate::driver) fn tell_of_nodes(&mut self) {
+        let Ros2 { rtps: Some(rtps), graph: Graph { writer: Some(writer), .. }, writers, readers, .. } =
+            &self.ros2
+        else {
+            return;
+        };
+        let prefix = rtps.prefix();
+        let gid = |id: EntityId| Gid { data: prefix.with(id).to_bytes() };
+        let in_ros2 = self.nodes.keys().into_iter().filter_map(|key| {
+            let node = self.nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none())?;
+            let (namespace, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
+            let of_node = |of: super::NodeKey| of.0 == key;
+            Some(NodeEntitiesInfo {
+                node_namespace: if namespace.is_empty() { "/" } else { namespace }.to_owned(),
+                node_name: name.to_owned(),
+                reader_gid_seq: ids(readers.iter().map(|(id, end)| (*id, end.node)), of_node)
+                    .map(gid)
+                    .collect(),
+                writer_gid_seq: ids(writers.iter().map(|(id, end)| (*id, end.node)), of_node)
+                    .map(gid)
+                    .collect(),
+            })
+        });
+        let told = ParticipantEntitiesInfo {
+            gid: gid(EntityId::PARTICIPANT),
+            node_entities_info_seq: in_ros2.collect(),
+        };
+        let mut frame = vec![0; LENGTH];
+        match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
+            Ok(()) => drop(rtps.write(*writer, Frame::from(frame))),
+            Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
+        }
+    }
+}
+
+/// The endpoints of one node.
+fn ids(
+    all: impl Iterator<Item = (EntityId, super::NodeKey)>,
+    is_of: impl Fn(super::NodeKey) -> bool,
+) -> impl Iterator<Item = EntityId> {
+    all.filter(move |(_, node)| is_of(*node)).map(|(id, _)| id)
+}
+
+fn full_name(node: &NodeEntitiesInfo) -> String {
+    let namespace = node.node_namespace.trim_end_matches('/');
+    format!("{namespace}/{}", node.node_name)
+}
+
+fn guids(gids: &[Gid]) -> Vec<Guid> {
+    gids.iter().map(|gid| Guid::from_bytes(gid.data)).collect()
+}
