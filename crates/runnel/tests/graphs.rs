@@ -155,6 +155,22 @@ fn a_subscription_that_asks_for_more_than_is_offered_gets_nothing_until_it_is_of
 }
 
 #[test]
+fn a_node_has_a_topic_with_one_type_also_without_ros_1() {
+    let context = context(&[]);
+    let node = context.create_node("node").unwrap();
+    let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let _heard = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+    let refused = [
+        node.create_publisher::<Clock>("chatter", 10).err(),
+        node.create_subscription("chatter", 10, |_: &Clock| {}).err(),
+    ];
+    for error in refused {
+        assert!(matches!(error, Some(Error::Topic(_))), "{error:?}");
+    }
+    assert_eq!(chatter.subscription_count(), 1);
+}
+
+#[test]
 fn two_that_meet_in_both_graphs_hear_each_message_once() {
     let graph = common::Graph::new();
     let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();

@@ -136,6 +136,11 @@ impl Publication {
         }
     }
 
+    /// The type of the topic, if a publisher of the node's whose type has this sum cannot share it.
+    pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
+        (self.info.md5 != md5).then(|| self.info.type_name.clone())
+    }
+
     /// Another publisher of the node's asks for this.
     pub(crate) fn widen(&self, wanted: &PublicationOptions) {
         let mut state = lock(&self.state);

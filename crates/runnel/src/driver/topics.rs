@@ -55,6 +55,8 @@ impl Driver {
         let places = self.places(key, topic, qos)?;
         if let Some(spec) = places.ros1 {
             self.with_ros1(key, |node, now| node.advertise(now, spec)).ok_or(Error::ShuttingDown)??;
+        } else if let Some(has) = publication.conflict(topic.told_type().1) {
+            return Err(type_conflict(topic, has));
         }
         publication.widen(&topic.publication_options(qos));
         if places.ros2 {
@@ -90,8 +92,7 @@ impl Driver {
         let input = Arc::clone(slot.inputs.entry(topic.name.clone()).or_default());
         // A subscription to any type agrees with all others, but these need not agree with each other.
         if let Some(has) = input.conflict(core) {
-            let (topic, asked) = (topic.name.clone(), topic.told_type().0.to_owned());
-            return Err(TopicError::TypeConflict { topic, has, asked }.into());
+            return Err(type_conflict(topic, has));
         }
         input.add(Arc::clone(core));
         self.rejoin_locals(&topic.name);
@@ -139,4 +140,10 @@ impl Driver {
             ros1 => Ok(Places { ros1, ros2 }),
         }
     }
+}
+
+/// A node has the topic with another type already.
+fn type_conflict(topic: &Topic, has: String) -> Error {
+    let (topic, asked) = (topic.name.clone(), topic.told_type().0.to_owned());
+    TopicError::TypeConflict { topic, has, asked }.into()
 }
