@@ -188,13 +188,20 @@ impl Datagrams {
         taken(sent).map_err(|error| at(format_args!("datagram to {to} from {}", self.address), error))
     }
 
-    /// As [`Datagrams::send_to_vectored`], out by the interface of this index, and with an address of that interface as
-    /// its source unless the socket is bound to one.
+    /// As [`Datagrams::send_to_vectored`], out by the interface of this index, from an address of it; without one the
+    /// kernel chooses, which finds none for a group on loopback. It chooses always in IPv6, and for a socket that is bound
+    /// to an address.
     ///
     /// # Errors
     /// As [`Datagrams::send_to_vectored`], and when there is no such interface.
-    pub fn send_by(&self, interface: u32, slices: &[IoSlice<'_>], to: SocketAddr) -> io::Result<bool> {
-        let sent = directed::send(&self.fd, interface, slices, to);
+    pub fn send_by(
+        &self,
+        interface: u32,
+        source: Option<Ipv4Addr>,
+        slices: &[IoSlice<'_>],
+        to: SocketAddr,
+    ) -> io::Result<bool> {
+        let sent = directed::send(&self.fd, interface, source, slices, to);
         let from = self.address;
         taken(sent)
             .map_err(|error| at(format_args!("datagram to {to} by interface {interface} from {from}"), error))

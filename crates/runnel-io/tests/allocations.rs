@@ -45,7 +45,7 @@ fn datagrams_are_sent_and_received_without_allocation() {
     let mut sent = 0;
     for _ in 0..100 {
         sent += usize::from(near.send_to_vectored(&slices, to).unwrap());
-        sent += usize::from(near.send_by(loopback, &slices, to).unwrap());
+        sent += usize::from(near.send_by(loopback, None, &slices, to).unwrap());
         sent += near.send_batch(&[slices; 3], to).unwrap();
         far.recv_from(&mut buffer).unwrap();
         far.recv_batch(&mut batch).unwrap();

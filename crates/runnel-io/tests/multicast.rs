@@ -110,7 +110,7 @@ fn nothing(socket: &Datagrams) {
 
 fn say(socket: &Datagrams, interface: u32, what: &str, to: SocketAddr) {
     let (head, tail) = what.as_bytes().split_at(what.len() / 2);
-    assert!(socket.send_by(interface, &[IoSlice::new(head), IoSlice::new(tail)], to).unwrap());
+    assert!(socket.send_by(interface, None, &[IoSlice::new(head), IoSlice::new(tail)], to).unwrap());
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn what_is_sent_by_loopback_is_heard_by_those_who_joined_there_alone() {
 fn loopback_carries_no_group_of_ipv6() {
     let host = Host::new();
     let (sender, loopback) = (open(&host, V6.sender()), index(&host, "lo"));
-    let error = sender.send_by(loopback, &[], V6.to_group()).unwrap_err();
+    let error = sender.send_by(loopback, None, &[], V6.to_group()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NetworkUnreachable);
 }
 
@@ -407,10 +407,13 @@ fn errors_say_where_and_to_whom() {
             vec!["to 10.0.0.1:5 from".to_owned()],
         ),
         (
-            any.send_by(99, &[], V4.to_group()).map(drop),
+            any.send_by(99, None, &[], V4.to_group()).map(drop),
             vec!["to 239.255.0.1:7400 by interface 99".to_owned()],
         ),
-        (any.send_by(u32::MAX, &[], V4.to_group()).map(drop), vec!["by interface 4294967295".to_owned()]),
+        (
+            any.send_by(u32::MAX, None, &[], V4.to_group()).map(drop),
+            vec!["by interface 4294967295".to_owned()],
+        ),
         (
             any.send_batch(&[[IoSlice::new(&[0; 65_508])]], first.address()).map(drop),
             vec![format!("datagrams to {}", first.address())],

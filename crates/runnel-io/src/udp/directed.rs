@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;
 use std::io::IoSlice;
 use std::mem;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// A control message that holds a `T`, laid out as `CMSG_DATA` has it: its data follow the header where they are aligned
 /// as the header is, and no `T` here is aligned more strictly.
@@ -26,10 +26,12 @@ impl<T> Control<T> {
     }
 }
 
-/// Sends one datagram out by an interface; the kernel chooses the source among its addresses.
+/// Sends one datagram out by an interface, from an address; without one the kernel chooses among the interface's, and
+/// has none for a group on loopback. IPv6 has it choose always.
 pub(super) fn send(
     fd: &OwnedFd,
     interface: u32,
+    source: Option<Ipv4Addr>,
     slices: &[IoSlice<'_>],
     to: SocketAddr,
 ) -> rustix::io::Result<usize> {
@@ -37,7 +39,9 @@ pub(super) fn send(
         let any = libc::in_addr { s_addr: 0 };
         // An index is an `int` elsewhere in the kernel, so that one above is of no interface.
         let ipi_ifindex = libc::c_int::try_from(interface).map_err(|_| Errno::NODEV)?;
-        let info = libc::in_pktinfo { ipi_ifindex, ipi_spec_dst: any, ipi_addr: any };
+        let source = source.map_or(0, |ip| u32::from_ne_bytes(ip.octets()));
+        let ipi_spec_dst = libc::in_addr { s_addr: source };
+        let info = libc::in_pktinfo { ipi_ifindex, ipi_spec_dst, ipi_addr: any };
         send_with(fd, &Control::new(libc::IPPROTO_IP, libc::IP_PKTINFO, info), slices, to)
     } else {
         let any = libc::in6_addr { s6_addr: [0; 16] };

@@ -130,13 +130,13 @@ impl<P: Lend> Participant<P> {
         for (writer, reader) in
             super::DISCOVERY.into_iter().filter(|(_, reader)| builtin.has(*reader)).take(2)
         {
-            let Some(ours) = self.writers.get(&writer) else { continue };
+            let Some(ours) = self.writers.get_mut(&writer) else { continue };
             let heartbeat = Heartbeat {
                 reader,
                 writer,
                 first: ours.history().first(),
                 last: ours.history().last(),
-                count: 0,
+                count: ours.next_heartbeat(),
                 is_final: false,
                 liveliness: false,
             };

@@ -75,6 +75,12 @@ impl<B: Bytes> Writer<B> {
         &self.history
     }
 
+    /// The number of the next heartbeat: none is 0, which some readers take for one that they have had.
+    pub fn next_heartbeat(&mut self) -> u32 {
+        self.heartbeats = self.heartbeats.wrapping_add(1);
+        self.heartbeats
+    }
+
     pub fn readers(&self) -> &[ReaderProxy] {
         &self.readers
     }

@@ -26,8 +26,8 @@ pub(crate) struct Sockets {
     /// None if nobody is found by multicast.
     pub(crate) group: Option<Arc<Datagrams>>,
     range: Range,
-    /// The group's interfaces.
-    joined: Vec<u32>,
+    /// The interfaces by which the group is reached, and from where.
+    joined: Vec<(u32, Option<Ipv4Addr>)>,
     addresses: Vec<IpAddr>,
     own: Vec<IpAddr>,
     port: u16,
@@ -55,14 +55,15 @@ impl Sockets {
     pub(crate) fn look_again(&mut self) -> io::Result<()> {
         let all = interfaces()?;
         let used = used(&all, self.range);
-        let indices: Vec<u32> = used.iter().map(|interface| interface.index).collect();
+        let ways: Vec<_> = used.iter().map(|interface| (interface.index, first_ipv4(interface))).collect();
         if let Some(group) = &self.group {
-            for gone in self.joined.iter().filter(|index| !indices.contains(index)) {
+            let stays = |index: u32| ways.iter().any(|(other, _)| *other == index);
+            for (gone, _) in self.joined.iter().filter(|(index, _)| !stays(*index)) {
                 group.leave(GROUP.into(), *gone)?;
             }
             // An interface may go at any time, and is none of ours then.
-            self.joined =
-                indices.into_iter().filter(|index| group.join(GROUP.into(), *index).is_ok()).collect();
+            let joins = |way: &(u32, Option<Ipv4Addr>)| group.join(GROUP.into(), way.0).is_ok();
+            self.joined = ways.into_iter().filter(joins).collect();
         }
         self.addresses = used.iter().flat_map(|interface| addresses(interface)).collect();
         self.own = all.iter().flat_map(addresses).collect();
@@ -95,8 +96,8 @@ impl Sockets {
         };
         for to in transmit.to {
             if to.ip().is_multicast() {
-                for interface in &self.joined {
-                    let _ = self.unicast.send_by(*interface, parts, *to);
+                for (interface, source) in &self.joined {
+                    let _ = self.unicast.send_by(*interface, *source, parts, *to);
                 }
             } else {
                 let _ = self.unicast.send_to_vectored(parts, *to);
@@ -130,6 +131,13 @@ fn used(all: &[Interface], range: Range) -> Vec<&Interface> {
         interface.loopback && (interface.multicast || outside.is_empty() || range == Range::Localhost)
     });
     inside.chain(outside.iter().copied()).collect()
+}
+
+fn first_ipv4(interface: &Interface) -> Option<Ipv4Addr> {
+    addresses(interface).find_map(|ip| match ip {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
+    })
 }
 
 fn addresses(interface: &Interface) -> impl Iterator<Item = IpAddr> {
