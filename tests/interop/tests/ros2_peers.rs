@@ -95,6 +95,31 @@ fn both_sides_are_told_which_policy_keeps_them_apart() {
 }
 
 #[test]
+fn a_talker_that_falls_silent_is_missed() {
+    let graph = Ros2Graph::new();
+    let timely = ["/timely", "--deadline", "0.3", "--liveliness", "manual_by_topic", "--lease", "0.5"];
+    let mut listener = ready(graph.listener(KILTED, &timely));
+    let mut talker = graph.talker(JAZZY, &[&timely[..], &["--count", "3"]].concat());
+    says(&mut listener, "liveliness 1 0");
+    says(&mut listener, "deadline missed 1");
+    says(&mut talker, "liveliness lost 1");
+    listener.wait_for_line(|line| line.starts_with("liveliness 0 "), within(PATIENCE)).unwrap();
+}
+
+#[test]
+fn services_are_called_across_releases() {
+    for (asked, asking) in [(Distro::Kilted, Distro::Jazzy), (Distro::Jazzy, Distro::Kilted)] {
+        let graph = Ros2Graph::new();
+        let _server = ready(graph.rclpy(asked, "server.py", "server", &["/motor_power"]));
+        let mut caller = graph.rclpy(asking, "caller.py", "caller", &["/motor_power", "--count", "2"]);
+        for line in ["answered True call 1", "answered True call 2", "answered False it must stay on", "done"]
+        {
+            says(&mut caller, line);
+        }
+    }
+}
+
+#[test]
 fn a_late_listener_hears_what_a_transient_local_talker_kept() {
     let graph = Ros2Graph::new();
     let transient = ["/kept", "--durability", "transient_local", "--depth", "3"];
