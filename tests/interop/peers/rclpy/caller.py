@@ -1,5 +1,5 @@
-"""Calls a service of std_srvs/SetBool once it is there: `--count` times with true, then once with false. Prints `ready`, `found`,
-`answered SUCCESS MESSAGE` for each call, and `done`."""
+"""Calls a service of std_srvs/SetBool once it is there: `--count` times with true, then once with false. Prints `ready`,
+`found`, `answered SUCCESS MESSAGE` for each call, and `done`."""
 import argparse
 import sys
 

@@ -1,5 +1,5 @@
-"""Provides a service of std_srvs/SetBool: true is answered with the number of the call, false fails. Prints `ready`, and `asked N`
-for each call."""
+"""Provides a service of std_srvs/SetBool: true is answered with the number of the call, false fails. Prints `ready`, and
+`asked N` for each call."""
 import argparse
 import sys
 
