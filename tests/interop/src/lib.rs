@@ -1,6 +1,6 @@
 //! The original ROS 1 programs as peers for Runnel's tests: their master, and the talkers and listeners of
 //! `peers/` in rospy, roscpp and a third, independent implementation in JavaScript; and beside them the same
-//! programs made with Runnel.
+//! programs made with Runnel. In [`ros2`] are the originals of ROS 2 and programs on other DDS.
 //!
 //! Everything here panics where a peer is missing or fails, with what the peer said: these are tests, and a test
 //! that quietly runs without its peer proves nothing.

@@ -1,4 +1,4 @@
-"""What talker.py and listener.py share: the command line, the types, quality of service, what endpoints are told, canonical bytes."""
+"""What talker.py and listener.py share: the command line, types, quality of service, what endpoints are told, canonical bytes."""
 import argparse
 import os
 import signal

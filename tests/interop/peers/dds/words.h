@@ -68,8 +68,8 @@ static inline bool chosen(const char *value, const char *first, const char *seco
 
 // `TOPIC --key value ... --flag ...`. From here on, signals set `asked_to_end`.
 static inline Words words_of(int argc, char **argv) {
-  Words words = {.topic = "", .after = NULL, .kind = TEXT, .count = 0, .size = 0, .wait = 1, .depth = 1000, .rate = 0, .deadline = -1,
-                 .lifespan = -1, .lease = -1, .best_effort = false, .transient_local = false, .manual_by_topic = false,
+  Words words = {.topic = "", .after = NULL, .kind = TEXT, .count = 0, .size = 0, .wait = 1, .depth = 1000, .rate = 0,
+                 .deadline = -1, .lifespan = -1, .lease = -1, .best_effort = false, .transient_local = false, .manual_by_topic = false,
                  .dispose = false};
   static const struct option known[] = {
       {"type", 1, NULL, 't'},        {"count", 1, NULL, 'c'},      {"size", 1, NULL, 's'},

@@ -81,7 +81,9 @@ class Type : public fast::TopicDataType {
   Kind kind_;
 };
 
-inline eprosima::fastrtps::Duration_t duration(double seconds) { return eprosima::fastrtps::Duration_t(static_cast<long double>(seconds)); }
+inline eprosima::fastrtps::Duration_t duration(double seconds) {
+  return eprosima::fastrtps::Duration_t(static_cast<long double>(seconds));
+}
 
 /// Sets what the command line asks for.
 template <class Qos>

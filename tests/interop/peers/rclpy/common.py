@@ -1,4 +1,4 @@
-"""What the programs beside this share: the command line, qualities of service, the node and what it is told, canonical bytes."""
+"""What the programs beside this share: the command line, qualities of service, the node, what it is told, canonical bytes."""
 import argparse
 import contextlib
 import os

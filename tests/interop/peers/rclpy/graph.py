@@ -1,5 +1,5 @@
-"""Tells what the graph is as rclpy sees it: `+ THING` for what has appeared and `- THING` for what has gone, looking ten times a
-second. Things are
+"""Tells what the graph is as rclpy sees it: `+ THING` for what has appeared and `- THING` for what has gone, looking ten times
+a second. Things are
 
     node /NAMESPACE/NAME
     topic /NAME TYPE...

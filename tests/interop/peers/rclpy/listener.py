@@ -1,4 +1,5 @@
-"""Subscribes, prints `got N len L crc C` for each message (`--show`: `got N JSON`), and ends after `--count` of them with `done`.
+"""Subscribes, prints `got N len L crc C` for each message (`--show`: `got N JSON`), and ends after `--count` of them with
+`done`.
 
 Prints `ready` once it has subscribed, and what happens to the subscription (see `events`); with `--info`, before each message
 `info` and what is told of it."""
