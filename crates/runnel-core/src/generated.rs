@@ -295,14 +295,14 @@ macro_rules! service {
     };
 }
 
-/// Makes an action of the messages that ROS 1 derives from it.
+/// Makes an action of the messages and services that each generation derives from it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! action {
     (
         $name:ident($goal:ident, $result:ident, $feedback:ident),
         $action_goal:ident, $action_result:ident, $action_feedback:ident, $ros_name:literal,
-        ros2: $ros2_name:literal, $rihs01:literal
+        ros2: $send_goal:ident, $get_result:ident, $feedback_message:ident, $ros2_name:literal, $rihs01:literal
     ) => {
         impl $crate::Action for $name {
             type Goal = $goal;
@@ -311,9 +311,12 @@ macro_rules! action {
             type ActionGoal = $action_goal;
             type ActionResult = $action_result;
             type ActionFeedback = $action_feedback;
+            type SendGoal = $send_goal;
+            type GetResult = $get_result;
+            type FeedbackMessage = $feedback_message;
             const NAME: &'static str = $ros_name;
-            const ROS2_TYPE: &'static str = $ros2_name;
-            const RIHS01: &'static str = $rihs01;
+            const ROS2_NAME: &'static str = $ros2_name;
+            const ROS2_HASH: &'static str = $rihs01;
         }
     };
 }

@@ -56,7 +56,7 @@ pub trait Service: Send + Sync + 'static {
 ///
 /// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. No message of that
 /// type travels: in ROS 1 the three that do are the goal, the result and the feedback, each behind a header and a goal
-/// id or a goal status.
+/// id or a goal status. In ROS 2 goal and result travel in services, and the feedback in a message.
 pub trait Action: Send + Sync + 'static {
     /// What is asked for.
     type Goal: Message;
@@ -70,10 +70,16 @@ pub trait Action: Send + Sync + 'static {
     type ActionResult: Message;
     /// The feedback as ROS 1 sends it: a header, a goal status and the feedback.
     type ActionFeedback: Message;
+    /// What sends a goal in ROS 2: with its id, and answered by whether it is accepted.
+    type SendGoal: Service;
+    /// What waits for the result in ROS 2.
+    type GetResult: Service;
+    /// The feedback as ROS 2 sends it: with the goal's id.
+    type FeedbackMessage: Message;
     /// The action's name, such as `actionlib/TwoInts`.
     const NAME: &'static str;
-    /// The ROS 2 type name, such as `tf2_msgs/action/LookupTransform`.
-    const ROS2_TYPE: &'static str;
-    /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
-    const RIHS01: &'static str;
+    /// The action's name in ROS 2, such as `tf2_msgs/action/LookupTransform`.
+    const ROS2_NAME: &'static str;
+    /// The action's type hash in ROS 2: `RIHS01_` and 64 lower-case hex digits.
+    const ROS2_HASH: &'static str;
 }

@@ -82,6 +82,8 @@ pub(crate) struct Service {
 pub(crate) struct Action {
     pub(crate) ros1: ActionSchema,
     pub(crate) ros2: ActionSchema,
+    /// That which sends a goal, and that which waits for the result.
+    pub(crate) services: [Service; 2],
 }
 
 /// The types of one package.
@@ -89,7 +91,7 @@ pub(crate) struct Action {
 pub(crate) struct Package {
     pub(crate) messages: Vec<Message>,
     pub(crate) services: Vec<Service>,
-    /// Their messages are among the others, but for those that only ROS 2 makes.
+    /// Their messages are among the others.
     pub(crate) actions: Vec<Action>,
 }
 
@@ -144,15 +146,21 @@ fn message(library: &Library, name: &TypeName) -> Result<Message, ResolveError> 
 
 fn service(library: &Library, name: &TypeName) -> Result<Service, ResolveError> {
     let [ros1, ros2] = Generation::ALL.map(|generation| library.service_in(generation, name));
-    let (ros1, ros2) = (ros1?, ros2?);
+    Ok(joined(ros1?, ros2?))
+}
+
+fn joined(ros1: ServiceSchema, ros2: ServiceSchema) -> Service {
     let request = Message { ros1: Arc::clone(&ros1.request), ros2: Arc::clone(&ros2.request) };
     let response = Message { ros1: Arc::clone(&ros1.response), ros2: Arc::clone(&ros2.response) };
-    Ok(Service { ros1, ros2, request, response })
+    Service { ros1, ros2, request, response }
 }
 
 fn action(library: &Library, name: &TypeName) -> Result<Action, ResolveError> {
     let [ros1, ros2] = Generation::ALL.map(|generation| library.action_in(generation, name));
-    Ok(Action { ros1: ros1?, ros2: ros2? })
+    let [services1, services2] =
+        Generation::ALL.map(|generation| library.action_services_in(generation, name));
+    let ([send1, get1], [send2, get2]) = (services1?, services2?);
+    Ok(Action { ros1: ros1?, ros2: ros2?, services: [joined(send1, send2), joined(get1, get2)] })
 }
 
 /// One file's error shows in every type that names it: each is told once.

@@ -23,7 +23,7 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
                 Err(error) => errors.push(error),
             }
         }
-        package.services.iter().for_each(|code| out.push_str(&service(code)));
+        services(package).for_each(|code| out.push_str(&service(code)));
         package.actions.iter().for_each(|code| out.push_str(&action(code)));
         out.push_str("}\n\n");
     }
@@ -51,11 +51,16 @@ fn messages(package: &Package) -> impl Iterator<Item = &Message> + Clone {
     package.messages.iter().chain(parts)
 }
 
+/// The services of a package, those of its actions among them.
+fn services(package: &Package) -> impl Iterator<Item = &Service> {
+    package.services.iter().chain(package.actions.iter().flat_map(|action| &action.services))
+}
+
 /// An error for each name that two types of a package would have.
 fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
     let views = messages(package).filter_map(view_name);
     let messages = messages(package).map(type_name);
-    let services = package.services.iter().map(|service| names::type_name(&service.ros1.name.name));
+    let services = services(package).map(|service| names::type_name(&service.ros1.name.name));
     let mut taken = HashSet::new();
     let twice = messages.chain(services).chain(views).filter(|name| !taken.insert(name.clone()));
     twice.map(|name| GenerateError::SameName { package: package_name.to_owned(), name }).collect()
@@ -137,7 +142,7 @@ fn service(service: &Service) -> String {
          ros2: \"{}\", \"{}\"\n}}\n\n",
         names::type_name(&name.name),
         service.ros1.md5,
-        service.ros2.ros2_name(),
+        service.ros2.ros2_name,
         service.ros2.rihs01().unwrap_or_default(),
     )
 }
@@ -149,9 +154,11 @@ fn action(schema: &Action) -> String {
     let [action, goal, result, feedback] = [action, goal, result, feedback].map(|part| name_of(part));
     let travelling = [&schema.ros1.action_goal, &schema.ros1.action_result, &schema.ros1.action_feedback];
     let travelling = travelling.map(|part| name_of(part)).join(", ");
+    let [send_goal, get_result] = schema.services.each_ref().map(|one| names::type_name(&one.ros1.name.name));
+    let feedback_message = names::type_name(&format!("{}FeedbackMessage", name.name));
     format!(
         "::runnel::core::action! {{ {action}({goal}, {result}, {feedback}), {travelling}, \"{name}\", \
-         ros2: \"{}\", \"{}\" }}\n\n",
+         ros2: {send_goal}, {get_result}, {feedback_message}, \"{}\", \"{}\" }}\n\n",
         schema.ros2.ros2_name(),
         schema.ros2.rihs01().unwrap_or_default(),
     )

@@ -182,7 +182,7 @@ fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
             OccupancyGridUpdate, PointCloud2Update, ProjectedMap, GetMapROIResponse, GetPointMapResponse,
             GetPointMapROIResponse
         }
-        nav_msgs { GetMapActionResult, GetMapResult, OccupancyGrid, GetMapResponse, LoadMapResponse }
+        nav_msgs { GetMapActionResult, GetMapGetResultResponse, GetMapResult, OccupancyGrid, GetMapResponse, LoadMapResponse }
         rcl_interfaces { GetParameterTypesResponse }
         sensor_msgs {
             CameraInfo, ChannelFloat32, CompressedImage, Image, JointState, Joy, LaserEcho, LaserScan, PointCloud2,

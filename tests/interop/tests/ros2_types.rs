@@ -89,6 +89,57 @@ fn every_definition_that_comes_with_runnel_has_the_hash_of_the_original() {
     }
 }
 
+/// The hash of every type that the definitions of a release name, those that are made of services and actions too.
+fn all_hashes(distro: Distro) -> BTreeMap<String, String> {
+    let files = definition_files(&share(distro)).unwrap().into_iter();
+    let hashes = files.flat_map(|file| {
+        let json: Json =
+            serde_json::from_slice(&fs::read(file.path.with_extension("json")).unwrap()).unwrap();
+        json["type_hashes"].as_array().unwrap().clone()
+    });
+    let text = |json: &Json| json.as_str().unwrap().to_owned();
+    hashes.map(|one| (text(&one["type_name"]), text(&one["hash_string"]))).collect()
+}
+
+#[test]
+fn every_generated_type_has_the_hash_of_the_original() {
+    macro_rules! each {
+        ($($module:ident :: $name:ident,)*) => {
+            [$((runnel_msgs::$module::$name::ROS2_TYPE, runnel_msgs::$module::$name::RIHS01),)*]
+        };
+    }
+    let generated = runnel_msgs::each_message!(each);
+    for distro in Distro::ALL {
+        let hashes = all_hashes(distro);
+        let compared = generated.iter().filter_map(|(name, hash)| Some((name, hash, hashes.get(*name)?)));
+        let compared = compared.map(|(name, hash, theirs)| assert_eq!(hash, theirs, "{name}")).count();
+        assert!(compared >= LEAST_COMPARED, "only {compared} types of {distro:?} were compared");
+    }
+}
+
+#[test]
+fn the_services_of_an_action_have_the_hashes_of_the_original() {
+    for distro in Distro::ALL {
+        let mut library = runnel_msgs::library();
+        library.add_folder(&share(distro)).unwrap();
+        let hashes = all_hashes(distro);
+        for name in ["test_msgs/Fibonacci", "test_msgs/NestedMessage"] {
+            let name = TypeName::parse(name).unwrap();
+            for service in library.action_services_in(Generation::Ros2, &name).unwrap() {
+                assert_eq!(
+                    service.rihs01().as_ref(),
+                    hashes.get(&service.ros2_name),
+                    "{}",
+                    service.ros2_name
+                );
+                let [request, response] = [&service.request, &service.response];
+                assert_eq!(request.rihs01().as_ref(), hashes.get(&request.def.ros2_name));
+                assert_eq!(response.rihs01().as_ref(), hashes.get(&response.def.ros2_name));
+            }
+        }
+    }
+}
+
 /// Takes bytes, and knows which of them only align others.
 #[derive(Default)]
 struct Marking {
@@ -225,6 +276,6 @@ fn the_messages_that_ros_2_tests_itself_by_are_written_and_read_as_by_the_origin
         let answers = answers(distro, &asked);
         let compared = asked.iter().zip(answers).filter_map(|(one, answer)| Some((one, answer?)));
         let compared: Vec<_> = compared.map(|(one, answer)| one.compare(distro, &answer)).collect();
-        assert!(compared.len() > 15, "only {} types were compared", compared.len());
+        assert!(compared.len() > 30, "only {} types were compared", compared.len());
     }
 }

@@ -1,12 +1,52 @@
-//! The messages that ROS 1 makes of an action.
+//! The messages that each generation makes of an action.
 
+use super::generation::Generation;
+use super::parse::parse_message;
 use super::types::{ActionDef, Arity, Element, Field, MessageDef, TypeName};
 
 /// The suffixes of the messages that [`ActionDef::derived_messages`] gives, in its order.
-pub(super) const SUFFIXES: [&str; 7] =
+const SUFFIXES: [&str; 7] =
     ["Goal", "Result", "Feedback", "ActionGoal", "ActionResult", "ActionFeedback", "Action"];
+/// How many of these are of both generations.
+const SHARED: usize = 3;
+
+/// The messages that ROS 2 makes of an action `X` besides its goal, result and feedback: their suffixes, in ROS 2 too, and
+/// their fields, where `X` stands for the action's name.
+///
+/// Source: the ROS 2 design article "Actions"; `rosidl_parser`'s `definition.py`.
+const ROS2_MESSAGES: [(&str, &str, &str); 5] = [
+    ("SendGoalRequest", "SendGoal_Request", "unique_identifier_msgs/UUID goal_id\nXGoal goal\n"),
+    ("SendGoalResponse", "SendGoal_Response", "bool accepted\nbuiltin_interfaces/Time stamp\n"),
+    ("GetResultRequest", "GetResult_Request", "unique_identifier_msgs/UUID goal_id\n"),
+    ("GetResultResponse", "GetResult_Response", "int8 status\nXResult result\n"),
+    ("FeedbackMessage", "FeedbackMessage", "unique_identifier_msgs/UUID goal_id\nXFeedback feedback\n"),
+];
+
+/// The suffixes of all messages of an action, each with the generation that alone has it.
+pub(super) fn suffixes() -> impl Iterator<Item = (&'static str, Option<Generation>)> {
+    let of_ros1 = |(index, suffix)| (suffix, (index >= SHARED).then_some(Generation::Ros1));
+    let of_ros2 = ROS2_MESSAGES.into_iter().map(|(suffix, ..)| (suffix, Some(Generation::Ros2)));
+    SUFFIXES.into_iter().enumerate().map(of_ros1).chain(of_ros2)
+}
 
 impl ActionDef {
+    /// One of the messages that either generation makes of the action.
+    pub(super) fn derived_message(&self, name: &TypeName) -> Option<MessageDef> {
+        let of_ros1 = self.derived_messages().into_iter();
+        of_ros1.chain(self.ros2_messages()).find(|message| message.name == *name)
+    }
+
+    /// The messages that ROS 2 makes of the action besides its goal, result and feedback.
+    fn ros2_messages(&self) -> impl Iterator<Item = MessageDef> {
+        ROS2_MESSAGES.into_iter().filter_map(|(suffix, ros2_suffix, fields)| {
+            let TypeName { package, name } = &self.name;
+            let text = fields.replace("\nX", &format!("\n{name}"));
+            let mut def = parse_message(&self.name.with_suffix(suffix), &text, name).ok()?;
+            def.ros2_name = format!("{package}/action/{name}_{ros2_suffix}");
+            Some(def)
+        })
+    }
+
     /// The messages that ROS 1 makes of the action `X`: `XGoal`, `XResult`, `XFeedback`, `XActionGoal`,
     /// `XActionResult`, `XActionFeedback` and `XAction`.
     pub fn derived_messages(&self) -> [MessageDef; 7] {

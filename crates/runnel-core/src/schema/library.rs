@@ -259,9 +259,9 @@ impl Definitions {
                 }
             }
             Kind::Action => {
-                for suffix in action::SUFFIXES {
+                for (suffix, only) in action::suffixes() {
                     let part = Source::PartOfAction(name.clone());
-                    self.insert(Kind::Message, generation, name.with_suffix(suffix), part);
+                    self.insert(Kind::Message, generation.or(only), name.with_suffix(suffix), part);
                 }
             }
         }

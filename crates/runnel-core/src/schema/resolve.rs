@@ -115,7 +115,30 @@ impl Library {
         let request = self.message_in(generation, &name.with_suffix("Request"))?;
         let response = self.message_in(generation, &name.with_suffix("Response"))?;
         let md5 = service_md5(&request, &response);
-        Ok(ServiceSchema { generation, name: name.clone(), request, response, md5 })
+        let ros2_name = format!("{}/srv/{}", name.package, name.name);
+        Ok(ServiceSchema { generation, name: name.clone(), ros2_name, request, response, md5 })
+    }
+
+    /// The services that ROS 2 makes of an action: one sends a goal and is named `XSendGoal` here, the other waits for the
+    /// result and is named `XGetResult`.
+    ///
+    /// # Errors
+    /// As [`ResolveError`] lists; the message `unique_identifier_msgs/UUID` must be known.
+    pub fn action_services_in(
+        &self,
+        generation: Generation,
+        action: &TypeName,
+    ) -> Result<[ServiceSchema; 2], ResolveError> {
+        self.require(Kind::Action, action)?;
+        let service = |suffix: &str| {
+            let name = action.with_suffix(suffix);
+            let ros2_name = format!("{}/action/{}_{suffix}", action.package, action.name);
+            let request = self.message_in(generation, &name.with_suffix("Request"))?;
+            let response = self.message_in(generation, &name.with_suffix("Response"))?;
+            let md5 = service_md5(&request, &response);
+            Ok::<_, ResolveError>(ServiceSchema { generation, name, ros2_name, request, response, md5 })
+        };
+        Ok([service("SendGoal")?, service("GetResult")?])
     }
 
     /// An action with the messages that ROS 1 makes of it.
@@ -169,7 +192,7 @@ impl Library {
             Source::PartOfAction(action) => {
                 let (text, file) = self.text(generation, Kind::Action, action)?;
                 let def = parse::parse_action(action, &text, &file)?;
-                def.derived_messages().into_iter().find(|part| part.name == *name)
+                def.derived_message(name)
             }
         };
         let def = found.ok_or_else(|| ResolveError::Unknown {

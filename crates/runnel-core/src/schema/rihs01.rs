@@ -29,11 +29,6 @@ impl Schema {
 }
 
 impl ServiceSchema {
-    /// The service's name in ROS 2, such as `std_srvs/srv/SetBool`.
-    pub fn ros2_name(&self) -> String {
-        format!("{}/srv/{}", self.name.package, self.name.name)
-    }
-
     /// The ROS 2 type hash, as [`Schema::rihs01`].
     pub fn rihs01(&self) -> Option<String> {
         if self.generation != Generation::Ros2 {
@@ -41,9 +36,8 @@ impl ServiceSchema {
         }
         let mut types = Types::default();
         [&self.request, &self.response].into_iter().for_each(|part| types.add_schema(part));
-        let name = self.ros2_name();
-        types.add_service(&name);
-        Some(types.hash(&name))
+        types.add_service(&self.ros2_name);
+        Some(types.hash(&self.ros2_name))
     }
 }
 

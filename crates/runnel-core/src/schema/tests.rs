@@ -109,6 +109,9 @@ fn a_type_has_a_form_in_each_generation() {
     assert_eq!(is_in("rcl_interfaces/msg/Log"), [false, true]);
     assert_eq!(is_in("rosgraph_msgs/Log"), [true, false]);
     assert_eq!(is_in("actionlib/TestGoal"), [true, false]);
+    assert_eq!(is_in("tf2_msgs/LookupTransformGoal"), [true, true]);
+    assert_eq!(is_in("tf2_msgs/LookupTransformActionGoal"), [true, false]);
+    assert_eq!(is_in("tf2_msgs/LookupTransformFeedbackMessage"), [false, true]);
     assert_eq!(is_in("std_msgs/None"), [false, false]);
 }
 
@@ -212,6 +215,23 @@ fn an_action_brings_seven_messages() {
     assert!(names.contains(&"nav_msgs/GetMapActionFeedback".to_owned()));
     assert!(!names.contains(&"nav_msgs/GetMapRequest".to_owned()));
     assert!(library.message(&type_name("nav_msgs/GetMapRequest")).is_ok());
+}
+
+#[test]
+fn ros_2_makes_two_services_and_a_message_of_an_action() {
+    let (library, name) = (standard(), type_name("tf2_msgs/LookupTransform"));
+    let [send_goal, get_result] = library.action_services_in(Generation::Ros2, &name).unwrap();
+    let names =
+        |schema: &Schema| schema.def.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&send_goal.request), ["goal_id", "goal"]);
+    assert_eq!(send_goal.request.def.ros2_name, "tf2_msgs/action/LookupTransform_SendGoal_Request");
+    assert_eq!(names(&send_goal.response), ["accepted", "stamp"]);
+    assert_eq!(names(&get_result.request), ["goal_id"]);
+    assert_eq!(names(&get_result.response), ["status", "result"]);
+    assert_eq!(get_result.ros2_name, "tf2_msgs/action/LookupTransform_GetResult");
+    let feedback = library.message_in(Generation::Ros2, &name.with_suffix("FeedbackMessage")).unwrap();
+    assert_eq!(names(&feedback), ["goal_id", "feedback"]);
+    assert_eq!(feedback.def.dds_name(), "tf2_msgs::action::dds_::LookupTransform_FeedbackMessage_");
 }
 
 #[test]

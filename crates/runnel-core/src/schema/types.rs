@@ -269,6 +269,8 @@ pub struct ServiceSchema {
     pub generation: Generation,
     /// Its name.
     pub name: TypeName,
+    /// Its name in ROS 2, such as `std_srvs/srv/SetBool`.
+    pub ros2_name: String,
     /// What a call carries.
     pub request: Arc<Schema>,
     /// What the answer carries.

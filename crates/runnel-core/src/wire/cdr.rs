@@ -55,7 +55,9 @@ impl<S: Sink + ?Sized, const ALIGNMENT: u8> Sink for CdrSink<'_, S, ALIGNMENT> {
     #[inline]
     fn align(&mut self, to: usize) {
         let padding = self.encoding().padding(self.position, to);
-        self.put(zeros(padding));
+        if padding > 0 {
+            self.put(zeros(padding));
+        }
     }
 
     #[inline]
@@ -85,7 +87,7 @@ pub(crate) fn around(encoding: Encoding, len: usize) -> (&'static [u8], &'static
     }
 }
 
-/// Writes a value without a header. The two other functions below are made of this one.
+/// Writes a value without a header.
 fn write<T: Wire, S: Sink + ?Sized>(value: &T, encoding: Encoding, out: &mut S) {
     match encoding {
         Encoding::Ros1 => value.write(out),

@@ -6,6 +6,7 @@ is not installed is printed as null.
 """
 import importlib
 import json
+import operator
 import sys
 
 import rosidl_parser.definition as idl
@@ -13,6 +14,16 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 # As Runnel names the parts of times.
 TIME_PARTS = {"sec": "secs", "nanosec": "nsecs"}
+
+
+# Where rclpy keeps the parts of an action that it makes itself.
+ACTION_PARTS = {
+    "FeedbackMessage": "Impl.FeedbackMessage",
+    "SendGoal_Request": "Impl.SendGoalService.Request",
+    "SendGoal_Response": "Impl.SendGoalService.Response",
+    "GetResult_Request": "Impl.GetResultService.Request",
+    "GetResult_Response": "Impl.GetResultService.Response",
+}
 
 
 def message_class(name):
@@ -23,13 +34,13 @@ def message_class(name):
         return None
     name, _, part = name.partition("_") if folder != "msg" else (name, "", "")
     found = getattr(module, name, None)
-    return getattr(found, part) if part and found else found
+    path = ACTION_PARTS.get(part, part)
+    return operator.attrgetter(path)(found) if path and found else found
 
 
 def element(slot_type, value):
     if isinstance(slot_type, idl.NamespacedType):
-        module = importlib.import_module(".".join(slot_type.namespaces))
-        return fill(getattr(module, slot_type.name), value)
+        return fill(message_class("/".join(slot_type.namespaced_name())), value)
     if isinstance(slot_type, idl.BasicType) and slot_type.typename == "octet":
         return bytes([value & 0xFF])
     return value

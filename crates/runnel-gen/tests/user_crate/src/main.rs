@@ -84,6 +84,11 @@ fn services_and_actions_have_their_parts() {
     assert_eq!(CountAction::NAME, "my_msgs/Count");
     assert_eq!(<CountAction as Action>::Goal::TYPE, "my_msgs/CountGoal");
     assert_eq!(<CountAction as Action>::ActionFeedback::TYPE, "my_msgs/CountActionFeedback");
+    type SendGoal = <CountAction as Action>::SendGoal;
+    assert_eq!(<SendGoal as Service>::ROS2_TYPE, "my_msgs/action/Count_SendGoal");
+    assert_eq!(<SendGoal as Service>::Request::default().goal_id.uuid, [0; 16]);
+    assert_eq!(<CountAction as Action>::FeedbackMessage::ROS2_TYPE, "my_msgs/action/Count_FeedbackMessage");
+    assert_eq!((CountAction::ROS2_NAME, CountAction::ROS2_HASH.len()), ("my_msgs/action/Count", 7 + 64));
     assert_eq!(other_msgs::Back::default().text.string.text, "");
 }
 
