@@ -26,11 +26,6 @@ impl<T: Ord + Copy> Timers<T> {
         self.due.insert((at, what));
     }
 
-    /// Arms once.
-    pub fn at(&mut self, at: Instant, what: T) {
-        self.due.insert((at, what));
-    }
-
     /// Is armed no more.
     pub fn disarm(&mut self, armed: Option<Instant>, what: T) {
         if let Some(at) = armed {
@@ -62,7 +57,7 @@ mod tests {
         timers.arm(&mut armed, Some(Instant(9)), 'a');
         timers.arm(&mut armed, Some(Instant(3)), 'a');
         timers.arm(&mut armed, None, 'a');
-        timers.at(Instant(4), 'b');
+        timers.arm(&mut None, Some(Instant(4)), 'b');
         assert_eq!((timers.next(), armed), (Some(Instant(3)), Some(Instant(3))));
         assert_eq!(
             [timers.pop(Instant(2)), timers.pop(Instant(9)), timers.pop(Instant(9))],

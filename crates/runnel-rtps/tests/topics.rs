@@ -154,6 +154,25 @@ fn an_idle_pair_says_nothing_but_that_it_is_there() {
 }
 
 #[test]
+fn new_addresses_are_announced_and_no_more_often_than_before() {
+    let (mut net, writer, reader) = pair(6, QoS::default());
+    net.run_for(secs(10));
+    for number in 0..5 {
+        let (now, node) = (net.now, &mut net.nodes[0]);
+        let more = ([10, 1, 0, number], 7410).into();
+        node.participant.set_addresses(now, vec![node.address, more], vec![node.address.ip()]);
+        net.touch(0);
+        net.run_for(secs(5));
+    }
+    let before = net.nodes[0].sent;
+    net.run_for(secs(30));
+    assert!(net.nodes[0].sent - before <= 11, "{}", net.nodes[0].sent - before);
+    assert!(net.is_matched(0, writer) && net.is_matched(1, reader));
+    let peer = net.nodes[1].participant.peers().next().unwrap();
+    assert_eq!(peer.data.unicast.len(), 2);
+}
+
+#[test]
 fn who_leaves_is_gone_at_once() {
     let (mut net, writer, _) = pair(7, QoS::default());
     net.close(1);

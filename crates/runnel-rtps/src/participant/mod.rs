@@ -61,6 +61,10 @@ pub struct Participant<P> {
     samples: VecDeque<Sample>,
     work: VecDeque<Work>,
     timers: Timers<Timer>,
+    /// When it announces itself, looks for who was lost, and says that its writers live.
+    announce_at: Option<Instant>,
+    search_at: Option<Instant>,
+    sign_at: Option<Instant>,
     out: Datagram<Stored<P>>,
 }
 
@@ -110,11 +114,14 @@ impl<P: Lend> Participant<P> {
             samples: VecDeque::new(),
             work: VecDeque::new(),
             timers: Timers::new(),
+            announce_at: None,
+            search_at: None,
+            sign_at: None,
             out: Datagram::new(),
             config,
         };
         participant.add_discovery();
-        participant.timers.at(now, Timer::Announce);
+        participant.timers.arm(&mut participant.announce_at, Some(now), Timer::Announce);
         participant
     }
 
@@ -210,9 +217,6 @@ impl<P: Lend> Participant<P> {
     ///
     /// # Errors
     /// When the writer keeps all and a reader does not keep pace.
-    ///
-    /// # Panics
-    /// Never; a writer that is not there takes the sample for nothing.
     pub fn write(
         &mut self,
         now: Instant,

@@ -166,7 +166,7 @@ impl<P: Lend> Participant<P> {
         self.announced = 0;
         let all: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         all.into_iter().for_each(|to| self.work.push_back(Work::Announce(to)));
-        self.timers.at(now, Timer::Announce);
+        self.timers.arm(&mut self.announce_at, Some(now), Timer::Announce);
     }
 
     /// A participant says what it is, or that it is gone.
@@ -347,17 +347,18 @@ impl<P: Lend> Participant<P> {
             self.peers.lost.pop_front();
         }
         self.peers.lost.push_back((address, now + SEARCH_FOR));
-        self.timers.at(now + SEARCH_EVERY, Timer::Search);
+        self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
     }
 
     pub(super) fn search(&mut self, now: Instant) {
+        self.search_at = None;
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         self.peers.lost.retain(|(address, until)| *until > now && !found.contains(address));
         for (address, _) in &self.peers.lost {
             self.work.push_back(Work::Announce(*address));
         }
-        if !self.peers.lost.is_empty() && self.timers.next().is_none_or(|at| at > now) {
-            self.timers.at(now + SEARCH_EVERY, Timer::Search);
+        if !self.peers.lost.is_empty() {
+            self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
         }
     }
 

@@ -110,7 +110,9 @@ impl<P: Lend> Participant<P> {
         self.work.extend(targets.map(|to| Work::Announce(*to)));
         let pause = FIRST_PAUSES.get(self.announced as usize).copied().unwrap_or(self.config.announce);
         self.announced = self.announced.saturating_add(1);
-        self.timers.at(now + pause.min(self.config.announce), Timer::Announce);
+        self.announce_at = None;
+        let at = now + pause.min(self.config.announce);
+        self.timers.arm(&mut self.announce_at, Some(at), Timer::Announce);
     }
 
     fn compose_announcement(&mut self, to: &[SocketAddr]) -> bool {

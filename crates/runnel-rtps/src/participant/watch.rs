@@ -58,7 +58,7 @@ impl<P: Lend> Participant<P> {
         let signs = lease / SIGNS_PER_LEASE;
         if self.watches.signs.is_none_or(|other| signs < other) {
             self.watches.signs = Some(signs);
-            self.timers.at(now, Timer::GiveSign);
+            self.timers.arm(&mut self.sign_at, Some(now), Timer::GiveSign);
         }
     }
 
@@ -127,6 +127,7 @@ impl<P: Lend> Participant<P> {
 
     /// Says that our writers live for which we answer.
     pub(super) fn give_sign(&mut self, now: Instant) {
+        self.sign_at = None;
         let lease = |qos: &QoS| qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::Automatic);
         self.watches.signs = self
             .writers
@@ -135,7 +136,7 @@ impl<P: Lend> Participant<P> {
             .min()
             .map(|lease| lease / SIGNS_PER_LEASE);
         let Some(pause) = self.watches.signs else { return };
-        self.timers.at(now + pause, Timer::GiveSign);
+        self.timers.arm(&mut self.sign_at, Some(now + pause), Timer::GiveSign);
         let mut bytes = Vec::from([0, 1, 0, 0]);
         bytes.extend_from_slice(&self.config.prefix.0);
         bytes.extend_from_slice(&AUTOMATIC);
