@@ -45,6 +45,8 @@ fn goes_on(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
     println!("{what}");
     let mut reader = Reader::new(scene);
     act(&mut reader);
+    // Messages come after what it did, and not before that was worked on.
+    wait_until("its records are read", || reader.session.told(POSITION) == reader.session.written);
     scene.talk(10, 100);
     let last = numbered(scene.published.get() - 1, 100).data;
     wait_until("the last message", || {

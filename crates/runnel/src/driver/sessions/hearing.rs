@@ -178,9 +178,11 @@ impl Driver {
         }
         self.closed(session, channel);
         let Some(open) = self.sessions.open.get(session) else { return Ok(()) };
-        // A link that is gone meanwhile is no error; one of another process is not for this one to take.
+        // A link that is gone meanwhile is no error; one of another process is not for this one to take, and one to a
+        // subscriber goes on, on which nothing comes.
         let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == open.process);
-        if let Some(link) = self.sessions.links.get(&token).copied().filter(theirs) {
+        let comes = |key: &Key| theirs(key) && self.received(*key).is_some();
+        if let Some(link) = self.sessions.links.get(&token).copied().filter(comes) {
             self.wait_for_connection(session, link, channel, before);
         }
         Ok(())

@@ -158,8 +158,8 @@ impl Driver {
         }
     }
 
-    /// Bytes of a link's stream that have come over its connection.
-    fn received(&self, link: Key) -> Option<u64> {
+    /// Bytes of a link's stream that have come over its connection; `None` for a link on which nothing comes.
+    pub(super) fn received(&self, link: Key) -> Option<u64> {
         match self.sockets.get(link)? {
             Socket::Input(input) => Some(input.received),
             Socket::Served(served) => Some(served.received),
