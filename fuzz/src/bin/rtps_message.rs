@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
                 if let Payload::Value(bytes) = data.payload {
                     announcements(bytes);
                 }
-                drop(data.inline_qos.iter().count());
+                let _ = data.inline_qos.iter().count();
             }
             Submessage::DataFrag(frag) => {
                 assert!(frag.offset() + frag.bytes.len() <= frag.sample_len as usize);

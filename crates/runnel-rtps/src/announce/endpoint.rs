@@ -92,7 +92,6 @@ impl Endpoint {
         let mut list = ParametersOut::new(out);
         list.bytes(pid::ENDPOINT_GUID, &self.guid.to_bytes());
         list.bytes(pid::PARTICIPANT_GUID, &self.guid.prefix.with(EntityId::PARTICIPANT).to_bytes());
-        list.bytes(pid::KEY_HASH, &self.guid.to_bytes());
         list.text(pid::TOPIC_NAME, &self.topic);
         list.text(pid::TYPE_NAME, &self.type_name);
         emit_qos(&self.qos, self.role(), &mut list);
@@ -161,6 +160,7 @@ fn liveliness(role: Role, kind: u32) -> Liveliness {
     }
 }
 
+/// What is as readers take it that hear nothing of it is left out, also since not all peers understand a time without end.
 fn emit_qos(qos: &QoS, role: Role, list: &mut ParametersOut<'_>) {
     let put_time = |out: &mut Vec<u8>, time: Option<Duration>| RtpsDuration::from(time).emit(out);
     list.put(pid::RELIABILITY, |out| {
@@ -168,19 +168,25 @@ fn emit_qos(qos: &QoS, role: Role, list: &mut ParametersOut<'_>) {
         out.extend_from_slice(&kind.to_le_bytes());
         put_time(out, Some(MAX_BLOCKING));
     });
-    list.u32(pid::DURABILITY, u32::from(qos.durability == Durability::TransientLocal));
     list.put(pid::HISTORY, |out| {
         let kind: u32 = u32::from(qos.history == History::KeepAll);
         out.extend_from_slice(&kind.to_le_bytes());
         out.extend_from_slice(&i32::try_from(qos.depth).unwrap_or(i32::MAX).to_le_bytes());
     });
-    list.put(pid::DEADLINE, |out| put_time(out, qos.deadline));
-    list.put(pid::LIVELINESS, |out| {
-        let kind: u32 = if qos.liveliness == Liveliness::ManualByTopic { 2 } else { 0 };
-        out.extend_from_slice(&kind.to_le_bytes());
-        put_time(out, qos.liveliness_lease);
-    });
-    if role == Role::Writer {
+    if qos.durability == Durability::TransientLocal {
+        list.u32(pid::DURABILITY, 1);
+    }
+    if qos.deadline.is_some() {
+        list.put(pid::DEADLINE, |out| put_time(out, qos.deadline));
+    }
+    if qos.liveliness != Liveliness::Automatic || qos.liveliness_lease.is_some() {
+        list.put(pid::LIVELINESS, |out| {
+            let kind: u32 = if qos.liveliness == Liveliness::ManualByTopic { 2 } else { 0 };
+            out.extend_from_slice(&kind.to_le_bytes());
+            put_time(out, qos.liveliness_lease);
+        });
+    }
+    if role == Role::Writer && qos.lifespan.is_some() {
         list.put(pid::LIFESPAN, |out| put_time(out, qos.lifespan));
     }
 }
