@@ -91,8 +91,11 @@ impl<'a> DataFrag<'a> {
         if self.fragment_len == 0 || self.sample_len == 0 {
             return invalid("length");
         }
+        if self.first_fragment == 0 || self.fragments == 0 {
+            return invalid("fragment number");
+        }
         let last = u64::from(self.first_fragment) + u64::from(self.fragments) - 1;
-        if self.first_fragment == 0 || self.fragments == 0 || last > u64::from(self.count()) {
+        if last > u64::from(self.count()) {
             return invalid("fragment number");
         }
         let end = (last * u64::from(self.fragment_len)).min(u64::from(self.sample_len));
@@ -178,6 +181,9 @@ mod tests {
             bytes[place] = value;
             assert!(parse(&bytes).is_err(), "byte {place}");
         }
+        let mut none_at_all = second_of_three();
+        (none_at_all[24], none_at_all[28]) = (0, 0);
+        assert!(parse(&none_at_all).is_err());
     }
 
     #[test]
