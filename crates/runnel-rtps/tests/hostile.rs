@@ -125,6 +125,19 @@ fn a_lease_that_is_claimed_to_last_for_ever_does_not() {
 }
 
 #[test]
+fn messages_from_elsewhere_keep_nobody_alive() {
+    let (mut net, writer, _) = pair(QoS::default());
+    net.nodes[1].stopped = true;
+    let mut bytes = vec![];
+    wire::begin(&mut bytes, VendorId::RUNNEL, net.nodes[1].participant.prefix());
+    for _ in 0..22 {
+        net.send(from(66), net.nodes[0].address, &bytes);
+        net.run_for(secs(1));
+    }
+    assert!(!net.is_matched(0, writer));
+}
+
+#[test]
 fn a_heartbeat_from_elsewhere_skips_no_data() {
     let (mut net, writer, reader) = pair(QoS::keep_all());
     let heartbeat = Heartbeat {

@@ -317,9 +317,12 @@ impl<P: Lend> Participant<P> {
         if peer.same_host { self.config.same_host } else { self.config.other_host }
     }
 
-    /// Something came from a participant.
-    pub(super) fn note_heard(&mut self, now: Instant, prefix: GuidPrefix) {
-        if let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.proved) {
+    /// Something came that says it is from a participant. From where that does not send, it is no sign of life: neither of
+    /// one that is gone, nor of one that has moved, which is found anew when its lease is over.
+    pub(super) fn note_heard(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+        if let Some(peer) =
+            self.peers.get_mut(prefix).filter(|peer| peer.proved && peer.sends_from(from.ip()))
+        {
             peer.heard = now;
         }
     }

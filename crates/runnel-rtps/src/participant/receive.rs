@@ -39,7 +39,7 @@ impl<P: Lend> Participant<P> {
         }
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
         let mut context = Context { now, from, datagram, source, destination, stamp };
-        self.note_heard(now, source);
+        self.note_heard(now, from, source);
         for submessage in message.submessages() {
             match submessage {
                 Ok(submessage) => self.handle_submessage(&mut context, &submessage),
