@@ -126,7 +126,7 @@ fn who_comes_late_gets_what_is_held_if_both_want_it() {
 
 #[test]
 fn a_blackout_of_a_minute_is_healed_within_two_seconds() {
-    for seed in 0..5 {
+    for seed in 0..30 {
         let (mut net, writer, reader) = pair(seed, QoS::keep_last(10));
         net.blackout = true;
         net.run_for(secs(60) + millis(seed * 137));
@@ -198,6 +198,23 @@ fn a_burst_of_five_thousand_arrives_whole() {
         net.write(0, writer, &sample(number, 50)).unwrap();
     }
     net.run_until("all are heard", secs(2), |net| net.texts(1, reader).len() == 5000);
+}
+
+#[test]
+fn no_more_is_under_way_to_a_reader_than_a_socket_takes() {
+    let (mut net, writer, reader) = pair(9, QoS::keep_last(5000));
+    net.run_for(millis(20));
+    net.nodes[1].stopped = true;
+    let before = (net.nodes[0].sent, net.nodes[0].sent_bytes);
+    for number in 0..3000 {
+        net.write(0, writer, &sample(number, 500)).unwrap();
+    }
+    net.run_for(millis(5));
+    let (sent, bytes) = (net.nodes[0].sent - before.0, net.nodes[0].sent_bytes - before.1);
+    // What the kernel counts for a datagram beside its bytes comes on top.
+    assert!(sent > 10 && bytes + sent * 1024 < 200 * 1024, "{sent} datagrams of {bytes} bytes");
+    net.nodes[1].stopped = false;
+    net.run_until("all are heard", secs(2), |net| net.texts(1, reader).len() == 3000);
 }
 
 #[test]
