@@ -5,7 +5,8 @@ mod net;
 use net::{Net, Weather, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::wire::{self, Data, EntityId, Heartbeat, Payload, SequenceNumber, VendorId};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -238,6 +239,48 @@ fn a_reader_that_stands_still_costs_the_others_nothing() {
     assert!(heard.ends_with(&(990..1000).collect::<Vec<_>>()), "{heard:?}");
     let lost = net.nodes[c].events.iter().find(|event| matches!(event, Event::SampleLost { .. }));
     assert!(lost.is_some());
+}
+
+#[test]
+fn a_writer_that_speaks_before_it_is_announced_is_heard() {
+    let mut net = Net::new(12);
+    let (a, b) = (net.add(), net.add());
+    let reader = net.reader(b, TOPIC, QoS::default());
+    net.run_for(secs(2));
+    let (from, to) = (net.nodes[a].address, net.nodes[b].address);
+    let prefix = net.nodes[a].participant.prefix();
+    net.nodes[a].stopped = true;
+    let (writer, none) = (EntityId::user_writer(9), SequenceNumber::ZERO);
+    let mut said = |fill: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        wire::begin(&mut out, VendorId::RUNNEL, prefix);
+        fill(&mut out);
+        net.send(from, to, &out);
+        net.run_for(millis(1));
+    };
+    let first = SequenceNumber::FIRST;
+    let heartbeat =
+        Heartbeat { reader, writer, first, last: none, count: 1, is_final: false, liveliness: false };
+    said(&|out| heartbeat.emit(out));
+    let endpoint = Endpoint {
+        guid: prefix.with(writer),
+        topic: TOPIC.into(),
+        type_name: "std_msgs::msg::dds_::String_".into(),
+        qos: QoS::default(),
+        exclusive: false,
+        partitions: Vec::new(),
+        representations: Vec::new(),
+        expects_inline_qos: false,
+        unicast: Vec::new(),
+        user_data: Vec::new(),
+    };
+    let mut announcement = Vec::new();
+    endpoint.emit(&mut announcement);
+    let ends = (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER);
+    said(&|out| Data::emit(out, ends, first, &[], Payload::Value(&announcement)));
+    let hello = sample(7, 20);
+    said(&|out| Data::emit(out, (reader, writer), first, &[], Payload::Value(&hello)));
+    assert_eq!(net.texts(b, reader), [hello]);
 }
 
 #[test]

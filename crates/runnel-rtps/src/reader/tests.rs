@@ -1,1 +1,111 @@
+//! What a reader makes of writers that say less, or later, than ours do.
 
+use super::proxy::{Arrival, WriterProxy, WriterSpec, copied};
+use crate::wire::{EntityId, Gap, GuidPrefix, Heartbeat, SequenceNumber};
+use alloc::vec::Vec;
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+const WRITER: EntityId = EntityId::user_writer(1);
+const READER: EntityId = EntityId::user_reader(1);
+
+fn proxy(reliable: bool) -> WriterProxy {
+    let guid = GuidPrefix([1; 12]).with(WRITER);
+    WriterProxy::new(WriterSpec { guid, address: ([10, 0, 0, 1], 7410).into(), reliable, most_bytes: 1000 })
+}
+
+fn at(millis: u64) -> Instant {
+    Instant(0) + Duration::from_millis(millis)
+}
+
+fn heartbeat(first: i64, last: i64, count: u32) -> Heartbeat {
+    let (first, last) = (SequenceNumber(first), SequenceNumber(last));
+    Heartbeat { reader: READER, writer: WRITER, first, last, count, is_final: true, liveliness: false }
+}
+
+/// A sample comes and is held if it is early.
+fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
+    let number = SequenceNumber(number);
+    let arrival = proxy.arrive(now, number);
+    if arrival == Arrival::Early {
+        assert!(proxy.hold(number, copied(&[0; 8], None, false)));
+    }
+    arrival
+}
+
+fn missing(proxy: &mut WriterProxy, now: Instant) -> Vec<i64> {
+    let (ack, _) = proxy.answer(now, READER).expect("an answer");
+    ack.missing.iter().map(|number| number.0).collect()
+}
+
+#[test]
+fn a_writer_that_does_not_say_what_it_has_is_asked_for_all_before_what_it_sends_and_may_say_that_it_is_gone()
+{
+    let mut proxy = proxy(true);
+    let _ = proxy.answer(at(0), READER);
+    assert_eq!(comes(&mut proxy, at(1), 5), Arrival::Early);
+    assert!(proxy.take_held(at(1)).is_none());
+    assert!(proxy.handle_timeout(at(20)));
+    assert_eq!(missing(&mut proxy, at(20)), [1, 2, 3, 4]);
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(5)));
+    assert_eq!(proxy.take_held(at(21)).map(|(number, _)| number.0), Some(5));
+    assert_eq!((proxy.take_lost(), comes(&mut proxy, at(22), 6)), (0, Arrival::Deliver));
+}
+
+#[test]
+fn what_is_missing_is_asked_for_at_once_and_then_as_often_as_a_repair_takes() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.answer(at(0), READER);
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    assert_eq!(comes(&mut proxy, at(2), 3), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(2)), [2]);
+    proxy.heartbeat(at(3), &heartbeat(1, 3, 2));
+    assert!(!proxy.wants_answer(), "it is under way");
+    let retry = proxy.timeout().expect("a time");
+    assert!(retry > at(2) && retry <= at(13));
+    assert!(proxy.handle_timeout(retry));
+    assert_eq!(missing(&mut proxy, retry), [2]);
+    assert_eq!(comes(&mut proxy, at(14), 2), Arrival::Deliver);
+    assert_eq!(proxy.take_held(at(14)).map(|(number, _)| number.0), Some(3));
+    assert_eq!(proxy.timeout(), None);
+}
+
+#[test]
+fn what_the_writer_does_not_have_any_more_is_lost_but_for_what_came() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    assert_eq!(comes(&mut proxy, at(1), 3), Arrival::Early);
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(5), SequenceNumber(7)));
+    proxy.heartbeat(at(2), &heartbeat(9, 9, 2));
+    assert_eq!(proxy.take_held(at(2)).map(|(number, _)| number.0), Some(3));
+    assert_eq!(proxy.take_lost(), 5 - 1 + 4 - 3, "1, 2, 4, 7 and 8");
+    assert_eq!(comes(&mut proxy, at(3), 9), Arrival::Deliver);
+}
+
+#[test]
+fn of_a_writer_that_sends_once_what_is_left_out_is_lost_and_what_comes_late_is_not_wanted() {
+    let mut proxy = proxy(false);
+    assert_eq!(comes(&mut proxy, at(0), 10), Arrival::Deliver);
+    assert_eq!(proxy.take_lost(), 0, "what was before is not known");
+    assert_eq!(comes(&mut proxy, at(1), 13), Arrival::Deliver);
+    assert_eq!((proxy.take_lost(), comes(&mut proxy, at(2), 12)), (2, Arrival::Late));
+    assert!(!proxy.wants_answer());
+}
+
+#[test]
+fn a_heartbeat_that_was_overtaken_says_nothing() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 5, u32::MAX));
+    proxy.heartbeat(at(1), &heartbeat(3, 6, 2));
+    proxy.heartbeat(at(2), &heartbeat(5, 9, 1));
+    assert_eq!((proxy.take_lost(), missing(&mut proxy, at(3))), (2, alloc::vec![3, 4, 5, 6]));
+}
+
+#[test]
+fn no_more_is_held_than_may_be() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    assert!(proxy.hold(SequenceNumber(3), copied(&[0; 900], None, false)));
+    assert!(!proxy.hold(SequenceNumber(4), copied(&[0; 101], None, false)));
+}

@@ -2,8 +2,6 @@
 
 mod pacer;
 mod proxy;
-#[cfg(test)]
-mod tests;
 
 pub use pacer::Rate;
 pub(crate) use proxy::{ReaderProxy, ReaderSpec};
