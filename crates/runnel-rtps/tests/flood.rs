@@ -6,10 +6,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use net::{GROUP, Net, millis, sample, secs};
+use net::{GROUP, Net, announcement, forged_prefix, millis, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData};
-use runnel_rtps::wire::{self, Data, EntityId, GuidPrefix, Payload, SequenceNumber, VendorId};
 
 struct Counting;
 
@@ -32,32 +30,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn announcement(number: u32) -> Vec<u8> {
-    let mut prefix = [0xee; 12];
-    prefix[..4].copy_from_slice(&number.to_be_bytes());
-    let prefix = GuidPrefix(prefix);
-    let address = ([10, 9, (number >> 8) as u8, number as u8], 7410).into();
-    let data = ParticipantData {
-        prefix,
-        version: (2, 3),
-        vendor: VendorId([1, 15]),
-        domain: Some(0),
-        domain_tag: String::new(),
-        lease: Some(secs(20)),
-        builtin: BuiltinEndpoints::OURS,
-        metatraffic: vec![address],
-        unicast: vec![address],
-        name: "/".into(),
-        user_data: b"enclave=/;".to_vec(),
-    };
-    let (mut payload, mut out) = (vec![], vec![]);
-    data.emit(&mut payload);
-    wire::begin(&mut out, VendorId([1, 15]), prefix);
-    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
-    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
-    out
-}
-
 #[test]
 fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
     let mut net = Net::new(1);
@@ -69,9 +41,9 @@ fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
     let before = HELD.load(Ordering::Relaxed);
     let (mut sent, mut late) = (0, None);
     for number in 0..20_000 {
-        let bytes = announcement(number);
-        sent += bytes.len();
         let from = ([10, 9, (number >> 8) as u8, number as u8], 7410).into();
+        let bytes = announcement(forged_prefix(number), from, Some(secs(20)));
+        sent += bytes.len();
         net.send(from, GROUP.parse().unwrap(), &bytes);
         net.run_for(Duration::from_micros(400));
         if number % 50 == 0 {

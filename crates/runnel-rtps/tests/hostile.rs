@@ -6,44 +6,15 @@ mod net;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use net::{GROUP, Net, millis, number_of, sample, secs};
+use net::{GROUP, Net, announcement, forged_prefix, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
-use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData};
 use runnel_rtps::wire::{
-    self, AckNack, Data, EntityId, Gap, GuidPrefix, Heartbeat, InfoDestination, NackFrag, Payload,
-    SequenceNumber, SequenceSet, VendorId,
+    self, AckNack, Data, EntityId, Gap, Heartbeat, InfoDestination, NackFrag, Payload, SequenceNumber,
+    SequenceSet, VendorId,
 };
 
 const TOPIC: &str = "rt/chatter";
-
-fn forged_prefix(number: u32) -> GuidPrefix {
-    let mut prefix = [0xee; 12];
-    prefix[..4].copy_from_slice(&number.to_be_bytes());
-    GuidPrefix(prefix)
-}
-
-fn announcement(prefix: GuidPrefix, address: SocketAddr, lease: Option<Duration>) -> Vec<u8> {
-    let data = ParticipantData {
-        prefix,
-        version: (2, 3),
-        vendor: VendorId([1, 15]),
-        domain: Some(0),
-        domain_tag: String::new(),
-        lease,
-        builtin: BuiltinEndpoints::OURS,
-        metatraffic: vec![address],
-        unicast: vec![address],
-        name: "/".into(),
-        user_data: b"enclave=/;".to_vec(),
-    };
-    let (mut payload, mut out) = (vec![], vec![]);
-    data.emit(&mut payload);
-    wire::begin(&mut out, VendorId([1, 15]), prefix);
-    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
-    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
-    out
-}
 
 fn from(number: u32) -> SocketAddr {
     SocketAddr::from(([10, 9, (number >> 8) as u8, number as u8], 7410))

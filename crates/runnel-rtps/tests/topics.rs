@@ -280,7 +280,20 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
     said(&|out| Data::emit(out, ends, first, &[], Payload::Value(&announcement)));
     let hello = sample(7, 20);
     said(&|out| Data::emit(out, (reader, writer), first, &[], Payload::Value(&hello)));
-    assert_eq!(net.texts(b, reader), [hello]);
+    // That it is gone comes before another announcement does, and is told by the inline QoS alone.
+    let mut gone = vec![0x70, 0, 16, 0];
+    gone.extend(prefix.with(writer).to_bytes());
+    gone.extend([0x71, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0, 0]);
+    let (second, third) = (SequenceNumber(2), SequenceNumber(3));
+    said(&|out| Data::emit(out, ends, third, &gone, Payload::Nothing));
+    let known = |net: &Net| net.nodes[b].participant.endpoint(prefix.with(writer)).is_some();
+    assert_eq!((net.texts(b, reader), known(&net)), (vec![hello], true));
+    let mut said = Vec::new();
+    wire::begin(&mut said, VendorId::RUNNEL, prefix);
+    Data::emit(&mut said, ends, second, &[], Payload::Value(&announcement));
+    net.send(from, to, &said);
+    net.run_for(millis(1));
+    assert!(!known(&net), "it is gone");
 }
 
 #[test]

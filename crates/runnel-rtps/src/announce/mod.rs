@@ -11,7 +11,8 @@ pub use endpoint::{Endpoint, Role};
 pub use fields::AnnounceError;
 pub use participant::{BuiltinEndpoints, ParticipantData};
 
-use crate::wire::{Cursor, Guid, Parameters, Payload, pid};
+use crate::wire::{Cursor, EntityId, Guid, Parameters, ParametersOut, Payload, pid};
+use alloc::vec::Vec;
 
 /// The encapsulation of a parameter list in little-endian.
 pub(crate) const PL_CDR_LE: [u8; 4] = [0, 3, 0, 0];
@@ -35,6 +36,16 @@ fn parameters(bytes: &[u8]) -> Result<Parameters<'_>, AnnounceError> {
         _ => return Err(AnnounceError::Encapsulation),
     };
     Ok(Parameters::parse(&mut Cursor::new(list, little))?)
+}
+
+/// The key of what is gone, as a sample carries it: of an endpoint, or of a participant.
+pub(crate) fn key(gone: Guid) -> Vec<u8> {
+    let mut out = PL_CDR_LE.to_vec();
+    let mut list = ParametersOut::new(&mut out);
+    let id = if gone.entity == EntityId::PARTICIPANT { pid::PARTICIPANT_GUID } else { pid::ENDPOINT_GUID };
+    list.bytes(id, &gone.to_bytes());
+    list.end();
+    out
 }
 
 /// Whom a sample of discovery concerns that carries no announcement: one that is gone. It is told by the key, or by a

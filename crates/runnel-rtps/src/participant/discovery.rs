@@ -4,7 +4,7 @@ use super::{Participant, teller_of};
 use crate::announce::{self, Endpoint, Role};
 use crate::event::Event;
 use crate::stored::{Lend, Stored};
-use crate::wire::{EntityId, Guid, Parameters, ParametersOut, Payload, Timestamp, pid};
+use crate::wire::{EntityId, Guid, Parameters, Payload, Timestamp};
 use alloc::format;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
@@ -20,11 +20,7 @@ impl<P: Lend> Participant<P> {
     /// Tells every participant that an endpoint of ours is gone.
     pub(super) fn tell_of_end(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
         let guid = self.config.prefix.with(id);
-        let mut out = announce::PL_CDR_LE.to_vec();
-        let mut list = ParametersOut::new(&mut out);
-        list.bytes(pid::ENDPOINT_GUID, &guid.to_bytes());
-        list.end();
-        self.write_discovery(now, stamp, guid, out, true);
+        self.write_discovery(now, stamp, guid, announce::key(guid), true);
     }
 
     fn write_discovery(&mut self, now: Instant, stamp: Timestamp, key: Guid, bytes: Vec<u8>, gone: bool) {

@@ -2,6 +2,7 @@
 
 use super::watch::Watched;
 use super::{MOST_EARLY, Participant};
+use crate::announce;
 use crate::event::{Event, Sample, SamplePayload};
 use crate::reader::{Arrival, Complete, copied};
 use crate::stored::Lend;
@@ -109,7 +110,11 @@ impl<P: Lend> Participant<P> {
             Arrival::Deliver => self.deliver_here(context, reader, writer, data),
             Arrival::Early => {
                 let is_key = !matches!(data.payload, Payload::Value(_));
-                proxy.hold(data.number, copied(data.payload.bytes(), context.stamp, is_key));
+                // What is gone may be told by the inline QoS alone, which is not held.
+                let gone = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
+                let key = gone.map(announce::key);
+                let bytes = key.as_deref().unwrap_or(data.payload.bytes());
+                proxy.hold(data.number, copied(bytes, context.stamp, is_key));
             }
             Arrival::Late => {}
         }

@@ -5,7 +5,7 @@ use crate::datagram::Datagram;
 use crate::event::Transmit;
 use crate::inline_qos;
 use crate::stored::{Lend, Stored};
-use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, ParametersOut, Payload, SequenceNumber, pid};
+use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, Payload, SequenceNumber};
 use crate::writer::Composed;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -150,10 +150,7 @@ impl<P: Lend> Participant<P> {
 
     fn compose_farewell(&mut self) -> bool {
         let guid = self.config.prefix.with(EntityId::PARTICIPANT);
-        let mut key = crate::announce::PL_CDR_LE.to_vec();
-        let mut list = ParametersOut::new(&mut key);
-        list.bytes(pid::PARTICIPANT_GUID, &guid.to_bytes());
-        list.end();
+        let key = crate::announce::key(guid);
         let targets: Vec<SocketAddr> =
             self.config.multicast.iter().chain(&self.config.peers).copied().collect();
         self.out.begin(self.config.prefix, GuidPrefix::UNKNOWN);

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
+use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData};
+use runnel_rtps::wire::{
+    self, Data, EntityId, Guid, GuidPrefix, Payload, SequenceNumber, Timestamp, VendorId,
+};
 use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
 
 pub type Bytes = Arc<[u8]>;
@@ -336,4 +339,34 @@ pub fn sample(number: u32, len: usize) -> Vec<u8> {
 
 pub fn number_of(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[4..8].try_into().unwrap())
+}
+
+/// A participant that is not there.
+pub fn forged_prefix(number: u32) -> GuidPrefix {
+    let mut prefix = [0xee; 12];
+    prefix[..4].copy_from_slice(&number.to_be_bytes());
+    GuidPrefix(prefix)
+}
+
+/// What it would say of itself.
+pub fn announcement(prefix: GuidPrefix, address: SocketAddr, lease: Option<Duration>) -> Vec<u8> {
+    let data = ParticipantData {
+        prefix,
+        version: (2, 3),
+        vendor: VendorId([1, 15]),
+        domain: Some(0),
+        domain_tag: String::new(),
+        lease,
+        builtin: BuiltinEndpoints::OURS,
+        metatraffic: vec![address],
+        unicast: vec![address],
+        name: "/".into(),
+        user_data: b"enclave=/;".to_vec(),
+    };
+    let (mut payload, mut out) = (vec![], vec![]);
+    data.emit(&mut payload);
+    wire::begin(&mut out, VendorId([1, 15]), prefix);
+    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
+    out
 }
