@@ -4,6 +4,7 @@
 mod blank;
 mod link;
 mod locals;
+mod origins;
 mod writer;
 
 use std::any::TypeId;
@@ -204,17 +205,25 @@ impl Publication {
         let shared_type = message.shared_type();
         let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
+        let mut frame = None;
         if state.is_kept_as_bytes() || state.locals.len() > shared {
-            let frame = state.written(&message, lendable);
-            let length = frame.as_ref().len();
+            let written = state.written(&message, lendable);
+            let length = written.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
             if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
-                state.give_back(frame);
+                state.give_back(written);
                 return Err(Refused::Full { subscriber, message, bytes: length });
             }
+            frame = Some(written);
+        }
+        self.write_in_ros2(&mut state, &message).map_err(Refused::Unfit)?;
+        // A link that stood by until now carries on.
+        if frame.is_none() && state.has_carrying_link() {
+            frame = Some(state.written(&message, None));
+        }
+        if let Some(frame) = frame {
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
-        state.write_in_ros2(&message).map_err(Refused::Unfit)?;
         if shared > 0 {
             shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
@@ -266,11 +275,11 @@ impl Publication {
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
-        for link in &mut state.links {
+        for link in state.links.iter_mut().filter(|link| !link.stands_by) {
             self.count_dropped(link.offer(&self.reactor, &frame));
         }
         let bytes = frame.as_ref();
-        for link in &mut state.datagram_links {
+        for link in state.datagram_links.iter_mut().filter(|link| !link.stands_by) {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
@@ -313,7 +322,8 @@ impl Publication {
         let mut state = lock(&self.state);
         let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
         link.flush_if_waiting(&self.reactor);
-        if let Some(latched) = &state.latched {
+        link.stands_by = state.link_begins(link.origin);
+        if let Some(latched) = state.latched.as_ref().filter(|_| !link.stands_by) {
             self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
@@ -328,8 +338,9 @@ impl Publication {
         socket: Arc<Datagrams>,
     ) {
         let mut state = lock(&self.state);
-        let SubscriberLink { conn, topic, subscriber, stats, .. } = link;
+        let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
+        let stands_by = state.link_begins(origin);
         let mut link = DatagramLink {
             conn,
             token,
@@ -338,11 +349,13 @@ impl Publication {
             stats,
             topic,
             subscriber,
+            origin,
+            stands_by,
             refused,
             refusals,
             too_long,
         };
-        let latched = state.latched.as_ref();
+        let latched = state.latched.as_ref().filter(|_| !stands_by);
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
         drop(state);
@@ -369,9 +382,12 @@ impl Publication {
         let mut state = lock(&self.state);
         let State { links, copied, .. } = &mut *state;
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
-        links.retain(|link| link.conn != conn);
+        let mut gone: Vec<_> =
+            links.extract_if(.., |link| link.conn == conn).map(|link| link.origin).collect();
+        let datagram_links = state.datagram_links.extract_if(.., |link| link.conn == conn);
+        gone.extend(datagram_links.map(|link| link.origin));
+        gone.into_iter().for_each(|origin| state.link_ends(origin));
         self.count_channels(&state);
-        state.datagram_links.retain(|link| link.conn != conn);
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
@@ -389,7 +405,7 @@ impl Publication {
     }
 
     fn count_channels(&self, state: &State) {
-        let channels = state.links.iter().filter(|link| link.is_channel()).count();
+        let channels = state.links.iter().filter(|link| link.is_channel() && !link.stands_by).count();
         self.channels.store(channels, Ordering::Relaxed);
     }
 
@@ -463,7 +479,7 @@ impl Drop for Publication {
 impl State {
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self) -> bool {
-        self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
+        self.options.latching || self.has_carrying_link()
     }
 
     /// The `seq` of the next message, if it has a header.

@@ -32,6 +32,8 @@ pub(crate) struct LinkInfo {
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
+    /// By what the publisher's node is known in both graphs, if it is in both.
+    pub(crate) origin: Option<u64>,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -47,6 +49,7 @@ impl LinkInfo {
             type_name: self.type_name.clone(),
             md5: self.md5.clone(),
             definition: self.definition.clone(),
+            origin: self.origin,
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
     }

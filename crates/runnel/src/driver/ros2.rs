@@ -106,7 +106,8 @@ impl Driver {
         if publication.has_writer() || !ros2.is_known() {
             return;
         }
-        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
+        let origin = self.node_slot(node).and_then(|slot| slot.origin);
+        let id = rtps.create_writer(endpoint_of(&topic.name, ros2, qos, origin));
         let (topic, of) = (topic.name.clone(), Arc::downgrade(publication));
         publication.set_writer(Some(RtpsWriter::new(Arc::clone(&rtps), id, qos.is_latching())));
         self.ros2.writers.insert(id, WriterEnd { node, topic, publication: of });
@@ -134,7 +135,8 @@ impl Driver {
         let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref().filter(|ros2| ros2.is_known())?);
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core));
-        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
+        let origin = self.node_slot(node).and_then(|slot| slot.origin);
+        let id = rtps.create_reader(endpoint_of(&topic.name, ros2, qos, origin));
         let (type_name, md5) = topic.told_type();
         let (type_name, md5) = (type_name.to_owned(), md5.to_owned());
         let (topic, of, links) = (topic.name.clone(), Arc::downgrade(core), HashMap::new());
@@ -237,8 +239,9 @@ impl Driver {
     }
 
     fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
+        let origin = self.ros2.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
         if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
-            publication.count_matched(1);
+            publication.met(remote, origin);
         }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
         let node = self.ros2.graph.node_of(remote).map(str::to_owned);
@@ -247,6 +250,7 @@ impl Driver {
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
             encoding: Encoding::Xcdr1,
+            origin,
             ..LinkInfo::default()
         });
         end.input.join(&from);
@@ -271,7 +275,7 @@ impl Driver {
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
         if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
-            publication.count_matched(-1);
+            publication.left(remote);
         }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {

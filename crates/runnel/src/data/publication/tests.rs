@@ -100,9 +100,8 @@ fn a_type_that_differs_is_told_without_the_lock() {
     assert_eq!((unlocked, publication.subscriber_count()), (vec![true], 0));
 }
 
-#[test]
-fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
-    let publication = publication();
+/// Joins a subscriber that gets datagrams, which arrive at what is given back.
+fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
     let far = Datagrams::bind(SocketAddr::from(([127, 0, 0, 1], 0)).ip()).unwrap();
     let link = SubscriberLink {
         topic: "/data".into(),
@@ -111,11 +110,30 @@ fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
         answer: Vec::new(),
         datagrams: None,
         same_host: None,
+        origin,
         stats: Arc::default(),
     };
     let near = Arc::new(Datagrams::connect(far.address()).unwrap());
     publication.join_datagrams(link, Fragmenter::new(1, 1000), Token(1), near);
+    far
+}
+
+#[test]
+fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
+    let publication = publication();
+    let _far = join_datagrams(&publication, None);
     assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
+}
+
+#[test]
+fn a_link_stands_by_while_rtps_carries_what_goes_to_its_subscriber() {
+    let publication = publication();
+    let far = join_datagrams(&publication, Some(5));
+    for (by_rtps, arrives) in [(&[][..], true), (&[4], true), (&[4, 5], false), (&[], true)] {
+        publication.divide(&mut lock(&publication.state), by_rtps);
+        assert!(publication.publish(Byte, false).is_ok());
+        assert_eq!(far.recv(&mut [0; 100]).unwrap().is_some(), arrives, "{by_rtps:?}");
+    }
 }
 
 /// A message of one byte.

@@ -3,39 +3,46 @@
 use std::sync::Arc;
 
 use runnel_core::wire::EncodeError;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Outgoing, Publication, State};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
-use crate::rtps::Rtps;
+use crate::rtps::{Rtps, Written};
 use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
-    rtps: Arc<Rtps>,
-    id: EntityId,
-    /// Subscriptions that it has met.
-    matched: usize,
+    pub(super) rtps: Arc<Rtps>,
+    pub(super) id: EntityId,
+    /// Subscriptions that it has met, with the origin of those whose nodes are in both graphs.
+    readers: Vec<(Guid, Option<u64>)>,
+    /// How often its readers had changed when links were last told to carry messages or to stand by.
+    divided_at: Option<u32>,
     /// It holds messages for those who come later.
     latching: bool,
 }
 
 impl RtpsWriter {
     pub(crate) fn new(rtps: Arc<Rtps>, id: EntityId, latching: bool) -> Self {
-        Self { rtps, id, matched: 0, latching }
+        Self { rtps, id, readers: Vec::new(), divided_at: None, latching }
     }
 
     fn is_heard(&self) -> bool {
-        self.matched > 0 || self.latching
+        !self.readers.is_empty() || self.latching
     }
 }
 
 impl Publication {
     /// From now on it has this writer. The one that it had.
     pub(crate) fn set_writer(&self, writer: Option<RtpsWriter>) -> Option<EntityId> {
-        let former = std::mem::replace(&mut lock(&self.state).writer, writer);
+        let state = &mut *lock(&self.state);
+        let former = std::mem::replace(&mut state.writer, writer);
+        for origin in state.linked_origins() {
+            let _ = state.link_begins(Some(origin));
+        }
+        self.divide(state, &[]);
         former.map(|writer| writer.id)
     }
 
@@ -43,18 +50,32 @@ impl Publication {
         lock(&self.state).writer.is_some()
     }
 
-    /// So many subscriptions have been met, or left.
-    pub(crate) fn count_matched(&self, by: isize) {
+    /// A subscription has been met, of a node of this origin if it is in both graphs.
+    pub(crate) fn met(&self, reader: Guid, origin: Option<u64>) {
         if let Some(writer) = &mut lock(&self.state).writer {
-            writer.matched = writer.matched.saturating_add_signed(by);
+            writer.readers.push((reader, origin));
+        }
+    }
+
+    /// A subscription that had been met has left.
+    pub(crate) fn left(&self, reader: Guid) {
+        let state = &mut *lock(&self.state);
+        let Some(writer) = &mut state.writer else { return };
+        writer.readers.retain(|(other, _)| *other != reader);
+        if !writer.is_heard() {
+            writer.divided_at = None;
+            self.divide(state, &[]);
         }
     }
 }
 
 impl State {
-    /// Subscriptions that its writer has met.
+    /// Subscriptions that its writer has met, apart from those who have a link of ROS 1 as well.
     pub(super) fn matched(&self) -> usize {
-        self.writer.as_ref().map_or(0, |writer| writer.matched)
+        let linked: Vec<u64> = self.linked_origins().collect();
+        let is_linked = |origin: &Option<u64>| origin.is_some_and(|origin| linked.contains(&origin));
+        let readers = self.writer.iter().flat_map(|writer| &writer.readers);
+        readers.filter(|(_, origin)| !is_linked(origin)).count()
     }
 
     /// Who stands in the way of another message in the ROS 2 graph.
@@ -67,27 +88,41 @@ impl State {
     pub(super) fn is_acknowledged(&self) -> bool {
         self.writer.as_ref().is_none_or(|writer| writer.rtps.unacknowledged(writer.id) == 0)
     }
+}
 
-    /// Publishes a message in the ROS 2 graph, if anybody there is to get it.
-    pub(super) fn write_in_ros2(&mut self, message: &impl Outgoing) -> Result<(), EncodeError> {
-        let Some(writer) = self.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
+impl Publication {
+    /// Publishes a message in the ROS 2 graph, if anybody there is to get it. After it is known who gets it by a link of
+    /// ROS 1.
+    pub(super) fn write_in_ros2(
+        &self,
+        state: &mut State,
+        message: &impl Outgoing,
+    ) -> Result<(), EncodeError> {
+        let Some(writer) = state.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
         // What is known as bytes only has the form of ROS 1.
         if message.shared_type().is_none() {
             return Ok(());
         }
-        let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
-        let mut written = Ok(());
+        let (rtps, id, known) = (Arc::clone(&writer.rtps), writer.id, writer.divided_at);
+        let mut encoded = Ok(());
         let short = (1..=SHORT / 2).contains(&message.wire_len());
-        let frame = self.pool.filled(short, |out| {
+        let frame = state.pool.filled(short, |out| {
             out.extend_from_slice(&[0; LENGTH]);
-            written = message.write_cdr(out);
+            encoded = message.write_cdr(out);
         });
-        if written.is_err() {
-            self.pool.give_back(frame);
-            return written;
+        if encoded.is_err() {
+            state.pool.give_back(frame);
+            return encoded;
         }
-        if let Some(Frame::Own(displaced)) = rtps.write(id, Frame::Own(frame)) {
-            self.pool.give_back(displaced);
+        let Written { displaced, readers } = rtps.write(id, Frame::Own(frame), known);
+        if let Some(Frame::Own(displaced)) = displaced {
+            state.pool.give_back(displaced);
+        }
+        if let Some((changes, by_rtps)) = readers {
+            self.divide(state, &by_rtps);
+            if let Some(writer) = &mut state.writer {
+                writer.divided_at = Some(changes);
+            }
         }
         Ok(())
     }
