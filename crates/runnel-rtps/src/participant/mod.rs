@@ -6,10 +6,12 @@
 
 mod discovery;
 mod matching;
+mod other_way;
 mod peers;
 mod receive;
 mod transmit;
 mod watch;
+mod word;
 
 pub use peers::Peer;
 

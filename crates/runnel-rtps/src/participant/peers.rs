@@ -47,6 +47,8 @@ pub struct Peer {
     credit: usize,
     heard: Instant,
     pub(super) armed: Option<Instant>,
+    /// What it is to be told next.
+    pub(super) word: Option<Vec<u8>>,
 }
 
 /// The participants that are known.
@@ -236,6 +238,7 @@ impl<P: Lend> Participant<P> {
             credit: len * CREDIT,
             heard: now,
             armed: None,
+            word: None,
         };
         let until = now + peer.lease(self.config.limits.lease);
         self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));

@@ -68,6 +68,11 @@ impl<P: Lend> Participant<P> {
                 self.participant_heard(context.now, context.from, context.datagram.len(), data);
             }
             _ if !self.is_from_peer(context) => {}
+            Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
+                if context.destination == self.config.prefix {
+                    self.word_came(context.source, data.payload.bytes());
+                }
+            }
             Submessage::Data(data) => self.handle_data(context, data),
             Submessage::DataFrag(frag) => self.handle_fragments(context, frag),
             Submessage::Heartbeat(heartbeat) => self.handle_heartbeat(context, heartbeat),
@@ -129,7 +134,7 @@ impl<P: Lend> Participant<P> {
         self.give(context.now, Sample { reader, writer, number: data.number, stamp: context.stamp, payload });
     }
 
-    fn give(&mut self, now: Instant, sample: Sample) {
+    pub(super) fn give(&mut self, now: Instant, sample: Sample) {
         self.happened(now, Watched::Deadline(sample.reader));
         self.happened(now, Watched::Life(sample.reader, sample.writer));
         self.samples.push_back(sample);
@@ -155,7 +160,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// What follows whatever has come of a writer: samples that were held, losses, an answer.
-    fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+    pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         loop {
             let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
             let Some(held) = proxy.and_then(|proxy| proxy.take_held(now)) else { break };
