@@ -30,8 +30,13 @@ impl BestAvailable {
     };
 
     /// Every policy.
-    const ALL: Self =
-        Self { reliability: true, durability: true, deadline: true, liveliness: true, liveliness_lease: true };
+    const ALL: Self = Self {
+        reliability: true,
+        durability: true,
+        deadline: true,
+        liveliness: true,
+        liveliness_lease: true,
+    };
 
     /// True if any policy is to be settled.
     pub fn any(self) -> bool {
