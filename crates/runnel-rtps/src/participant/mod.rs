@@ -9,6 +9,7 @@ mod matching;
 mod other_way;
 mod peers;
 mod receive;
+mod room;
 mod transmit;
 mod watch;
 mod word;
@@ -293,7 +294,7 @@ impl<P: Lend> Participant<P> {
         !self.events.is_empty()
     }
 
-    /// The next sample. Those that lie in a datagram are to be taken before the next is handled.
+    /// The next sample, of those that what was called last has brought. Those that lie in a datagram are to be taken before the next is handled.
     pub fn poll_sample(&mut self) -> Option<Sample> {
         self.samples.pop_front()
     }

@@ -63,7 +63,12 @@ impl<P: Lend> Participant<P> {
                 proxy.give_up_before(number);
             }
             self.after(now, reader, writer);
-            self.take_in_if_room(now, (reader, writer), number, bytes);
+            if !self.take_in_if_room(now, (reader, writer), number, bytes)
+                && let Some(proxy) =
+                    self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer))
+            {
+                proxy.give_up(number);
+            }
         }
         self.after(now, reader, writer);
     }
@@ -76,9 +81,10 @@ impl<P: Lend> Participant<P> {
         number: SequenceNumber,
         bytes: &[u8],
     ) -> bool {
-        let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
-        let Some(proxy) = proxy else { return true };
-        match proxy.arrive(now, number) {
+        let Some(of) = self.readers.get_mut(&reader) else { return true };
+        let has_room = of.has_room();
+        let Some(proxy) = of.writer_mut(writer) else { return true };
+        match proxy.arrive(now, number, has_room) {
             Arrival::Early => return proxy.hold(number, copied(bytes, None, false)),
             Arrival::Deliver => {
                 let payload = SamplePayload::Own(Vec::from(bytes));
