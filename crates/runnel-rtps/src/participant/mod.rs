@@ -8,6 +8,7 @@ mod discovery;
 mod matching;
 mod peers;
 mod receive;
+mod room;
 mod transmit;
 mod watch;
 
@@ -308,7 +309,7 @@ impl<P: Lend> Participant<P> {
         !self.events.is_empty()
     }
 
-    /// The next sample. Those that lie in a datagram are to be taken before the next is handled.
+    /// The next sample, of those that what was called last has brought. Those that lie in a datagram are to be taken before the next is handled.
     pub fn poll_sample(&mut self) -> Option<Sample> {
         self.samples.pop_front()
     }
