@@ -78,6 +78,10 @@ impl Reader {
         self.writers.get_mut(&writer)
     }
 
+    pub fn writer(&self, writer: Guid) -> Option<&WriterProxy> {
+        self.writers.get(&writer)
+    }
+
     pub fn writers(&self) -> impl Iterator<Item = &WriterProxy> {
         self.writers.values()
     }

@@ -147,6 +147,11 @@ impl WriterProxy {
         self.answer.is_some()
     }
 
+    /// True if the writer has said what it has, and all of that has come.
+    pub fn has_all(&self) -> bool {
+        self.greeted && !self.is_missing_something()
+    }
+
     /// When it does something by itself.
     pub fn timeout(&self) -> Option<Instant> {
         self.retry.at
