@@ -49,14 +49,18 @@ impl<P: Lend> Participant<P> {
         self.readers.get_mut(&reader)?.writer_mut(writer)?.due()
     }
 
-    /// A sample has come by another way. It is given by [`Participant::poll_sample`] once its turn has come.
+    /// A sample has come by another way, where that of the number `expected` was to come: those between them were dropped. It
+    /// is given by [`Participant::poll_sample`] once its turn has come.
     pub fn take_in(
         &mut self,
         now: Instant,
         (reader, writer): (EntityId, Guid),
-        number: SequenceNumber,
+        (expected, number): (SequenceNumber, SequenceNumber),
         bytes: &[u8],
     ) {
+        if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+            proxy.leave_out(expected, number);
+        }
         if !self.take_in_if_room(now, (reader, writer), number, bytes) {
             // No more can wait for what the network still owes.
             if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {

@@ -191,6 +191,20 @@ impl WriterProxy {
         self.lose_before(number);
     }
 
+    /// Samples of a range were dropped by their writer, and are lost.
+    pub fn leave_out(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let start = start.max(self.next);
+        // One whose samples come once shows it by its numbers.
+        if !self.spec.reliable || start >= end {
+            return;
+        }
+        self.lost += u64::from(end.distance_from(start)) - self.gaps_within(start, end);
+        self.add_gap(start, end);
+        if self.greeted {
+            self.advance_to(self.next);
+        }
+    }
+
     /// A sample that has come finds no room, and is lost.
     pub fn give_up(&mut self, number: SequenceNumber) {
         self.lost += 1;
