@@ -8,6 +8,7 @@ mod discovery;
 mod matching;
 mod peers;
 mod receive;
+mod routes;
 mod transmit;
 mod watch;
 
