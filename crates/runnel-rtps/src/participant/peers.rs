@@ -65,6 +65,11 @@ impl Peer {
         self.proved
     }
 
+    /// Where its endpoints of discovery are reached.
+    pub fn address(&self) -> SocketAddr {
+        self.metatraffic
+    }
+
     /// True if it runs on this host.
     pub fn is_same_host(&self) -> bool {
         self.same_host
@@ -98,6 +103,10 @@ impl Peers {
 
     pub fn get_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Peer> {
         self.all.get_mut(&prefix)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Peer> {
+        self.all.values()
     }
 
     pub fn proved(&self) -> impl Iterator<Item = &Peer> {

@@ -94,7 +94,7 @@ struct Retry {
 pub(crate) enum Arrival {
     /// It is the next: deliver it, and then what [`WriterProxy::take_held`] gives.
     Deliver,
-    /// One before it is missing.
+    /// One before it is missing, or the reader's user has no room for it.
     Early,
     /// It came before, or will not be wanted any more.
     Late,
@@ -147,13 +147,19 @@ impl WriterProxy {
         self.answer.is_some()
     }
 
+    /// True if the writer has said what it has, and all of that has come.
+    pub fn has_all(&self) -> bool {
+        self.greeted && !self.is_missing_something()
+    }
+
     /// When it does something by itself.
     pub fn timeout(&self) -> Option<Instant> {
         self.retry.at
     }
 
-    /// A whole sample has come: what is to be done with it.
-    pub fn arrive(&mut self, now: Instant, number: SequenceNumber) -> Arrival {
+    /// A whole sample has come: what is to be done with it, given whether the reader's user has room for it. If not, it
+    /// is held and not acknowledged, unless the writer sends each sample once.
+    pub fn arrive(&mut self, now: Instant, number: SequenceNumber, has_room: bool) -> Arrival {
         if !self.spec.reliable {
             return self.arrive_once(number);
         }
@@ -164,6 +170,9 @@ impl WriterProxy {
         self.fragments.forget(number);
         if !self.greeted || number > self.next {
             self.note_missing();
+            return Arrival::Early;
+        }
+        if !has_room {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
@@ -206,6 +215,11 @@ impl WriterProxy {
         self.note_repaired(now, number);
         self.advance_to(number.next());
         Some((number, sample))
+    }
+
+    /// The writer is to be told how far the reader is, which it waits for.
+    pub fn tell_progress(&mut self) {
+        self.answer = self.answer.or(self.spec.reliable.then_some(Answer::Asked));
     }
 
     /// Fragments have come; gives the sample if these were the last.

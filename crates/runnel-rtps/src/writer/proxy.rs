@@ -253,12 +253,20 @@ impl ReaderProxy {
         }
         if self.spec.reliable {
             self.flight.sent += out.len() as u64 + DATAGRAM_COST;
-            self.fill_heartbeat(ends, history, heartbeats, out);
+            if !self.is_amid_discovery(ends.1, history) {
+                self.fill_heartbeat(ends, history, heartbeats, out);
+            }
             if !owed {
                 self.since = now;
             }
         }
         Filled::Something
+    }
+
+    /// True while more of what its participant has follows at once: only at the end is it told how much there is, so that
+    /// it knows all once it has that, and not before.
+    fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
+        writer.is_builtin() && self.next <= history.last() && !self.flight.wants_probe()
     }
 
     /// What the writer does not hold any more will not be sent.
@@ -430,7 +438,7 @@ impl ReaderProxy {
             reader,
             writer,
             first,
-            last: self.next.previous(),
+            last: if writer.is_builtin() { history.last() } else { self.next.previous() },
             count: *heartbeats,
             is_final: !must_answer,
             liveliness: self.liveliness,

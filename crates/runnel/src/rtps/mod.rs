@@ -9,6 +9,7 @@ mod settings;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,6 +28,7 @@ pub(crate) use sample::CdrFrame;
 use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
+pub(crate) use told::{Told, ros2_name};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
