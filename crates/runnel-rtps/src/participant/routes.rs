@@ -154,6 +154,7 @@ mod tests {
             partitions: vec![],
             representations: vec![],
             expects_inline_qos: false,
+            tells_history: false,
             unicast: vec![],
             user_data: vec![],
         }
