@@ -10,6 +10,7 @@ mod other_way;
 mod peers;
 mod receive;
 mod room;
+mod routes;
 mod transmit;
 mod watch;
 mod word;
