@@ -89,7 +89,7 @@ fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_
     for (offered, asked) in [
         (all, all),
         (many.best_effort(), many.best_effort()),
-        (QoS::keep_last(50).transient_local(), many.transient_local()),
+        (many.transient_local(), many.transient_local()),
     ] {
         let (graph, domain) = (Graph::new(), domain());
         let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));

@@ -4,7 +4,7 @@ mod queue;
 mod spares;
 
 use std::any::{Any, TypeId};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
@@ -34,6 +34,10 @@ pub(crate) struct LinkInfo {
     pub(crate) definition: String,
     /// By what the publisher's node is known in both graphs, if it is in both.
     pub(crate) origin: Option<u64>,
+    /// A message has come by it.
+    pub(crate) heard: AtomicBool,
+    /// The type hash of ROS 2; empty if the publisher does not tell.
+    pub(crate) type_hash: String,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -50,6 +54,8 @@ impl LinkInfo {
             md5: self.md5.clone(),
             definition: self.definition.clone(),
             origin: self.origin,
+            heard: AtomicBool::new(self.heard.load(Ordering::Relaxed)),
+            type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
     }
@@ -143,6 +149,11 @@ impl SubscriptionCore {
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
         let mine = self.options.md5.as_str();
         mine == md5 || mine == "*" || md5 == "*"
+    }
+
+    /// True if messages of all types are taken.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.options.md5 == "*"
     }
 
     /// Compares types with a publisher, as the headers do for those of other processes: with these it is another

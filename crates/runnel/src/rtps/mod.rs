@@ -8,8 +8,12 @@ mod origin;
 mod sample;
 mod settings;
 mod sockets;
+#[cfg(test)]
+mod tests;
+mod told;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +23,6 @@ use runnel_io::{Datagrams, Waker, clock, host};
 use runnel_rtps::wire::{EntityId, GuidPrefix, Timestamp, VendorId};
 use runnel_rtps::{Config, EndpointOptions, Event, Participant, Sample};
 
-use crate::announced::Ros2Type;
 use crate::sync::lock;
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
@@ -27,6 +30,7 @@ pub(crate) use sample::CdrFrame;
 use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
+pub(crate) use told::{Told, ros2_name};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
@@ -66,7 +70,8 @@ impl Rtps {
         config.unicast = sockets.reached_at();
         config.own_addresses = sockets.own().to_vec();
         config.own_host_only = settings.range == Range::Localhost;
-        config.multicast = sockets.group().into_iter().collect();
+        config.prefers_ipv6 = sockets.prefers_ipv6();
+        config.multicast = sockets.groups();
         config.peers = settings.calls();
         config.user_data = b"enclave=/;".to_vec();
         let participant = Participant::new(clock::monotonic(), config);
@@ -83,12 +88,7 @@ impl Rtps {
 
     /// The sockets from which datagrams are given to [`Rtps::handle_datagram`].
     pub(crate) fn receivers(&self) -> Vec<Arc<Datagrams>> {
-        let inner = lock(&self.inner);
-        [Some(&inner.sockets.unicast), inner.sockets.group.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(Arc::clone)
-            .collect()
+        lock(&self.inner).sockets.receivers()
     }
 
     /// Who the participant is.
@@ -146,7 +146,7 @@ impl Rtps {
     }
 
     /// A datagram has come.
-    pub(crate) fn handle_datagram(&self, from: std::net::SocketAddr, datagram: &[u8], brought: &mut Brought) {
+    pub(crate) fn handle_datagram(&self, from: SocketAddr, datagram: &[u8], brought: &mut Brought) {
         self.work(|participant, now| {
             participant.handle_datagram(now, from, datagram);
             brought.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
@@ -204,14 +204,20 @@ impl Rtps {
 }
 
 /// What an endpoint of a ROS topic is in DDS, if it is of a node of this origin.
-pub(crate) fn endpoint_of(topic: &str, of: &Ros2Type, qos: QoS, origin: Option<u64>) -> EndpointOptions {
+pub(crate) fn endpoint_of(
+    topic: &str,
+    dds_type: &str,
+    rihs01: &str,
+    qos: QoS,
+    origin: Option<u64>,
+) -> EndpointOptions {
     let mut user_data = origin.map(|origin| word(origin) + ";").unwrap_or_default();
-    if !of.rihs01.is_empty() {
-        user_data = format!("typehash={};{user_data}", of.rihs01);
+    if !rihs01.is_empty() {
+        user_data = format!("typehash={rihs01};{user_data}");
     }
     EndpointOptions {
         topic: format!("rt{topic}"),
-        type_name: of.dds_type.clone(),
+        type_name: dds_type.to_owned(),
         qos,
         user_data: user_data.into_bytes(),
     }
