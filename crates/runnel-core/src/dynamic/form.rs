@@ -132,6 +132,9 @@ mod tests {
         let mut message = DynamicMessage::default_of(&one).unwrap();
         message.set("x", -5_i8).unwrap();
         let formed = message.to_form(&other).unwrap();
-        assert_eq!((formed.field("name"), formed.field("x")), (Some(&"nobody".into()), Some(&(-5_i8).into())));
+        assert_eq!(
+            (formed.field("name"), formed.field("x")),
+            (Some(&"nobody".into()), Some(&(-5_i8).into()))
+        );
     }
 }

@@ -16,11 +16,7 @@ impl Library {
     ///
     /// # Errors
     /// When messages lie too deep in one another, or all of it is too large a text: as [`ResolveError`] lists.
-    pub fn form_of(
-        &self,
-        schema: &Arc<Schema>,
-        generation: Generation,
-    ) -> Result<Arc<Schema>, ResolveError> {
+    pub fn form_of(&self, schema: &Arc<Schema>, generation: Generation) -> Result<Arc<Schema>, ResolveError> {
         Forming { library: self, generation, done: HashMap::new(), budget: MAX_TEXT_WORK }.form(schema, 0)
     }
 }
@@ -73,8 +69,7 @@ impl Forming<'_> {
         };
         let md5 = message_md5(&def, &parts);
         let too_large = || ResolveError::TooLarge(def.name.clone());
-        let full_text =
-            full_text(self.generation, &def, &parts, &mut self.budget).ok_or_else(too_large)?;
+        let full_text = full_text(self.generation, &def, &parts, &mut self.budget).ok_or_else(too_large)?;
         Ok(Arc::new(Schema { generation: self.generation, def, parts, md5, full_text }))
     }
 }
@@ -134,7 +129,10 @@ mod tests {
         for (from, to) in [(Generation::Ros1, Generation::Ros2), (Generation::Ros2, Generation::Ros1)] {
             let schema = all.message_in(from, &name("a/Own")).unwrap();
             assert_eq!(all.form_of(&schema, from).unwrap(), schema);
-            assert!(Arc::ptr_eq(&all.form_of(&schema, to).unwrap(), &all.message_in(to, &name("a/Own")).unwrap()));
+            assert!(Arc::ptr_eq(
+                &all.form_of(&schema, to).unwrap(),
+                &all.message_in(to, &name("a/Own")).unwrap()
+            ));
         }
         let ros1 = all.message(&name("a/Own")).unwrap();
         let ros2 = library(&[HEADER]).form_of(&ros1, Generation::Ros2).unwrap();
@@ -157,9 +155,8 @@ mod tests {
     #[test]
     fn forms_are_laid_out_alike_but_for_what_only_one_has() {
         let all = library(&[HEADER, OWN, OTHER]);
-        let [own, other] = ["a/Own", "a/Other"].map(|text| {
-            Generation::ALL.map(|generation| all.message_in(generation, &name(text)).unwrap())
-        });
+        let [own, other] = ["a/Own", "a/Other"]
+            .map(|text| Generation::ALL.map(|generation| all.message_in(generation, &name(text)).unwrap()));
         assert!(!own[0].is_laid_out_as(&own[1]) && own[0].is_laid_out_as(&own[0]));
         assert!(other[0].is_laid_out_as(&other[1]) && !other[0].is_laid_out_as(&own[0]));
         let longer = library(&[("a/Other", "float64[10] K")]).message(&name("a/Other")).unwrap();
@@ -170,7 +167,8 @@ mod tests {
     fn parts_that_are_named_in_many_ways_take_no_time() {
         let mut types = vec![("a/T0".to_owned(), "int32 Value".to_owned())];
         types.extend((1..50).map(|n| (format!("a/T{n}"), format!("T{} a\nT{} b", n - 1, n - 1))));
-        let types: Vec<(&str, &str)> = types.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let types: Vec<(&str, &str)> =
+            types.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let ros1 = library(&types).message(&name("a/T49")).unwrap();
         let ros2 = Library::new().form_of(&ros1, Generation::Ros2).unwrap();
         assert!(ros2.full_text.contains("int32 value"));
