@@ -36,10 +36,12 @@ pub struct Loan {
     translation: Translation,
 }
 
+/// Reads a message in the first encoding and appends it in the second.
+type Translate = fn(&[u8], Encoding, Encoding, &mut Vec<u8>) -> Result<(), Unfit>;
+
 /// Has a message in another encoding.
-#[derive(Clone)]
 enum Translation {
-    Typed(fn(&[u8], Encoding, Encoding, &mut Vec<u8>) -> Result<(), Unfit>),
+    Typed(Translate),
     Dynamic(Arc<Forms>),
 }
 

@@ -2,6 +2,7 @@
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
 mod blank;
+mod framed;
 mod link;
 mod locals;
 mod unfit;
@@ -18,11 +19,10 @@ use runnel_io::segment::SlotMut;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::SubscriberLink;
-use runnel_ros1::tcpros::frame;
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
-use super::frames::{FramePool, SHORT};
+use super::frames::FramePool;
 use super::subscription::{LinkInfo, SharedMessage};
 use super::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
@@ -481,45 +481,10 @@ impl State {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
     }
 
-    /// The `seq` of the next message, if it has a header.
-    fn next_seq(&self) -> Option<u32> {
-        self.options.has_header.then_some(self.seq)
-    }
-
     /// Has the memory of a frame used again.
     pub(super) fn give_back(&mut self, frame: Frame) {
         if let Frame::Own(bytes) = frame {
             self.pool.give_back(bytes);
-        }
-    }
-
-    /// The message as a frame.
-    fn written(&mut self, message: &impl Outgoing, lendable: Option<Blank>) -> Result<Frame, Unfit> {
-        if let Some(lendable) = lendable {
-            return Ok(self.frozen(lendable));
-        }
-        // Of no length are messages whose length is not known beforehand.
-        let short = (1..=SHORT - LENGTH).contains(&message.wire_len());
-        self.framed(short, |out| message.write(out))
-    }
-
-    /// What is written as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
-    fn framed(
-        &mut self,
-        short: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfit>,
-    ) -> Result<Frame, Unfit> {
-        let (seq, mut written) = (self.next_seq(), Ok(()));
-        let bytes = self.pool.filled(short, |out| {
-            frame(out, |out| written = write(out));
-            number(out, seq);
-        });
-        match written {
-            Ok(()) => Ok(Frame::Own(bytes)),
-            Err(unfit) => {
-                self.pool.give_back(bytes);
-                Err(unfit)
-            }
         }
     }
 }
@@ -528,13 +493,6 @@ impl State {
 fn complain(complaint: Option<String>) {
     if let Some(line) = complaint {
         console::warning!("{line}");
-    }
-}
-
-/// Writes the number of a message into the header that its frame begins with.
-fn number(frame: &mut [u8], seq: Option<u32>) {
-    if let (Some(seq), Some(place)) = (seq, frame.get_mut(LENGTH..LENGTH + 4)) {
-        place.copy_from_slice(&seq.to_le_bytes());
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use runnel_core::wire::Encoding;
 use runnel_io::segment::SlotMut;
 
-use super::{Publication, Refused, State, Unfit, complain, number};
+use super::framed::frozen;
+use super::{Publication, Refused, State, Unfit, complain};
 use crate::data::frames::SHORT;
 use crate::data::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 use crate::ipc::Frame;
@@ -38,13 +39,16 @@ impl Blank {
     }
 }
 
+/// Appends what a message, of which these are the bytes, is in an encoding.
+pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut Vec<u8>) -> Result<(), Unfit>;
+
 /// A message that was written in place, and what else is to be known to publish it.
 pub(crate) struct Filled<'a> {
     pub(crate) blank: Blank,
     /// In which encoding it was written.
     pub(crate) encoding: Encoding,
-    /// Has it in another one: appends what these bytes are there.
-    pub(crate) translate: &'a dyn Fn(&[u8], Encoding, &mut Vec<u8>) -> Result<(), Unfit>,
+    /// Has it in another one.
+    pub(crate) translate: Translate<'a>,
 }
 
 impl Filled<'_> {
@@ -145,19 +149,5 @@ impl State {
         }
         let (ros1, cdr) = if from_ros1 { (own, other) } else { (other, own) };
         Ok(Frames { ros1, cdr })
-    }
-
-    /// What was written as a frame, which gets its number and is written no more.
-    pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
-        number(filled.bytes_mut(), self.next_seq());
-        frozen(filled)
-    }
-}
-
-/// What was written as a frame, which is written no more.
-fn frozen(filled: Blank) -> Frame {
-    match filled {
-        Blank::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
-        Blank::Own(bytes) => Frame::Own(bytes),
     }
 }
