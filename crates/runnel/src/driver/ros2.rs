@@ -261,7 +261,8 @@ impl Driver {
             Event::ParticipantFound(_)
             | Event::DeadlineMissed { .. }
             | Event::LivelinessChanged { .. }
-            | Event::LivelinessLost { .. } => {}
+            | Event::LivelinessLost { .. }
+            | Event::Told { .. } => {}
         }
     }
 
