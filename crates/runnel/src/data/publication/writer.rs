@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use runnel_core::wire::EncodeError;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Outgoing, Publication, State};
+use super::{Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
@@ -88,35 +87,52 @@ impl State {
     pub(super) fn is_acknowledged(&self) -> bool {
         self.writer.as_ref().is_none_or(|writer| writer.rtps.unacknowledged(writer.id) == 0)
     }
+
+    /// True if somebody in the ROS 2 graph is to get messages, now or later.
+    pub(super) fn is_heard_in_ros2(&self) -> bool {
+        self.writer.as_ref().is_some_and(RtpsWriter::is_heard)
+    }
+
+    /// The message in the encoding of ROS 2, if anybody there is to get it.
+    pub(super) fn written_cdr(&mut self, message: &impl Outgoing) -> Result<Option<Frame>, Unfit> {
+        if !self.is_heard_in_ros2() {
+            return Ok(None);
+        }
+        let short = (1..=SHORT / 2).contains(&message.wire_len());
+        self.framed_cdr(short, |out| message.write_cdr(out)).map(Some)
+    }
+
+    /// What is written in the encoding of ROS 2 as a frame.
+    pub(super) fn framed_cdr(
+        &mut self,
+        short: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfit>,
+    ) -> Result<Frame, Unfit> {
+        let mut written = Ok(());
+        let bytes = self.pool.filled(short, |out| {
+            out.extend_from_slice(&[0; LENGTH]);
+            written = write(out);
+        });
+        match written {
+            Ok(()) => Ok(Frame::Own(bytes)),
+            Err(unfit) => {
+                self.pool.give_back(bytes);
+                Err(unfit)
+            }
+        }
+    }
 }
 
 impl Publication {
-    /// Publishes a message in the ROS 2 graph, if anybody there is to get it. After it is known who gets it by a link of
-    /// ROS 1.
-    pub(super) fn write_in_ros2(
-        &self,
-        state: &mut State,
-        message: &impl Outgoing,
-    ) -> Result<(), EncodeError> {
-        let Some(writer) = state.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
-        // What is known as bytes only has the form of ROS 1.
-        if message.shared_type().is_none() {
-            return Ok(());
-        }
+    /// Publishes a message that is in the encoding of ROS 2. After it is known who gets it by a link of ROS 1.
+    pub(super) fn send_cdr(&self, state: &mut State, frame: Frame) {
+        let Some(writer) = state.writer.as_ref().filter(|writer| writer.is_heard()) else {
+            return state.give_back(frame);
+        };
         let (rtps, id, known) = (Arc::clone(&writer.rtps), writer.id, writer.divided_at);
-        let mut encoded = Ok(());
-        let short = (1..=SHORT / 2).contains(&message.wire_len());
-        let frame = state.pool.filled(short, |out| {
-            out.extend_from_slice(&[0; LENGTH]);
-            encoded = message.write_cdr(out);
-        });
-        if encoded.is_err() {
-            state.pool.give_back(frame);
-            return encoded;
-        }
-        let Written { displaced, readers } = rtps.write(id, Frame::Own(frame), known);
-        if let Some(Frame::Own(displaced)) = displaced {
-            state.pool.give_back(displaced);
+        let Written { displaced, readers } = rtps.write(id, frame, known);
+        if let Some(displaced) = displaced {
+            state.give_back(displaced);
         }
         if let Some((changes, by_rtps)) = readers {
             self.divide(state, &by_rtps);
@@ -124,6 +140,5 @@ impl Publication {
                 writer.divided_at = Some(changes);
             }
         }
-        Ok(())
     }
 }
