@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use super::super::ready::When;
-use super::super::subscription::{SubscriptionCore, SubscriptionOptions};
+use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
 use super::*;
 
 const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };
@@ -18,7 +18,7 @@ fn subscription(md5: &str) -> Arc<SubscriptionCore> {
     let (topic, type_name, md5) = ("/data".into(), "a/B".into(), md5.into());
     let takes = Some(TypeId::of::<Ending>());
     SubscriptionCore::new(
-        SubscriptionOptions { topic, type_name, md5, bound: BOUND, takes },
+        SubscriptionSpec { topic, type_name, md5, bound: BOUND, takes },
         When::AtOnce,
         |_| Ok(()),
     )
