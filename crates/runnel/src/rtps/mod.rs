@@ -7,6 +7,7 @@
 mod sample;
 mod settings;
 mod sockets;
+mod told;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,6 +26,7 @@ pub(crate) use sample::CdrFrame;
 use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
+pub(crate) use told::{Told, ros2_name};
 
 /// What topics of ROS begin with in DDS.
 const TOPIC: &str = "rt";
