@@ -207,12 +207,8 @@ mod tests {
         [1, 2, -1].into_iter().for_each(|by| events.matched(by));
         events.messages_lost(5);
         ready.pop().unwrap().run();
-        let first = Matched {
-            total_count: 3,
-            total_count_change: 3,
-            current_count: 2,
-            current_count_change: 2,
-        };
+        let first =
+            Matched { total_count: 3, total_count_change: 3, current_count: 2, current_count_change: 2 };
         assert_eq!((told.try_iter().collect::<Vec<_>>(), ready.is_due()), (vec![first], false));
         events.matched(-2);
         ready.pop().unwrap().run();

@@ -18,6 +18,8 @@ use crate::sync::lock;
 pub(crate) struct Offer {
     pub(crate) qos: QoS,
     publication: Weak<Publication>,
+    /// Others of the process have been told of it.
+    announced: AtomicBool,
     /// Who serves the subscribers in the ROS 2 graph.
     writer: OnceLock<RtpsWriter>,
     /// Subscriptions that the writer has met.
@@ -35,6 +37,11 @@ impl Offer {
         let lease = qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::ManualByTopic);
         let (deadline, life) = (Pulse::new(qos.deadline), Pulse::new(lease));
         Self { qos, publication: Arc::downgrade(publication), deadline, life, ..Self::default() }
+    }
+
+    /// Others of the process are told of it, each time but the first in vain.
+    pub(crate) fn announce(&self) -> bool {
+        !self.announced.swap(true, Ordering::Relaxed)
     }
 
     pub(crate) fn keeps_all(&self) -> bool {
@@ -95,7 +102,7 @@ impl Offer {
     }
 
     /// True if it has promised to publish, or to say that it lives, every so often.
-    fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         self.deadline.is_asked() || self.life.is_asked()
     }
 
@@ -142,23 +149,27 @@ impl Watched for Offer {
 }
 
 impl Publication {
-    /// What a publisher with this QoS offers, which is told of by these events. Whether nobody has offered that before.
-    pub(crate) fn offer(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> (Arc<Offer>, bool) {
+    /// What a publisher with this QoS offers, which is told of by these events.
+    pub(crate) fn offer(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> Arc<Offer> {
         // How a subscription is to be reached is no matter of its publisher's.
         let qos = QoS { ros1_transport: Ros1Transport::default(), ..qos };
         let mut state = lock(&self.state);
-        let former = state.offers.iter().find(|offer| offer.qos == qos).cloned();
-        let is_new = former.is_none();
-        let offer = former.unwrap_or_else(|| Arc::new(Offer::new(qos, self)));
-        if is_new {
+        let offer = state.offers.iter().find(|offer| offer.qos == qos).cloned().unwrap_or_else(|| {
+            let offer = Arc::new(Offer::new(qos, self));
             state.offers.push(Arc::clone(&offer));
-        }
+            offer
+        });
         events.matched(state.subscriber_count(&offer) as i64);
         let mut publishers = lock(&offer.publishers);
         publishers.iter().take(1).for_each(|former| events.incompatible_as(former));
         publishers.push(Arc::clone(events));
         drop(publishers);
-        (offer, is_new)
+        offer
+    }
+
+    /// True if this is all that is offered, or others offer it as well.
+    pub(crate) fn is_offered_alone(&self, offer: &Offer) -> bool {
+        lock(&self.state).offers.len() < 2 || !lock(&offer.publishers).is_empty()
     }
 
     /// Takes back what is offered, if nobody offers it any more and there is something else that is offered.
