@@ -40,15 +40,9 @@ pub struct SubscriptionOptions {
 /// What both have.
 macro_rules! common_options {
     ($name:ident) => {
-        impl From<QoS> for $name {
-            fn from(qos: QoS) -> Self {
-                Self { qos, ..Self::default() }
-            }
-        }
-
-        impl From<usize> for $name {
-            fn from(depth: usize) -> Self {
-                QoS::from(depth).into()
+        impl<Q: Into<QoS>> From<Q> for $name {
+            fn from(qos: Q) -> Self {
+                Self { qos: qos.into(), ..Self::default() }
             }
         }
 

@@ -278,7 +278,8 @@ impl Driver {
                 self.liveliness_changed(reader, writer, alive);
             }
             // What this process has promised or asks for is watched for with what it does within itself.
-            Event::ParticipantFound(_) | Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
+            Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
+            Event::ParticipantFound(_) | Event::Told { .. } => {}
         }
     }
 
