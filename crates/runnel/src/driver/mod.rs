@@ -150,9 +150,9 @@ impl Driver {
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
         // Who only looks need not know the time.
         let only_looks = until == Some(Instant::default());
-        let wait = if only_looks { Some(Duration::ZERO) } else { self.wait_until(until) };
+        let until = if only_looks { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
-        let waited = self.wait(&mut events, wait);
+        let waited = self.wait(&mut events, until);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         for ready in events.iter() {
             turned.served = true;
@@ -173,15 +173,22 @@ impl Driver {
         waited.map(|_| turned)
     }
 
-    /// Waits for the reactor, and looks at the rings of sessions; true if these had something.
-    fn wait(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
-        let Some(rtps) = self.ros2.rtps().filter(|_| wait != Some(Duration::ZERO)).cloned() else {
-            return self.wait_here(events, wait);
-        };
-        let until = wait.map(|wait| clock::monotonic() + wait);
-        let wait = if rtps.fall_asleep(until) { wait } else { Some(Duration::ZERO) };
+    /// Waits for the reactor until that time (for ever if `None`), and looks at the rings of sessions; true if these had
+    /// something.
+    fn wait(&mut self, events: &mut Events, until: Option<Instant>) -> io::Result<bool> {
+        // Who only looks need not know the time.
+        if until == Some(Instant::default()) {
+            return self.wait_here(events, Some(Duration::ZERO));
+        }
+        let rtps = self.ros2.rtps().cloned();
+        // The participant is told the time itself: one that is made of how long to wait is later than its own deadline.
+        let sleeps = rtps.as_ref().is_none_or(|rtps| rtps.fall_asleep(until));
+        let left = |at: Instant| at.since(clock::monotonic());
+        let wait = if sleeps { until.map(left) } else { Some(Duration::ZERO) };
         let waited = self.wait_here(events, wait);
-        rtps.wake_up();
+        if let Some(rtps) = rtps {
+            rtps.wake_up();
+        }
         waited
     }
 
@@ -208,11 +215,7 @@ impl Driver {
         waited.map(|()| heard)
     }
 
-    /// How long to wait, at most until that time.
-    fn wait_until(&self, until: Option<Instant>) -> Option<Duration> {
-        self.next_deadline(until).map(|at| at.since(clock::monotonic()))
-    }
-
+    /// When to wait no longer, at most until that time.
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
