@@ -64,6 +64,9 @@ pub(crate) use topics::Inputs;
 /// Bytes read from a socket at once.
 const SCRATCH: usize = 64 * 1024;
 
+/// Until when somebody waits who only looks.
+const LOOK: Instant = Instant(0);
+
 /// See the module's documentation.
 pub(crate) struct Driver {
     reactor: Arc<Reactor>,
@@ -148,8 +151,7 @@ impl Driver {
 
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
-        // Who only looks need not know the time.
-        let only_looks = until == Some(Instant::default());
+        let only_looks = until == Some(LOOK);
         let until = if only_looks { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);
@@ -167,25 +169,20 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
-        if self.ros2.rtps().is_some() {
-            self.serve_ros2(&mut turned, clock::monotonic());
-        }
+        self.serve_ros2(&mut turned);
         waited.map(|_| turned)
     }
 
-    /// Waits for the reactor until that time (for ever if `None`), and looks at the rings of sessions; true if these had
-    /// something.
+    /// Waits for the reactor until that time, and looks at the rings of sessions; true if these had something.
     fn wait(&mut self, events: &mut Events, until: Option<Instant>) -> io::Result<bool> {
         // Who only looks need not know the time.
-        if until == Some(Instant::default()) {
+        if until == Some(LOOK) {
             return self.wait_here(events, Some(Duration::ZERO));
         }
         let rtps = self.ros2.rtps().cloned();
-        // The participant is told the time itself: one that is made of how long to wait is later than its own deadline.
         let sleeps = rtps.as_ref().is_none_or(|rtps| rtps.fall_asleep(until));
-        let left = |at: Instant| at.since(clock::monotonic());
-        let wait = if sleeps { until.map(left) } else { Some(Duration::ZERO) };
-        let waited = self.wait_here(events, wait);
+        let left = || until.map(|at| at.since(clock::monotonic()));
+        let waited = self.wait_here(events, if sleeps { left() } else { Some(Duration::ZERO) });
         if let Some(rtps) = rtps {
             rtps.wake_up();
         }
@@ -215,7 +212,7 @@ impl Driver {
         waited.map(|()| heard)
     }
 
-    /// When to wait no longer, at most until that time.
+    /// When something is to be done, at the latest then.
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
