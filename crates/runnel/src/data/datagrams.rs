@@ -33,8 +33,6 @@ pub(super) struct DatagramLink {
     pub(super) subscriber: String,
     /// By what the subscriber's node is known in both graphs, if it is in both.
     pub(super) origin: Option<u64>,
-    /// RTPS carries the messages to the subscriber.
-    pub(super) stands_by: bool,
     /// The subscriber is gone; the driver is about to learn of it.
     pub(super) refused: bool,
     pub(super) refusals: Refusals,

@@ -5,6 +5,7 @@ mod blank;
 mod framed;
 mod link;
 mod locals;
+mod offer;
 mod origins;
 mod unfit;
 mod writer;
@@ -32,6 +33,7 @@ use crate::sync::lock;
 pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
+pub(crate) use offer::Offer;
 pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 
@@ -64,8 +66,10 @@ struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Local>,
-    /// Who serves the subscribers in the ROS 2 graph.
-    writer: Option<RtpsWriter>,
+    /// What its publishers offer, each QoS once.
+    offers: Vec<Arc<Offer>>,
+    /// It shows that it lives, as far as it has promised to.
+    lives: bool,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -118,7 +122,8 @@ impl Publication {
             links: Vec::new(),
             datagram_links: Vec::new(),
             locals: Vec::new(),
-            writer: None,
+            offers: Vec::new(),
+            lives: true,
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -169,10 +174,9 @@ impl Publication {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// Subscribers, those of this process included.
-    pub(crate) fn subscriber_count(&self) -> usize {
-        let state = lock(&self.state);
-        state.links.len() + state.datagram_links.len() + state.locals.len() + state.matched()
+    /// Subscribers that get what is published with an offer, those of this process included.
+    pub(crate) fn subscriber_count(&self, offer: &Offer) -> usize {
+        lock(&self.state).subscriber_count(offer)
     }
 
     /// Subscribers that read messages in shared memory.
@@ -187,12 +191,12 @@ impl Publication {
             || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
-    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
-    /// `keep_all` only if no message is dropped for it.
+    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. If the
+    /// offer is to keep all, only if no message is dropped for it.
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
+    pub(crate) fn publish<O: Outgoing>(&self, message: O, offer: &Offer) -> Result<(), Refused<O>> {
         // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
         // message, too, which may have been dropped by all who had it when they have got it.
         let shared_message;
@@ -200,14 +204,15 @@ impl Publication {
         let mut complaint = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
-        if keep_all && let Some(subscriber) = state.full_in_ros2() {
+        let keep_all = offer.keeps_all();
+        if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });
         }
         let shared_type = message.shared_type();
         let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         let mut bytes = None;
-        if state.is_kept_as_bytes() || state.locals.len() > shared {
+        if state.is_kept_as_bytes(offer) || state.locals.len() > shared {
             let frame = state.written(&message, lendable).map_err(Refused::Unfit)?;
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
@@ -218,7 +223,7 @@ impl Publication {
             bytes = Some(frame);
         }
         // Both forms are had before anybody gets one.
-        let cdr = match state.written_cdr(&message) {
+        let cdr = match state.written_cdr(&message, offer) {
             Ok(cdr) => cdr,
             Err(unfit) => {
                 bytes.into_iter().for_each(|frame| state.give_back(frame));
@@ -226,14 +231,14 @@ impl Publication {
             }
         };
         if let Some(frame) = cdr {
-            self.send_cdr(&mut state, frame);
+            self.send_cdr(&mut state, frame, offer);
         }
         // A link that stood by until now carries on.
-        if bytes.is_none() && state.has_carrying_link() {
+        if bytes.is_none() && state.has_carrying_link(offer) {
             bytes = state.written(&message, None).ok();
         }
         if let Some(frame) = bytes {
-            complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
+            complaint = self.publish_frame(&mut state, frame, offer, |local| !by_reference(local));
         }
         if shared > 0 {
             shared_message = message.into_shared();
@@ -241,6 +246,7 @@ impl Publication {
                 local.core.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
+        state.note_published(offer);
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
@@ -282,15 +288,16 @@ impl Publication {
         &self,
         state: &mut State,
         frame: Frame,
+        offer: &Offer,
         takes_bytes: impl Fn(&Local) -> bool,
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
-        for link in state.links.iter_mut().filter(|link| !link.stands_by) {
+        for link in state.links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
             self.count_dropped(link.offer(&self.reactor, &frame));
         }
         let bytes = frame.as_ref();
-        for link in state.datagram_links.iter_mut().filter(|link| !link.stands_by) {
+        for link in state.datagram_links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
@@ -333,11 +340,13 @@ impl Publication {
         let mut state = lock(&self.state);
         let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
         link.flush_if_waiting(&self.reactor);
-        link.stands_by = state.link_begins(link.origin);
-        if let Some(latched) = state.latched.as_ref().filter(|_| !link.stands_by) {
+        let before = state.counts();
+        let stands_by = state.way_begins(link.origin);
+        if let Some(latched) = state.latched.as_ref().filter(|_| !stands_by) {
             self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
+        state.tell_count(&before);
     }
 
     /// A subscriber's link of datagrams stands: it gets the message that was kept.
@@ -351,7 +360,8 @@ impl Publication {
         let mut state = lock(&self.state);
         let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
-        let stands_by = state.link_begins(origin);
+        let before = state.counts();
+        let stands_by = state.way_begins(origin);
         let mut link = DatagramLink {
             conn,
             token,
@@ -361,7 +371,6 @@ impl Publication {
             topic,
             subscriber,
             origin,
-            stands_by,
             refused,
             refusals,
             too_long,
@@ -369,6 +378,7 @@ impl Publication {
         let latched = state.latched.as_ref().filter(|_| !stands_by);
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
+        state.tell_count(&before);
         drop(state);
         complain(complaint);
     }
@@ -391,14 +401,15 @@ impl Publication {
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
-        let State { links, copied, .. } = &mut *state;
+        let before = state.counts();
+        let State { links, datagram_links, copied, .. } = &mut *state;
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
-        let mut gone: Vec<_> =
-            links.extract_if(.., |link| link.conn == conn).map(|link| link.origin).collect();
-        let datagram_links = state.datagram_links.extract_if(.., |link| link.conn == conn);
-        gone.extend(datagram_links.map(|link| link.origin));
-        gone.into_iter().for_each(|origin| state.link_ends(origin));
+        let links = links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let datagram_links = datagram_links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let gone: Vec<_> = links.chain(datagram_links).collect();
+        gone.into_iter().for_each(|origin| state.way_ends(origin));
         self.count_channels(&state);
+        state.tell_count(&before);
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
@@ -416,7 +427,8 @@ impl Publication {
     }
 
     fn count_channels(&self, state: &State) {
-        let channels = state.links.iter().filter(|link| link.is_channel() && !link.stands_by).count();
+        let channels =
+            state.links.iter().filter(|link| link.is_channel() && !state.stands_by(link.origin)).count();
         self.channels.store(channels, Ordering::Relaxed);
     }
 
@@ -459,9 +471,9 @@ impl Publication {
     }
 
     /// Whether one more message of so many bytes pushes out none.
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
         let mut state = lock(&self.state);
-        self.full_at(&mut state, bytes).is_none() && state.full_in_ros2().is_none()
+        self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
     }
 
     /// The slowest of the subscribers for which one more message of so many bytes would push out another.
@@ -488,9 +500,14 @@ impl Drop for Publication {
 }
 
 impl State {
+    /// Who stands in the way of another message, whatever its bytes.
+    fn full_without_bytes(&self, offer: &Offer) -> Option<String> {
+        self.full_local().or_else(|| self.full_in_ros2(offer))
+    }
+
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
-    fn is_kept_as_bytes(&self) -> bool {
-        self.options.latching || self.has_carrying_link()
+    fn is_kept_as_bytes(&self, offer: &Offer) -> bool {
+        self.options.latching || self.has_carrying_link(offer)
     }
 
     /// Has the memory of a frame used again.

@@ -28,8 +28,6 @@ pub(super) struct Link {
     pub(super) subscriber: String,
     /// By what the subscriber's node is known in both graphs, if it is in both.
     pub(super) origin: Option<u64>,
-    /// RTPS carries the messages to the subscriber.
-    pub(super) stands_by: bool,
     way: Way,
     stats: Arc<LinkStats>,
     /// Sending failed; the reactor will tell the driver of the end.
@@ -48,7 +46,7 @@ impl Link {
         let SubscriberLink { conn, subscriber, origin, stats, .. } = link;
         let way = Way::new(stream, token, unsent.len());
         let queue = SendQueue::behind(unsent, bound);
-        Self { conn, subscriber, origin, stands_by: false, way, stats, failed: false, queue }
+        Self { conn, subscriber, origin, way, stats, failed: false, queue }
     }
 
     /// Sends a frame at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
