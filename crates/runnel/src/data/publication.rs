@@ -4,6 +4,7 @@
 mod blank;
 mod link;
 mod locals;
+mod sample_link;
 mod writer;
 
 use std::any::TypeId;
@@ -31,6 +32,7 @@ use crate::sync::lock;
 pub(crate) use blank::Blank;
 use link::Link;
 use locals::{Earlier, Local};
+use sample_link::SampleLink;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
@@ -49,6 +51,8 @@ pub(crate) struct Publication {
     published: AtomicU64,
     /// Links whose subscribers read messages in shared memory.
     channels: AtomicUsize,
+    /// Subscribers in the ROS 2 graph that do.
+    sample_channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
     info: Arc<LinkInfo>,
@@ -64,6 +68,8 @@ struct State {
     locals: Vec<Local>,
     /// Who serves the subscribers in the ROS 2 graph.
     writer: Option<RtpsWriter>,
+    /// Those of them that get messages in shared memory.
+    sample_links: Vec<SampleLink>,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -117,6 +123,7 @@ impl Publication {
             datagram_links: Vec::new(),
             locals: Vec::new(),
             writer: None,
+            sample_links: Vec::new(),
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -129,6 +136,7 @@ impl Publication {
             reactor,
             pool,
             channels,
+            sample_channels: AtomicUsize::new(0),
             state,
             dropped: AtomicU64::new(0),
             published: AtomicU64::new(0),
@@ -148,6 +156,8 @@ impl Publication {
         options.latching |= wanted.latching;
         options.bound = options.bound.max(wanted.bound);
         links.iter_mut().for_each(|link| link.set_bound(options.bound));
+        let bound = options.bound;
+        state.set_bound_beside(bound);
     }
 
     /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
@@ -159,7 +169,7 @@ impl Publication {
     /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
     pub(crate) fn copied(&self) -> u64 {
         let state = lock(&self.state);
-        state.copied + state.links.iter().map(Link::copied).sum::<u64>()
+        state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_beside()
     }
 
     /// Messages that were published.
@@ -175,7 +185,7 @@ impl Publication {
 
     /// Subscribers that read messages in shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
-        self.channels.load(Ordering::Relaxed)
+        self.channels.load(Ordering::Relaxed) + self.sample_channels.load(Ordering::Relaxed)
     }
 
     /// Whether a subscriber of another process is a node of this name.
@@ -214,7 +224,7 @@ impl Publication {
             }
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
-        state.write_in_ros2(&message).map_err(Refused::Unfit)?;
+        self.write_in_ros2(&mut state, &message).map_err(Refused::Unfit)?;
         if shared > 0 {
             shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
@@ -231,7 +241,7 @@ impl Publication {
     /// The message in memory where subscribers of other processes can read it, if any can and it is long. That is had
     /// without the lock, since it may have to be made.
     fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
-        if self.shared_memory_count() == 0 {
+        if self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let length = LENGTH + message.wire_len();
@@ -244,7 +254,7 @@ impl Publication {
 
     /// Memory for so many bytes where subscribers of other processes can read them.
     fn slot(&self, length: usize) -> Option<SlotMut> {
-        if length < SHORTEST || self.shared_memory_count() == 0 {
+        if length < SHORTEST || self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         lock(&self.state).links.iter().for_each(Link::take_back);
@@ -411,7 +421,9 @@ impl Publication {
     pub(crate) fn is_reserved_everywhere(&self) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
-        reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())))
+        let in_ros1 =
+            reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())));
+        in_ros1 && state.is_reserved_beside()
     }
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
@@ -447,7 +459,7 @@ impl Publication {
     /// True if every message went to the kernel.
     pub(crate) fn is_flushed(&self) -> bool {
         let state = lock(&self.state);
-        state.links.iter().all(Link::is_flushed) && state.is_acknowledged()
+        state.links.iter().all(Link::is_flushed) && state.is_flushed_beside() && state.is_acknowledged()
     }
 }
 
@@ -456,6 +468,7 @@ impl Drop for Publication {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
+        state.sample_links = Vec::new();
         self.pool.trim();
     }
 }

@@ -2,12 +2,14 @@
 
 mod any;
 mod graph;
+mod neighbours;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Weak};
 
 use runnel_core::qos::{Policy, QoS};
+use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Interest, Token};
@@ -25,9 +27,13 @@ use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
 use any::AnyEnd;
 pub(super) use any::as_offered;
 use graph::Graph;
+use neighbours::Neighbours;
 
 /// Datagrams received from one socket before others get their turn.
 const BATCH: usize = 16;
+
+/// So often that is done where all that has come is to be received; peers may send without end.
+const MOST_BATCHES: usize = 256;
 
 /// What the driver keeps for the ROS 2 graph.
 pub(super) struct Ros2 {
@@ -38,6 +44,10 @@ pub(super) struct Ros2 {
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
+    /// Participants whose processes may be of this host.
+    neighbours: Neighbours,
+    /// Datagrams are being received.
+    receiving: bool,
     brought: Brought,
 }
 
@@ -65,11 +75,27 @@ impl Ros2 {
     pub(super) fn new(settings: Option<Ros2Settings>) -> Self {
         let (writers, readers) = (HashMap::new(), HashMap::new());
         let (graph, brought) = (Graph::default(), Brought::default());
-        Self { settings, rtps: None, writers, readers, any: Vec::new(), graph, brought }
+        Self {
+            settings,
+            rtps: None,
+            writers,
+            readers,
+            any: Vec::new(),
+            graph,
+            neighbours: Neighbours::default(),
+            receiving: false,
+            brought,
+        }
     }
 
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
         self.rtps.as_ref()
+    }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let rtps = self.rtps.as_ref()?;
+        [rtps.deadline(), self.neighbours.deadline()].into_iter().flatten().min()
     }
 }
 
@@ -124,6 +150,7 @@ impl Driver {
 
     pub(super) fn remove_writer(&mut self, publication: &Arc<Publication>) {
         let Some(id) = publication.set_writer(None) else { return };
+        self.pairs_of_endpoint_parted(id);
         self.ros2.writers.remove(&id);
         if let Some(rtps) = &self.ros2.rtps {
             rtps.remove_endpoint(id);
@@ -176,6 +203,7 @@ impl Driver {
 
     fn end_readers(&mut self, ids: &[EntityId]) {
         for id in ids {
+            self.pairs_of_endpoint_parted(*id);
             self.ros2.readers.remove(id);
             if let Some(rtps) = &self.ros2.rtps {
                 rtps.remove_endpoint(*id);
@@ -186,23 +214,49 @@ impl Driver {
         }
     }
 
-    /// Datagrams have come.
-    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) {
-        let Some(rtps) = self.ros2.rtps.clone() else { return };
+    /// Datagrams have come. True if there may be more.
+    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
+        let Some(rtps) = self.ros2.rtps.clone() else { return false };
+        if std::mem::replace(&mut self.ros2.receiving, true) {
+            return false;
+        }
         let mut scratch = self.take_scratch();
+        let mut more = true;
         for _ in 0..BATCH {
-            let Ok(Some(received)) = socket.recv_from(&mut scratch) else { break };
+            let Ok(Some(received)) = socket.recv_from(&mut scratch) else {
+                more = false;
+                break;
+            };
             if received.cut {
                 continue;
             }
             let datagram = scratch.get(..received.len).unwrap_or_default();
             let mut brought = std::mem::take(&mut self.ros2.brought);
             rtps.handle_datagram(received.from, datagram, &mut brought);
-            brought.events.drain(..).for_each(|event| self.ros2_event(event));
-            brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
-            self.ros2.brought = brought;
+            self.give_brought(brought, datagram);
         }
         self.scratch = scratch;
+        self.ros2.receiving = false;
+        more
+    }
+
+    /// What has come is given to whom it concerns, some of it from this datagram.
+    pub(super) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
+        brought.events.drain(..).for_each(|event| self.ros2_event(event));
+        brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+        self.ros2.brought = brought;
+    }
+
+    /// Receives what has come so far, unless that is being done.
+    pub(super) fn hear_rtps(&mut self) {
+        for key in self.sockets.keys() {
+            let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
+            let socket = Arc::clone(socket);
+            let mut batches = 0;
+            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
+                batches += 1;
+            }
+        }
     }
 
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
@@ -232,19 +286,28 @@ impl Driver {
     }
 
     /// Does what is due.
-    pub(super) fn serve_ros2(&mut self, turned: &mut Turned, now: runnel_core::time::Instant) {
+    pub(super) fn serve_ros2(&mut self, turned: &mut Turned, now: Instant) {
         let Some(rtps) = &self.ros2.rtps else { return };
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             turned.served = true;
         }
         self.take_ros2_events();
+        if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
+            self.tell_neighbours(now);
+        }
     }
 
     fn ros2_event(&mut self, event: Event) {
         match event {
-            Event::Matched { local, remote } => self.ros2_matched(local, remote),
-            Event::Unmatched { local, remote } => self.ros2_unmatched(local, remote),
+            Event::Matched { local, remote } => {
+                self.ros2_matched(local, remote);
+                self.pair_met(local, remote);
+            }
+            Event::Unmatched { local, remote } => {
+                self.pair_parted(local, remote);
+                self.ros2_unmatched(local, remote);
+            }
             Event::Incompatible { local, remote, policies } => {
                 self.ros2_incompatible(local, remote, &policies)
             }
@@ -255,14 +318,17 @@ impl Driver {
                 }
             }
             Event::Trouble(line) => console::warning!("{line}"),
-            Event::ParticipantLost(participant) => self.ros2.graph.forget(participant),
+            Event::ParticipantLost(participant) => {
+                self.ros2.graph.forget(participant);
+                self.neighbour_lost(participant);
+            }
+            Event::Told { participant, bytes } => self.neighbour_told(participant, &bytes),
             Event::EndpointFound(endpoint) => self.publisher_found(endpoint),
             Event::EndpointLost(endpoint) => self.publisher_lost(endpoint),
             Event::ParticipantFound(_)
             | Event::DeadlineMissed { .. }
             | Event::LivelinessChanged { .. }
-            | Event::LivelinessLost { .. }
-            | Event::Told { .. } => {}
+            | Event::LivelinessLost { .. } => {}
         }
     }
 
@@ -290,7 +356,8 @@ impl Driver {
     /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
     fn name_publishers(&mut self, participant: GuidPrefix) {
         let Ros2 { readers, graph, .. } = &mut self.ros2;
-        for end in readers.values_mut() {
+        let mut renamed = Vec::new();
+        for (reader, end) in readers.iter_mut() {
             for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
                 let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
                     continue;
@@ -299,8 +366,10 @@ impl Driver {
                 end.input.leave(from);
                 end.input.join(&named);
                 *from = named;
+                renamed.push((*reader, *writer));
             }
         }
+        renamed.into_iter().for_each(|(reader, writer)| self.pair_renamed(reader, writer));
     }
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {

@@ -14,8 +14,8 @@ use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
-    rtps: Arc<Rtps>,
-    id: EntityId,
+    pub(super) rtps: Arc<Rtps>,
+    pub(super) id: EntityId,
     /// Subscriptions that it has met.
     matched: usize,
     /// It holds messages for those who come later.
@@ -35,7 +35,10 @@ impl RtpsWriter {
 impl Publication {
     /// From now on it has this writer. The one that it had.
     pub(crate) fn set_writer(&self, writer: Option<RtpsWriter>) -> Option<EntityId> {
-        let former = std::mem::replace(&mut lock(&self.state).writer, writer);
+        let state = &mut *lock(&self.state);
+        let former = std::mem::replace(&mut state.writer, writer);
+        state.sample_links.clear();
+        self.count_sample_channels(state);
         former.map(|writer| writer.id)
     }
 
@@ -58,7 +61,10 @@ impl State {
     }
 
     /// Who stands in the way of another message in the ROS 2 graph.
-    pub(super) fn full_in_ros2(&self) -> Option<String> {
+    pub(super) fn full_in_ros2(&mut self) -> Option<String> {
+        if let Some(full) = self.full_beside() {
+            return Some(full);
+        }
         let writer = self.writer.as_ref().filter(|writer| writer.is_heard())?;
         writer.rtps.full(writer.id)
     }
@@ -67,28 +73,46 @@ impl State {
     pub(super) fn is_acknowledged(&self) -> bool {
         self.writer.as_ref().is_none_or(|writer| writer.rtps.unacknowledged(writer.id) == 0)
     }
+}
 
+impl Publication {
     /// Publishes a message in the ROS 2 graph, if anybody there is to get it.
-    pub(super) fn write_in_ros2(&mut self, message: &impl Outgoing) -> Result<(), EncodeError> {
-        let Some(writer) = self.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
+    pub(super) fn write_in_ros2(
+        &self,
+        state: &mut State,
+        message: &impl Outgoing,
+    ) -> Result<(), EncodeError> {
+        let Some(writer) = state.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
         // What is known as bytes only has the form of ROS 1.
         if message.shared_type().is_none() {
             return Ok(());
         }
         let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
-        let mut written = Ok(());
+        let mut encoded = Ok(());
         let short = (1..=SHORT / 2).contains(&message.wire_len());
-        let frame = self.pool.filled(short, |out| {
+        let frame = state.pool.filled(short, |out| {
             out.extend_from_slice(&[0; LENGTH]);
-            written = message.write_cdr(out);
+            encoded = message.write_cdr(out);
+            number_of_bytes(out);
         });
-        if written.is_err() {
-            self.pool.give_back(frame);
-            return written;
+        if encoded.is_err() {
+            state.pool.give_back(frame);
+            return encoded;
         }
-        if let Some(Frame::Own(displaced)) = rtps.write(id, Frame::Own(frame)) {
-            self.pool.give_back(displaced);
+        let beside = state.has_beside(id).then(|| Frame::Own(Arc::clone(&frame)));
+        let displaced = rtps.write(id, Frame::Own(frame));
+        beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
+        if let Some(Frame::Own(displaced)) = displaced {
+            state.pool.give_back(displaced);
         }
         Ok(())
+    }
+}
+
+/// Writes how many bytes follow where room was left for that.
+fn number_of_bytes(frame: &mut [u8]) {
+    let length = frame.len().saturating_sub(LENGTH) as u32;
+    if let Some(head) = frame.first_chunk_mut::<LENGTH>() {
+        *head = length.to_le_bytes();
     }
 }
