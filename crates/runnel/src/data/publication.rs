@@ -4,6 +4,7 @@
 mod blank;
 mod link;
 mod locals;
+mod offer;
 mod sample_link;
 mod writer;
 
@@ -32,6 +33,7 @@ use crate::sync::lock;
 pub(crate) use blank::Blank;
 use link::Link;
 use locals::{Earlier, Local};
+pub(crate) use offer::Offer;
 use sample_link::SampleLink;
 pub(crate) use writer::RtpsWriter;
 
@@ -66,9 +68,11 @@ struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Local>,
-    /// Who serves the subscribers in the ROS 2 graph.
-    writer: Option<RtpsWriter>,
-    /// Those of them that get messages in shared memory.
+    /// What its publishers offer, each QoS once.
+    offers: Vec<Arc<Offer>>,
+    /// It shows that it lives, as far as it has promised to.
+    lives: bool,
+    /// Subscribers in the ROS 2 graph that get messages in shared memory.
     sample_links: Vec<SampleLink>,
     options: PublicationOptions,
     seq: u32,
@@ -122,7 +126,8 @@ impl Publication {
             links: Vec::new(),
             datagram_links: Vec::new(),
             locals: Vec::new(),
-            writer: None,
+            offers: Vec::new(),
+            lives: true,
             sample_links: Vec::new(),
             latched: None,
             earlier: None,
@@ -177,10 +182,9 @@ impl Publication {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// Subscribers, those of this process included.
-    pub(crate) fn subscriber_count(&self) -> usize {
-        let state = lock(&self.state);
-        state.links.len() + state.datagram_links.len() + state.locals.len() + state.matched()
+    /// Subscribers that get what is published with an offer, those of this process included.
+    pub(crate) fn subscriber_count(&self, offer: &Offer) -> usize {
+        lock(&self.state).subscriber_count(offer)
     }
 
     /// Subscribers that read messages in shared memory.
@@ -195,12 +199,12 @@ impl Publication {
             || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
-    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
-    /// `keep_all` only if no message is dropped for it.
+    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. If the
+    /// offer is to keep all, only if no message is dropped for it.
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
+    pub(crate) fn publish<O: Outgoing>(&self, message: O, offer: &Offer) -> Result<(), Refused<O>> {
         // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
         // message, too, which may have been dropped by all who had it when they have got it.
         let shared_message;
@@ -208,7 +212,8 @@ impl Publication {
         let mut complaint = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
-        if keep_all && let Some(subscriber) = state.full_in_ros2() {
+        let keep_all = offer.keeps_all();
+        if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });
         }
         let shared_type = message.shared_type();
@@ -224,13 +229,14 @@ impl Publication {
             }
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
-        self.write_in_ros2(&mut state, &message).map_err(Refused::Unfit)?;
+        self.write_in_ros2(&mut state, &message, offer).map_err(Refused::Unfit)?;
         if shared > 0 {
             shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
                 local.core.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
+        state.note_published(offer);
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
@@ -327,6 +333,7 @@ impl Publication {
             self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
+        state.tell_matched(1);
     }
 
     /// A subscriber's link of datagrams stands: it gets the message that was kept.
@@ -355,6 +362,7 @@ impl Publication {
         let latched = state.latched.as_ref();
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
+        state.tell_matched(1);
         drop(state);
         complain(complaint);
     }
@@ -377,11 +385,16 @@ impl Publication {
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
-        let State { links, copied, .. } = &mut *state;
+        let State { links, datagram_links, copied, .. } = &mut *state;
+        let before = links.len() + datagram_links.len();
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
         links.retain(|link| link.conn != conn);
+        datagram_links.retain(|link| link.conn != conn);
+        let left = before - links.len() - datagram_links.len();
         self.count_channels(&state);
-        state.datagram_links.retain(|link| link.conn != conn);
+        if left > 0 {
+            state.tell_matched(-(left as i64));
+        }
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
@@ -444,9 +457,9 @@ impl Publication {
     }
 
     /// Whether one more message of so many bytes pushes out none.
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
         let mut state = lock(&self.state);
-        self.full_at(&mut state, bytes).is_none() && state.full_in_ros2().is_none()
+        self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
     }
 
     /// The slowest of the subscribers for which one more message of so many bytes would push out another.
@@ -474,6 +487,11 @@ impl Drop for Publication {
 }
 
 impl State {
+    /// Who stands in the way of another message, whatever its bytes.
+    fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
+        self.full_local().or_else(|| self.full_in_ros2(offer))
+    }
+
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self) -> bool {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()

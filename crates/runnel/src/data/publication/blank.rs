@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use runnel_io::segment::SlotMut;
 
-use super::{Publication, Refused, State, complain, number};
+use super::{Offer, Publication, Refused, State, complain, number};
 use crate::data::frames::SHORT;
 use crate::data::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 use crate::ipc::Frame;
@@ -58,14 +58,18 @@ impl Publication {
         Ok(blank)
     }
 
-    /// Publishes what was written in such memory, to subscribers of this process as bytes, too. With `keep_all` only if
-    /// no message is dropped for it.
+    /// Publishes what was written in such memory, to subscribers of this process as bytes, too. If the offer is to keep
+    /// all, only if no message is dropped for it.
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish_filled(&self, filled: Blank, keep_all: bool) -> Result<(), Refused<Blank>> {
+    pub(crate) fn publish_filled(&self, filled: Blank, offer: &Offer) -> Result<(), Refused<Blank>> {
         let mut complaint = None;
         let mut state = lock(&self.state);
+        let keep_all = offer.keeps_all();
+        if keep_all && let Some(subscriber) = state.full_local() {
+            return Err(Refused::Full { subscriber, message: filled, bytes: 0 });
+        }
         if state.is_kept_as_bytes() || !state.locals.is_empty() {
             let bytes = filled.bytes().len();
             if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes) {
@@ -78,6 +82,7 @@ impl Publication {
             let unheard = state.frozen(filled);
             state.give_back(unheard);
         }
+        state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
         complain(complaint);

@@ -241,7 +241,8 @@ impl Publication {
 
 impl State {
     fn rtps_of(&self, writer: EntityId) -> Option<Arc<Rtps>> {
-        self.writer.as_ref().filter(|own| own.id == writer).map(|own| Arc::clone(&own.rtps))
+        let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
+        writers.find(|own| own.id == writer).map(|own| Arc::clone(&own.rtps))
     }
 
     /// True if somebody gets messages of this writer by a session.
@@ -259,10 +260,10 @@ impl State {
         }
     }
 
-    /// The subscriber by a session for which one more message would push out another.
-    pub(super) fn full_beside(&mut self) -> Option<String> {
+    /// The subscriber by a session for which one more message of a writer would push out another.
+    pub(super) fn full_beside(&mut self, writer: EntityId) -> Option<String> {
         self.sample_links.iter_mut().for_each(SampleLink::flush);
-        let full = self.sample_links.iter().filter(|link| link.is_full(0));
+        let full = self.sample_links.iter().filter(|link| link.writer == writer && link.is_full(0));
         full.max_by_key(|link| link.queue.len()).map(|link| link.reader.to_string())
     }
 

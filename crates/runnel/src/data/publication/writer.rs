@@ -1,77 +1,60 @@
-//! The subscribers in the ROS 2 graph, which a writer of the process's participant serves.
+//! The subscribers in the ROS 2 graph, which writers of the process's participant serve.
 
 use std::sync::Arc;
 
 use runnel_core::wire::EncodeError;
 use runnel_rtps::wire::EntityId;
 
-use super::{Outgoing, Publication, State};
+use super::{Offer, Outgoing, Publication, State};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
 use crate::rtps::Rtps;
-use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
     pub(super) rtps: Arc<Rtps>,
     pub(super) id: EntityId,
-    /// Subscriptions that it has met.
-    matched: usize,
-    /// It holds messages for those who come later.
-    latching: bool,
 }
 
 impl RtpsWriter {
-    pub(crate) fn new(rtps: Arc<Rtps>, id: EntityId, latching: bool) -> Self {
-        Self { rtps, id, matched: 0, latching }
+    pub(crate) fn new(rtps: Arc<Rtps>, id: EntityId) -> Self {
+        Self { rtps, id }
     }
 
-    fn is_heard(&self) -> bool {
-        self.matched > 0 || self.latching
+    pub(super) fn id(&self) -> EntityId {
+        self.id
+    }
+
+    pub(super) fn assert_liveliness(&self) {
+        self.rtps.assert_liveliness(self.id);
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        self.rtps.unacknowledged(self.id) == 0
     }
 }
 
-impl Publication {
-    /// From now on it has this writer. The one that it had.
-    pub(crate) fn set_writer(&self, writer: Option<RtpsWriter>) -> Option<EntityId> {
-        let state = &mut *lock(&self.state);
-        let former = std::mem::replace(&mut state.writer, writer);
-        state.sample_links.clear();
-        self.count_sample_channels(state);
-        former.map(|writer| writer.id)
-    }
-
-    pub(crate) fn has_writer(&self) -> bool {
-        lock(&self.state).writer.is_some()
-    }
-
-    /// So many subscriptions have been met, or left.
-    pub(crate) fn count_matched(&self, by: isize) {
-        if let Some(writer) = &mut lock(&self.state).writer {
-            writer.matched = writer.matched.saturating_add_signed(by);
-        }
+impl Offer {
+    /// True if nobody in the ROS 2 graph has yet to get a message.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.writer().is_none_or(RtpsWriter::is_acknowledged)
     }
 }
 
 impl State {
-    /// Subscriptions that its writer has met.
-    pub(super) fn matched(&self) -> usize {
-        self.writer.as_ref().map_or(0, |writer| writer.matched)
-    }
-
     /// Who stands in the way of another message in the ROS 2 graph.
-    pub(super) fn full_in_ros2(&mut self) -> Option<String> {
-        if let Some(full) = self.full_beside() {
+    pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
+        let writer = offer.writer().filter(|_| offer.is_heard())?;
+        if let Some(full) = self.full_beside(writer.id) {
             return Some(full);
         }
-        let writer = self.writer.as_ref().filter(|writer| writer.is_heard())?;
         writer.rtps.full(writer.id)
     }
 
     /// True if nobody in the ROS 2 graph has yet to get a message.
     pub(super) fn is_acknowledged(&self) -> bool {
-        self.writer.as_ref().is_none_or(|writer| writer.rtps.unacknowledged(writer.id) == 0)
+        self.offers.iter().all(|offer| offer.is_acknowledged())
     }
 }
 
@@ -81,8 +64,9 @@ impl Publication {
         &self,
         state: &mut State,
         message: &impl Outgoing,
+        offer: &Offer,
     ) -> Result<(), EncodeError> {
-        let Some(writer) = state.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
+        let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else { return Ok(()) };
         // What is known as bytes only has the form of ROS 1.
         if message.shared_type().is_none() {
             return Ok(());

@@ -229,7 +229,7 @@ impl Driver {
             let input = SampleInput::new(link, rtps, (local, remote), meeting);
             return Some((Socket::SampleInput(input), meeting));
         }
-        let publication = self.ros2.writers.get(&local)?.publication.upgrade()?;
+        let publication = self.ros2.writers.get(&local)?.offer.upgrade()?.publication()?;
         let meeting = Meeting { process, token: token(secret, remote.entity, local) };
         let output = SampleOutput { publication, writer: local, reader: remote, meeting, window: 0 };
         Some((Socket::SampleOutput(output), meeting))
