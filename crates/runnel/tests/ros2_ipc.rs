@@ -2,101 +2,17 @@
 //! nobody loses, doubles or misorders a message by that.
 
 mod common;
+#[path = "common/ros2_pair.rs"]
+mod ros2_pair;
 
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::LONG;
+use ros2_pair::{Ends, Pair, context, listen, new_domain, numbered};
+use runnel::QoS;
 use runnel::msgs::sensor_msgs::Image;
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
-use runnel_testkit::namespace::require_private_network;
-
-fn new_domain() -> u16 {
-    static DOMAIN: AtomicU16 = AtomicU16::new(40);
-    require_private_network();
-    DOMAIN.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A context of a domain, whose links may leave the network.
-fn context(domain: u16, ipc: bool) -> Context {
-    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
-    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)).unwrap()
-}
-
-fn numbered(number: u32, size: usize) -> UInt8MultiArray {
-    let mut data = number.to_le_bytes().to_vec();
-    data.resize(size.max(4), number as u8);
-    UInt8MultiArray { data, ..Default::default() }
-}
-
-fn number_in(data: &[u8]) -> u32 {
-    let (number, rest) = data.split_first_chunk().unwrap();
-    let number = u32::from_le_bytes(*number);
-    assert!(rest.iter().all(|byte| *byte == number as u8), "message {number} is torn");
-    number
-}
-
-type Heard = Arc<Mutex<Vec<u32>>>;
-
-fn listen(node: &Node, topic: &str, qos: QoS) -> (Subscription, Heard) {
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
-    let take = move |message: &UInt8MultiArray| into.lock().unwrap().push(number_in(&message.data));
-    (node.create_subscription(topic, qos, take).unwrap(), heard)
-}
-
-/// A talker and a listener in contexts of their own, which are as good as processes to each other.
-struct Pair {
-    talking: Context,
-    listening: Context,
-    publisher: Publisher<UInt8MultiArray>,
-    subscription: Subscription,
-    heard: Heard,
-    _nodes: [Node; 2],
-}
-
-impl Pair {
-    fn new(qos: QoS) -> Self {
-        let domain = new_domain();
-        let (talking, listening) = (context(domain, true), context(domain, true));
-        let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
-        let mut publisher = nodes[0].create_publisher("data", qos).unwrap();
-        publisher.set_max_blocking_time(LONG);
-        let (subscription, heard) = listen(&nodes[1], "data", qos);
-        Self { talking, listening, publisher, subscription, heard, _nodes: nodes }
-    }
-
-    fn turn(&self) {
-        self.talking.spin_once(Duration::from_millis(1)).unwrap();
-        self.listening.spin_once(Duration::from_millis(1)).unwrap();
-    }
-
-    #[track_caller]
-    fn turn_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
-        let until = Instant::now() + LONG;
-        while !done(self) {
-            assert!(Instant::now() < until, "still not: {what}");
-            self.turn();
-        }
-    }
-
-    #[track_caller]
-    fn go_over(&self) {
-        self.turn_until("the pair in shared memory", |pair| {
-            pair.publisher.shared_memory_count() == 1 && pair.subscription.shared_memory_count() == 1
-        });
-    }
-
-    #[track_caller]
-    fn hears(&self, expected: impl Iterator<Item = u32>) {
-        let expected: Vec<u32> = expected.collect();
-        self.turn_until("all heard", |pair| pair.heard.lock().unwrap().len() >= expected.len());
-        assert_eq!(*self.heard.lock().unwrap(), expected);
-        assert_eq!(self.subscription.dropped(), 0);
-    }
-}
 
 #[test]
 fn a_pair_of_one_host_leaves_the_network_by_itself() {
@@ -230,4 +146,52 @@ fn an_image_arrives_whole_and_its_memory_is_given_back() {
         }
     }
     assert_eq!((publisher.dropped(), publisher.copied()), (0, 0));
+}
+
+#[test]
+fn ten_thousand_messages_of_a_pair_that_keeps_all_come_once_and_in_order_though_it_goes_over_meanwhile() {
+    let pair = Pair::new(QoS::keep_all());
+    pair.turn_until("they meet", |pair| {
+        pair.publisher.subscription_count() == 1 && pair.subscription.publisher_count() == 1
+    });
+    std::thread::scope(|scope| {
+        let _ends = Ends(&pair.listening);
+        scope.spawn(|| pair.listening.spin().unwrap());
+        for number in 0..10_000 {
+            pair.publisher.publish(numbered(number, 10)).unwrap();
+        }
+        let until = Instant::now() + LONG;
+        while pair.heard.lock().unwrap().len() < 10_000 {
+            assert!(Instant::now() < until, "{} heard", pair.heard.lock().unwrap().len());
+            pair.talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+    });
+    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..10_000));
+    assert_eq!((pair.subscription.dropped(), pair.publisher.dropped()), (0, 0));
+    assert_eq!(pair.publisher.shared_memory_count(), 1, "it went over meanwhile");
+}
+
+#[test]
+fn a_publisher_that_keeps_all_waits_for_a_callback_that_is_slow() {
+    let pair = Pair::new(QoS::keep_all());
+    pair.go_over();
+    let mut publisher = pair.publisher.clone();
+    publisher.set_max_blocking_time(Duration::from_millis(20));
+    let mut published = 0;
+    // Nobody runs callbacks: what is held for the listener and waits for it has a bound.
+    while publisher.publish(numbered(published, 10)).is_ok() {
+        published += 1;
+        assert!(published < 20_000, "nobody waits");
+        if published % 100 == 0 {
+            pair.talking.spin_once(Duration::ZERO).unwrap();
+        }
+    }
+    assert!(published >= 1000, "{published}");
+    pair.hears(0..published);
+    publisher.set_max_blocking_time(LONG);
+    for number in published..published + 100 {
+        publisher.publish(numbered(number, 10)).unwrap();
+        pair.turn();
+    }
+    pair.hears(0..published + 100);
 }

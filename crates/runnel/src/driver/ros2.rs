@@ -286,6 +286,7 @@ impl Driver {
         }
         if end.room.is_some() {
             self.room_taken(sample.reader);
+            self.pair_progressed(sample.reader, sample.writer);
         }
     }
 

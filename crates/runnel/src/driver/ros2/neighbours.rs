@@ -155,6 +155,14 @@ impl Driver {
         pairs.for_each(|key| self.end_pair(key));
     }
 
+    /// A reader of ours that keeps all has got a sample: its writer may wait for that.
+    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid) {
+        let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
+        if let Some(Some(key)) = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer))) {
+            self.tell_room(*key);
+        }
+    }
+
     /// A reader of ours has room for more: the writers that wait for it are told.
     pub(super) fn tell_room_of(&mut self, reader: EntityId) {
         let pairs = self.ros2.neighbours.0.values().flat_map(|neighbour| &neighbour.pairs);
