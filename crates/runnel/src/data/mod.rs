@@ -21,12 +21,16 @@ pub(crate) use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, Que
 
 pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
-pub(crate) use publication::{Blank, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter};
+pub(crate) use publication::{
+    Blank, Filled, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, Unfit,
+};
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use received::Kept;
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
-pub(crate) use subscription::{Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionSpec};
+pub(crate) use subscription::{
+    Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionSpec, Unreadable,
+};
 pub(crate) use unsent::Unsent;
 pub(crate) use watch::Watched;
 pub(crate) use way::Way;

@@ -2,6 +2,7 @@
 
 mod any;
 mod graph;
+mod inbox;
 mod neighbours;
 mod qos;
 
@@ -13,7 +14,7 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
-use runnel_io::{Datagrams, Interest, Token};
+use runnel_io::{Datagrams, Interest, Token, clock};
 use runnel_rtps::announce::Role;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Event, Sample, SamplePayload};
@@ -29,10 +30,8 @@ use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
 use any::AnyEnd;
 pub(super) use any::as_offered;
 use graph::Graph;
+use inbox::Inbox;
 use neighbours::Neighbours;
-
-/// Datagrams received from one socket before others get their turn.
-const BATCH: usize = 16;
 
 /// So often that is done where all that has come is to be received; peers may send without end.
 const MOST_BATCHES: usize = 256;
@@ -51,6 +50,10 @@ pub(super) struct Ros2 {
     /// Datagrams are being received.
     receiving: bool,
     brought: Brought,
+    /// Room for what comes, from the first datagram on.
+    inbox: Option<Inbox>,
+    /// When a datagram came in this turn.
+    heard_at: Option<Instant>,
 }
 
 struct WriterEnd {
@@ -91,6 +94,8 @@ impl Ros2 {
             neighbours: Neighbours::default(),
             receiving: false,
             brought,
+            inbox: None,
+            heard_at: None,
         }
     }
 
@@ -220,30 +225,23 @@ impl Driver {
         }
     }
 
-    /// Datagrams have come. True if there may be more.
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
     pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
         if std::mem::replace(&mut self.ros2.receiving, true) {
             return false;
         }
-        let mut scratch = self.take_scratch();
-        let mut more = true;
-        for _ in 0..BATCH {
-            let Ok(Some(received)) = socket.recv_from(&mut scratch) else {
-                more = false;
-                break;
-            };
-            if received.cut {
-                continue;
-            }
-            let datagram = scratch.get(..received.len).unwrap_or_default();
+        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
+        let mut any = false;
+        for (datagram, from) in inbox.receive(socket) {
+            any = true;
             let mut brought = std::mem::take(&mut self.ros2.brought);
-            rtps.handle_datagram(received.from, datagram, &mut brought);
+            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
             self.give_brought(brought, datagram);
         }
-        self.scratch = scratch;
+        self.ros2.inbox = Some(inbox);
         self.ros2.receiving = false;
-        more
+        any
     }
 
     /// What has come is given to whom it concerns, some of it from this datagram.
@@ -297,8 +295,10 @@ impl Driver {
     }
 
     /// Does what is due.
-    pub(super) fn serve_ros2(&mut self, turned: &mut Turned, now: Instant) {
+    pub(super) fn serve_ros2(&mut self, turned: &mut Turned) {
         let Some(rtps) = &self.ros2.rtps else { return };
+        // What came in this turn told the time.
+        let now = self.ros2.heard_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             turned.served = true;

@@ -218,6 +218,7 @@ impl Publication {
     pub(super) fn send_beside(&self, state: &mut State, writer: EntityId, frame: &Frame) {
         let Some(rtps) = state.rtps_of(writer) else { return };
         let Some(number) = rtps.last_number(writer) else { return };
+        debug_assert!(is_whole(frame.as_ref()), "the length of a frame stands before it");
         let lendable = self.lendable_copy(state, frame);
         let frame = lendable.as_ref().unwrap_or(frame);
         let links = state.sample_links.iter_mut().filter(|link| link.writer == writer);

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use runnel_core::wire::EncodeError;
 use runnel_rtps::wire::EntityId;
 
-use super::{Offer, Outgoing, Publication, State};
+use super::{Offer, Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
@@ -36,6 +35,11 @@ impl RtpsWriter {
 }
 
 impl Offer {
+    /// True if somebody in the ROS 2 graph is to get messages, now or later.
+    pub(super) fn is_heard_in_ros2(&self) -> bool {
+        self.writer().is_some() && self.is_heard()
+    }
+
     /// True if nobody in the ROS 2 graph has yet to get a message.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.writer().is_none_or(RtpsWriter::is_acknowledged)
@@ -56,40 +60,53 @@ impl State {
     pub(super) fn is_acknowledged(&self) -> bool {
         self.offers.iter().all(|offer| offer.is_acknowledged())
     }
+
+    /// The message in the encoding of ROS 2, if anybody there is to get it.
+    pub(super) fn written_cdr(
+        &mut self,
+        message: &impl Outgoing,
+        offer: &Offer,
+    ) -> Result<Option<Frame>, Unfit> {
+        if !offer.is_heard_in_ros2() {
+            return Ok(None);
+        }
+        let short = (1..=SHORT / 2).contains(&message.wire_len());
+        self.framed_cdr(short, |out| message.write_cdr(out)).map(Some)
+    }
+
+    /// What is written in the encoding of ROS 2 as a frame.
+    pub(super) fn framed_cdr(
+        &mut self,
+        short: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfit>,
+    ) -> Result<Frame, Unfit> {
+        let mut written = Ok(());
+        let bytes = self.pool.filled(short, |out| {
+            out.extend_from_slice(&[0; LENGTH]);
+            written = write(out);
+            number_of_bytes(out);
+        });
+        match written {
+            Ok(()) => Ok(Frame::Own(bytes)),
+            Err(unfit) => {
+                self.pool.give_back(bytes);
+                Err(unfit)
+            }
+        }
+    }
 }
 
 impl Publication {
-    /// Publishes a message in the ROS 2 graph, if anybody there is to get it.
-    pub(super) fn write_in_ros2(
-        &self,
-        state: &mut State,
-        message: &impl Outgoing,
-        offer: &Offer,
-    ) -> Result<(), EncodeError> {
-        let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else { return Ok(()) };
-        // What is known as bytes only has the form of ROS 1.
-        if message.shared_type().is_none() {
-            return Ok(());
-        }
+    /// Publishes a message that is in the encoding of ROS 2.
+    pub(super) fn send_cdr(&self, state: &mut State, frame: Frame, offer: &Offer) {
+        let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
+            return state.give_back(frame);
+        };
         let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
-        let mut encoded = Ok(());
-        let short = (1..=SHORT / 2).contains(&message.wire_len());
-        let frame = state.pool.filled(short, |out| {
-            out.extend_from_slice(&[0; LENGTH]);
-            encoded = message.write_cdr(out);
-            number_of_bytes(out);
-        });
-        if encoded.is_err() {
-            state.pool.give_back(frame);
-            return encoded;
-        }
-        let beside = state.has_beside(id).then(|| Frame::Own(Arc::clone(&frame)));
-        let displaced = rtps.write(id, Frame::Own(frame));
+        let beside = state.has_beside(id).then(|| frame.clone());
+        let displaced = rtps.write(id, frame);
         beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
-        if let Some(Frame::Own(displaced)) = displaced {
-            state.pool.give_back(displaced);
-        }
-        Ok(())
+        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
     }
 }
 
