@@ -364,7 +364,9 @@ const DISCOVERY: [(EntityId, EntityId); 3] = [
     (EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER),
 ];
 
-/// The encodings that readers of ours take from whoever offers one of them.
+/// The encodings that readers of ours take from whoever offers one of them. A writer offers one alone, and ours offer XCDR1, as
+/// those of ROS 2 do. Another writer for readers that take nothing but XCDR2 would be met by those that take both as well:
+/// DDS gives it no means to pass them over, and they would have each message twice, or a publisher that never says a word.
 const READ: [i16; 2] = [announce::XCDR1, announce::XCDR2];
 
 /// What discovery is told by.
