@@ -25,7 +25,7 @@ const MOST_NODES: usize = 1024;
 pub(super) struct Graph {
     writer: Option<EntityId>,
     reader: Option<EntityId>,
-    /// By participant: the full names of its nodes with what they publish by.
+    /// By participant: the full names of its nodes with their endpoints.
     nodes: HashMap<GuidPrefix, Vec<(String, Vec<Guid>)>>,
 }
 
@@ -55,7 +55,7 @@ impl Graph {
             Err(error) => return log::debug!("nodes of participant {from}: {error}"),
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        self.nodes.insert(from, nodes.map(|node| (full_name(node), guids(&node.writer_gid_seq))).collect());
+        self.nodes.insert(from, nodes.map(|node| (full_name(node), guids(node))).collect());
     }
 
     /// A participant is gone, with its nodes.
@@ -63,10 +63,10 @@ impl Graph {
         self.nodes.remove(&participant);
     }
 
-    /// The node that has a writer.
-    pub(super) fn node_of(&self, writer: Guid) -> Option<&str> {
-        let nodes = self.nodes.get(&writer.prefix)?;
-        nodes.iter().find(|(_, writers)| writers.contains(&writer)).map(|(name, _)| name.as_str())
+    /// The node that has an endpoint.
+    pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
+        let nodes = self.nodes.get(&endpoint.prefix)?;
+        nodes.iter().find(|(_, endpoints)| endpoints.contains(&endpoint)).map(|(name, _)| name.as_str())
     }
 }
 
@@ -120,6 +120,7 @@ fn full_name(node: &NodeEntitiesInfo) -> String {
     format!("{namespace}/{}", node.node_name)
 }
 
-fn guids(gids: &[Gid]) -> Vec<Guid> {
-    gids.iter().map(|gid| Guid::from_bytes(gid.data)).collect()
+fn guids(node: &NodeEntitiesInfo) -> Vec<Guid> {
+    let gids = node.writer_gid_seq.iter().chain(&node.reader_gid_seq);
+    gids.map(|gid| Guid::from_bytes(gid.data)).collect()
 }
