@@ -1,6 +1,7 @@
 //! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
 
 mod graph;
+mod sight;
 
 use std::collections::HashMap;
 use std::io;
@@ -67,7 +68,7 @@ impl Ros2 {
 
 impl Driver {
     /// Joins the ROS 2 graph with the first node that is to be there.
-    pub(super) fn join_ros2(&mut self) -> io::Result<()> {
+    pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
         let Some(settings) = self.ros2.settings.as_ref().filter(|_| self.ros2.rtps.is_none()) else {
             return Ok(());
         };
