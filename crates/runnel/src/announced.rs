@@ -84,6 +84,11 @@ impl Ros2Type {
         !self.rihs01.is_empty()
     }
 
+    /// True if publishers are to tell the type.
+    pub(crate) fn is_any(&self) -> bool {
+        self.dds_type == ANY
+    }
+
     /// The type of this ROS 1 name, such as `std_msgs/String`. Its hash is not known.
     fn named(type_name: &str) -> Self {
         let dds_type = match type_name.split_once('/') {
@@ -133,6 +138,7 @@ impl Topic {
             type_name: type_name.to_owned(),
             md5: md5.to_owned(),
             definition: self.ros1.as_ref().map(|ros1| ros1.definition.clone()).unwrap_or_default(),
+            type_hash: self.ros2.as_ref().map(|ros2| ros2.rihs01.clone()).unwrap_or_default(),
             ..LinkInfo::default()
         };
         let (reactor, pool) = (Arc::clone(&context.shared.reactor), Arc::clone(&context.shared.pool));

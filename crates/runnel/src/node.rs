@@ -214,7 +214,10 @@ impl Node {
     }
 
     /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
-    /// publisher says of their type.
+    /// publisher says of their type: see [`RawMessage::decode`].
+    ///
+    /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
+    /// that offers less than `qos` asks for is heard with what it offers.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].

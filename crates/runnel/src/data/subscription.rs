@@ -32,6 +32,8 @@ pub(crate) struct LinkInfo {
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
+    /// The type hash of ROS 2; empty if the publisher does not tell.
+    pub(crate) type_hash: String,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -47,6 +49,7 @@ impl LinkInfo {
             type_name: self.type_name.clone(),
             md5: self.md5.clone(),
             definition: self.definition.clone(),
+            type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
     }
@@ -140,6 +143,11 @@ impl SubscriptionCore {
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
         let mine = self.options.md5.as_str();
         mine == md5 || mine == "*" || md5 == "*"
+    }
+
+    /// True if messages of all types are taken.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.options.md5 == "*"
     }
 
     /// Compares types with a publisher, as the headers do for those of other processes: with these it is another

@@ -7,6 +7,7 @@
 mod sample;
 mod settings;
 mod sockets;
+mod told;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +25,7 @@ pub(crate) use sample::CdrFrame;
 use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
+pub(crate) use told::{Told, ros2_name};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
