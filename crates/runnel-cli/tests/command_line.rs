@@ -123,9 +123,9 @@ fn a_master_that_does_not_run_is_named_with_what_to_do() {
     require_private_network();
     let uri = format!("http://localhost:{}/", free_port());
     for arguments in [
-        &["topic", "list"][..],
+        &["topic", "list", "--ros1"][..],
         &["topic", "echo", "/x"],
-        &["node", "list"],
+        &["node", "list", "--ros1"],
         &["topic", "pub", "/x", "std_msgs/Empty"],
     ] {
         let output = runnel(arguments).env("ROS_MASTER_URI", &uri).output().expect("it starts");

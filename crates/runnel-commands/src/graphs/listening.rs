@@ -26,6 +26,11 @@ pub struct Listening {
 }
 
 impl Listening {
+    /// For at least so long.
+    pub fn lasting(wait: Option<Duration>) -> Self {
+        Self { wait, no_daemon: true }
+    }
+
     /// Listens until all who are there have told of all that they have. Names those who have not in time.
     ///
     /// # Errors
@@ -34,6 +39,9 @@ impl Listening {
         let least = self.wait.unwrap_or(LEAST);
         let start = Instant::now();
         context.wait_for_ros2_graph(least, |_| false)?;
+        if least.is_zero() {
+            return Ok(Ros2Graph::default());
+        }
         let left = STRAGGLERS.max(least).saturating_sub(start.elapsed());
         context.wait_for_ros2_graph(left, Ros2Graph::is_complete)?;
         let mut graph = context.ros2_graph()?.unwrap_or_default();

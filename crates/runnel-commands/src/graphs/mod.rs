@@ -10,6 +10,7 @@ pub use topics::tests;
 pub use topics::{Side, Topic, Topics, is_hidden};
 pub use which::Which;
 
+use runnel::core::schema::Generation;
 use runnel::{Context, Graphs, Ros2Graph};
 
 use crate::error::CliError;
@@ -25,13 +26,30 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Looks at the graphs that are there.
+    /// Looks at the graphs that are there, for a command that asks and ends.
     ///
     /// # Errors
     /// When a graph that the user asked for cannot be reached.
     pub fn open(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
         let graphs = which.decide(session)?;
-        let context = session.asking_in(graphs)?;
+        Self::of(session, session.asking_in(graphs)?, graphs, listening)
+    }
+
+    /// The same for a command that goes on in them until Ctrl-C.
+    ///
+    /// # Errors
+    /// As [`Sight::open`].
+    pub fn running(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
+        let graphs = which.decide(session)?;
+        Self::of(session, session.running_in(graphs)?, graphs, listening)
+    }
+
+    fn of(
+        session: &Session,
+        context: Context,
+        graphs: Graphs,
+        listening: &Listening,
+    ) -> Result<Self, CliError> {
         let ros2 = match graphs {
             Graphs::Ros1 => None,
             _ => Some(listening.listen(session, &context)?),
@@ -39,9 +57,19 @@ impl Sight {
         Ok(Self { context, graphs, ros2 })
     }
 
+    /// The context by which it is seen.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// The graph of ROS 1, if it is there.
     pub fn ros1(&self) -> Option<Graph<'_>> {
         (self.graphs != Graphs::Ros2).then(|| Graph::new(&self.context))
+    }
+
+    /// In whose form messages are made that are for all graphs that are there.
+    pub fn generation(&self) -> Generation {
+        if self.graphs == Graphs::Ros2 { Generation::Ros2 } else { Generation::Ros1 }
     }
 
     /// The topics of both.

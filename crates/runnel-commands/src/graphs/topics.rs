@@ -82,6 +82,21 @@ impl Topics {
         });
     }
 
+    /// Who publishes and subscribes in either graph.
+    pub fn state(&self) -> SystemState {
+        let held = |of: fn(&Side) -> &Vec<String>| {
+            let nodes =
+                |topic: &Topic| topic.sides().flat_map(|(_, side)| of(side).clone()).collect::<Vec<_>>();
+            let rows = self.0.iter().map(|(name, topic)| (name.clone(), nodes(topic)));
+            rows.filter(|(_, nodes)| !nodes.is_empty()).collect()
+        };
+        SystemState {
+            publishers: held(|side| &side.publishers),
+            subscribers: held(|side| &side.subscribers),
+            ..SystemState::default()
+        }
+    }
+
     /// True if both graphs have topics here.
     pub fn are_in_both(&self) -> bool {
         let any = |there: fn(&Topic) -> bool| self.0.values().any(there);
@@ -183,6 +198,11 @@ pub mod tests {
             .collect();
         assert_eq!(holders, [("ROS 1", 1, 0), ("ROS 2", 0, 1)]);
         assert!(topics.are_in_both());
+        let state = topics.state();
+        assert_eq!(
+            (&state.publishers["/chatter"], &state.subscribers["/chatter"]),
+            (&vec!["/old".to_owned()], &vec!["/node2".to_owned()])
+        );
         topics.keep_ends(false, true);
         assert!(!topics.are_in_both() && topics.0["/chatter"].ros1.is_none());
     }

@@ -47,10 +47,16 @@ pub fn ros_type(dds_type: &str) -> Option<String> {
     let (package, name) = dds_type.split_once("::dds_::")?;
     let name = name.strip_suffix('_')?;
     let (package, folder) = package.split_once("::")?;
-    let name = match folder {
-        "srv" => name.strip_suffix("_Request").or_else(|| name.strip_suffix("_Response")).unwrap_or(name),
-        _ => name,
+    let part = |suffix| name.strip_suffix(suffix);
+    let whole = match folder {
+        "srv" => part("_Request").or_else(|| part("_Response")),
+        "action" => ["_SendGoal", "_GetResult"].iter().find_map(|service| {
+            let of_service = part("_Request").or_else(|| part("_Response"));
+            of_service.filter(|of| of.ends_with(service))
+        }),
+        _ => None,
     };
+    let name = whole.unwrap_or(name);
     let is_plain = |part: &str| !part.is_empty() && !part.contains(':');
     let plain = [package, folder, name].into_iter().all(is_plain);
     plain.then(|| format!("{package}/{folder}/{name}"))

@@ -65,7 +65,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         return session.output.answer(|| count.to_string(), || json!(count));
     }
     if !(args.all || args.uri) {
-        return session.output.answer(|| text(&nodes), || nodes.iter().map(Listed::to_json).collect());
+        return session
+            .output
+            .answer(|| text(&nodes), || nodes.iter().map(|node| node.name.as_str()).collect());
     }
     let uri = |node: &Listed| {
         sight.ros1().filter(|_| node.ros1).map(|graph| graph.node_uri(&node.name)).transpose()
@@ -120,10 +122,6 @@ impl Listed {
 
     fn graphs(&self) -> Vec<&'static str> {
         keys(self.ros1, !self.ros2.is_empty())
-    }
-
-    fn to_json(&self) -> Json {
-        json!({ "node": self.name, "graphs": self.graphs() })
     }
 
     fn placed_json(&self, places: &[String]) -> Json {
