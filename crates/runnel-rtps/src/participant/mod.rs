@@ -6,11 +6,14 @@
 
 mod discovery;
 mod matching;
+mod other_way;
 mod peers;
 mod receive;
 mod room;
+mod routes;
 mod transmit;
 mod watch;
+mod word;
 
 pub use peers::Peer;
 

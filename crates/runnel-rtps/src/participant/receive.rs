@@ -68,6 +68,11 @@ impl<P: Lend> Participant<P> {
                 self.participant_heard(context.now, context.from, context.datagram.len(), data);
             }
             _ if !self.is_from_peer(context) => {}
+            Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
+                if context.destination == self.config.prefix {
+                    self.word_came(context.source, data.payload.bytes());
+                }
+            }
             Submessage::Data(data) => self.handle_data(context, data),
             Submessage::DataFrag(frag) => self.handle_fragments(context, frag),
             Submessage::Heartbeat(heartbeat) => self.handle_heartbeat(context, heartbeat),
@@ -129,7 +134,7 @@ impl<P: Lend> Participant<P> {
         self.give(context.now, Sample { reader, writer, number: data.number, stamp: context.stamp, payload });
     }
 
-    fn give(&mut self, now: Instant, sample: Sample) {
+    pub(super) fn give(&mut self, now: Instant, sample: Sample) {
         self.happened(now, Watched::Deadline(sample.reader));
         self.happened(now, Watched::Life(sample.reader, sample.writer));
         if let Some(reader) = self.readers.get_mut(&sample.reader) {
@@ -158,7 +163,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// What follows whatever has come of a writer: samples that were held, losses, an answer.
-    fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+    pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         while self.deliver_held(now, reader, writer) {}
         let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
         let count = proxy.map_or(0, crate::reader::WriterProxy::take_lost);

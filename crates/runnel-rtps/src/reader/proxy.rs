@@ -180,6 +180,43 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
+    /// The sample to be delivered next, if that is known.
+    pub fn due(&self) -> Option<SequenceNumber> {
+        self.greeted.then_some(self.next)
+    }
+
+    /// What is missing before a sample is not waited for any longer, and lost.
+    pub fn give_up_before(&mut self, number: SequenceNumber) {
+        self.greeted = true;
+        self.lose_before(number);
+    }
+
+    /// Samples of a range were dropped by their writer, and are lost.
+    pub fn leave_out(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let start = start.max(self.next);
+        // One whose samples come once shows it by its numbers.
+        if !self.spec.reliable || start >= end {
+            return;
+        }
+        self.lost += u64::from(end.distance_from(start)) - self.gaps_within(start, end);
+        self.add_gap(start, end);
+        if self.greeted {
+            self.advance_to(self.next);
+        }
+    }
+
+    /// A sample that has come finds no room, and is lost.
+    pub fn give_up(&mut self, number: SequenceNumber) {
+        self.lost += 1;
+        self.add_gap(number, number.next());
+    }
+
+    /// The user has had all before `next`, whatever has come here.
+    pub fn pass_over(&mut self, next: SequenceNumber) {
+        (self.greeted, self.last) = (true, self.last.max(next.previous()));
+        self.advance_to(next);
+    }
+
     /// Of a writer whose samples come once: what was left out is lost.
     fn arrive_once(&mut self, number: SequenceNumber) -> Arrival {
         if number < self.next {
@@ -298,7 +335,18 @@ impl WriterProxy {
         }
     }
 
+    /// Those of a range that are not held will not come.
     fn add_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let mut start = start.max(self.next);
+        while let Some(held) = self.held.range(start.min(end)..end).next().map(|(held, _)| *held) {
+            self.add_empty_gap(start, held);
+            start = held.next();
+        }
+        self.add_empty_gap(start, end);
+    }
+
+    /// Of a range nothing is held, and nothing will come.
+    fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
         if end <= self.next || start >= end || self.gaps.len() >= MOST_GAPS {
             return;
         }

@@ -4,9 +4,11 @@ mod queue;
 mod spares;
 
 use std::any::{Any, TypeId};
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use runnel_core::dynamic::DynamicError;
 use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
@@ -76,8 +78,37 @@ pub(crate) enum Delivery<'a> {
     Shared(&'a (dyn Any + Send + Sync)),
 }
 
+/// A message that cannot be read.
+pub(crate) enum Unreadable {
+    /// As one of a type that is known.
+    Typed(DecodeError),
+    /// By a schema.
+    Dynamic(DynamicError),
+}
+
+impl From<DecodeError> for Unreadable {
+    fn from(error: DecodeError) -> Self {
+        Self::Typed(error)
+    }
+}
+
+impl From<DynamicError> for Unreadable {
+    fn from(error: DynamicError) -> Self {
+        Self::Dynamic(error)
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed(error) => error.fmt(f),
+            Self::Dynamic(error) => error.fmt(f),
+        }
+    }
+}
+
 /// It fails on a message that cannot be read.
-type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send>;
+type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send>;
 
 /// What a subscription is to. What each message is held against comes first.
 #[derive(Clone, Debug)]
@@ -111,7 +142,7 @@ impl SubscriptionCore {
     pub(crate) fn new(
         options: SubscriptionOptions,
         when: When,
-        callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             queue: Arc::default(),
@@ -198,7 +229,7 @@ impl SubscriptionCore {
 
     /// Counts a message that cannot be read, and says so: each time twice as many have come, since a publisher may
     /// send nothing else.
-    fn note_malformed(&self, from: &LinkInfo, error: &DecodeError) {
+    fn note_malformed(&self, from: &LinkInfo, error: &Unreadable) {
         self.malformed.fetch_add(1, Ordering::Relaxed);
         from.stats.count_dropped(1);
         let (topic, publisher) = (&self.options.topic, told(&from.publisher));

@@ -262,7 +262,8 @@ impl Driver {
             Event::ParticipantFound(_)
             | Event::DeadlineMissed { .. }
             | Event::LivelinessChanged { .. }
-            | Event::LivelinessLost { .. } => {}
+            | Event::LivelinessLost { .. }
+            | Event::Told { .. } => {}
         }
     }
 

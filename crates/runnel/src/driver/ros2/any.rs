@@ -67,7 +67,8 @@ impl AnyEnd {
                 ros2_name(&told.dds_type)
             ));
         }
-        let qos = as_offered(self.qos, &told.qos);
+        let asked = self.qos.settled_for_subscription(&[told.qos]);
+        let qos = as_offered(asked, &told.qos);
         let id = rtps.create_reader(endpoint_of(&self.topic, &told.dds_type, &told.type_hash, qos));
         self.readers.push(Made { id, dds_type: told.dds_type.clone(), qos });
         Ok(Some((id, self.reader_of(told))))
