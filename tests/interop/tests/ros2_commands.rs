@@ -132,7 +132,7 @@ fn a_message_of_many_parts_is_echoed_and_measured() {
     for (command, begins) in [("hz", "average rate: "), ("bw", "average: "), ("delay", "average delay: ")] {
         let mut measuring = running(&graph, &["topic", command, "/pose"]);
         measuring.wait_for_line(|line| line.starts_with(begins), within(PATIENCE)).unwrap();
-        measuring.signal(Signal::Interrupt);
+        measuring.signal(Signal::INT).unwrap();
         measuring.wait_exit(within(PATIENCE)).unwrap();
     }
 }
