@@ -2,6 +2,7 @@
 
 mod any;
 mod graph;
+mod inbox;
 mod sight;
 
 use std::collections::HashMap;
@@ -9,9 +10,10 @@ use std::io;
 use std::sync::{Arc, Weak};
 
 use runnel_core::qos::{Policy, QoS};
+use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
-use runnel_io::{Datagrams, Interest, Token};
+use runnel_io::{Datagrams, Interest, Token, clock};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
@@ -26,9 +28,7 @@ use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
 use any::AnyEnd;
 pub(super) use any::as_offered;
 use graph::Graph;
-
-/// Datagrams received from one socket before others get their turn.
-const BATCH: usize = 16;
+use inbox::Inbox;
 
 /// What the driver keeps for the ROS 2 graph.
 pub(super) struct Ros2 {
@@ -40,6 +40,10 @@ pub(super) struct Ros2 {
     any: Vec<AnyEnd>,
     graph: Graph,
     brought: Brought,
+    /// Room for what comes, from the first datagram on.
+    inbox: Option<Inbox>,
+    /// When a datagram came in this turn.
+    heard_at: Option<Instant>,
 }
 
 struct WriterEnd {
@@ -66,7 +70,17 @@ impl Ros2 {
     pub(super) fn new(settings: Option<Ros2Settings>) -> Self {
         let (writers, readers) = (HashMap::new(), HashMap::new());
         let (graph, brought) = (Graph::default(), Brought::default());
-        Self { settings, rtps: None, writers, readers, any: Vec::new(), graph, brought }
+        Self {
+            settings,
+            rtps: None,
+            writers,
+            readers,
+            any: Vec::new(),
+            graph,
+            brought,
+            inbox: None,
+            heard_at: None,
+        }
     }
 
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
@@ -187,23 +201,18 @@ impl Driver {
         }
     }
 
-    /// Datagrams have come.
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn.
     pub(super) fn rtps_readable(&mut self, socket: &Datagrams) {
         let Some(rtps) = self.ros2.rtps.clone() else { return };
-        let mut scratch = self.take_scratch();
-        for _ in 0..BATCH {
-            let Ok(Some(received)) = socket.recv_from(&mut scratch) else { break };
-            if received.cut {
-                continue;
-            }
-            let datagram = scratch.get(..received.len).unwrap_or_default();
-            let mut brought = std::mem::take(&mut self.ros2.brought);
-            rtps.handle_datagram(received.from, datagram, &mut brought);
+        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
+        let mut brought = std::mem::take(&mut self.ros2.brought);
+        for (datagram, from) in inbox.receive(socket) {
+            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
             brought.events.drain(..).for_each(|event| self.ros2_event(event));
             brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
-            self.ros2.brought = brought;
         }
-        self.scratch = scratch;
+        self.ros2.brought = brought;
+        self.ros2.inbox = Some(inbox);
     }
 
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
@@ -233,8 +242,10 @@ impl Driver {
     }
 
     /// Does what is due.
-    pub(super) fn serve_ros2(&mut self, turned: &mut Turned, now: runnel_core::time::Instant) {
+    pub(super) fn serve_ros2(&mut self, turned: &mut Turned) {
         let Some(rtps) = &self.ros2.rtps else { return };
+        // What came in this turn told the time.
+        let now = self.ros2.heard_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             turned.served = true;

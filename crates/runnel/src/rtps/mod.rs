@@ -148,13 +148,19 @@ impl Rtps {
         self.work(|participant, now| participant.handle_timeout(now));
     }
 
-    /// A datagram has come.
-    pub(crate) fn handle_datagram(&self, from: SocketAddr, datagram: &[u8], brought: &mut Brought) {
+    /// A datagram has come; tells when.
+    pub(crate) fn handle_datagram(
+        &self,
+        from: SocketAddr,
+        datagram: &[u8],
+        brought: &mut Brought,
+    ) -> Instant {
         self.work(|participant, now| {
             participant.handle_datagram(now, from, datagram);
             brought.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
             brought.events.extend(std::iter::from_fn(|| participant.poll_event()));
-        });
+            now
+        })
     }
 
     /// What has happened beside.
