@@ -40,10 +40,12 @@ mod loan;
 pub mod logging;
 mod master;
 mod node;
+mod options;
 mod params;
 mod persist;
 mod polling;
 mod publisher;
+mod qos_events;
 mod rate;
 mod ros2_graph;
 mod ros_clock;
@@ -69,9 +71,13 @@ pub use executor::Executor;
 pub use loan::Loan;
 pub use master::MasterOptions;
 pub use node::Node;
+pub use options::{PublisherOptions, SubscriptionOptions};
 pub use params::{FromParam, ParamValue, ParamWatch};
 pub use polling::PollingPolicy;
 pub use publisher::{DynamicPublisher, Publishable, Publisher};
+pub use qos_events::{
+    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
+};
 pub use rate::Rate;
 pub use ros2_graph::{EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
 pub use runnel_core as core;

@@ -5,6 +5,7 @@ mod blank;
 mod framed;
 mod link;
 mod locals;
+mod offer;
 mod unfit;
 mod writer;
 
@@ -31,6 +32,7 @@ use crate::sync::lock;
 pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
+pub(crate) use offer::Offer;
 pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 
@@ -63,8 +65,10 @@ struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Local>,
-    /// Who serves the subscribers in the ROS 2 graph.
-    writer: Option<RtpsWriter>,
+    /// What its publishers offer, each QoS once.
+    offers: Vec<Arc<Offer>>,
+    /// It shows that it lives, as far as it has promised to.
+    lives: bool,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -117,7 +121,8 @@ impl Publication {
             links: Vec::new(),
             datagram_links: Vec::new(),
             locals: Vec::new(),
-            writer: None,
+            offers: Vec::new(),
+            lives: true,
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -168,10 +173,9 @@ impl Publication {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// Subscribers, those of this process included.
-    pub(crate) fn subscriber_count(&self) -> usize {
-        let state = lock(&self.state);
-        state.links.len() + state.datagram_links.len() + state.locals.len() + state.matched()
+    /// Subscribers that get what is published with an offer, those of this process included.
+    pub(crate) fn subscriber_count(&self, offer: &Offer) -> usize {
+        lock(&self.state).subscriber_count(offer)
     }
 
     /// Subscribers that read messages in shared memory.
@@ -186,12 +190,12 @@ impl Publication {
             || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
-    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
-    /// `keep_all` only if no message is dropped for it.
+    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. If the
+    /// offer is to keep all, only if no message is dropped for it.
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
+    pub(crate) fn publish<O: Outgoing>(&self, message: O, offer: &Offer) -> Result<(), Refused<O>> {
         // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
         // message, too, which may have been dropped by all who had it when they have got it.
         let shared_message;
@@ -199,7 +203,8 @@ impl Publication {
         let mut complaint = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
-        if keep_all && let Some(subscriber) = state.full_in_ros2() {
+        let keep_all = offer.keeps_all();
+        if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });
         }
         let shared_type = message.shared_type();
@@ -217,7 +222,7 @@ impl Publication {
             bytes = Some(frame);
         }
         // Both forms are had before anybody gets one.
-        let cdr = match state.written_cdr(&message) {
+        let cdr = match state.written_cdr(&message, offer) {
             Ok(cdr) => cdr,
             Err(unfit) => {
                 bytes.into_iter().for_each(|frame| state.give_back(frame));
@@ -228,7 +233,7 @@ impl Publication {
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
         if let Some(frame) = cdr {
-            state.send_cdr(frame);
+            state.send_cdr(frame, offer);
         }
         if shared > 0 {
             shared_message = message.into_shared();
@@ -236,6 +241,7 @@ impl Publication {
                 local.core.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
+        state.note_published(offer);
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
@@ -332,6 +338,7 @@ impl Publication {
             self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
+        state.tell_matched(1);
     }
 
     /// A subscriber's link of datagrams stands: it gets the message that was kept.
@@ -360,6 +367,7 @@ impl Publication {
         let latched = state.latched.as_ref();
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
+        state.tell_matched(1);
         drop(state);
         complain(complaint);
     }
@@ -382,11 +390,16 @@ impl Publication {
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
-        let State { links, copied, .. } = &mut *state;
+        let State { links, datagram_links, copied, .. } = &mut *state;
+        let before = links.len() + datagram_links.len();
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
         links.retain(|link| link.conn != conn);
+        datagram_links.retain(|link| link.conn != conn);
+        let left = before - links.len() - datagram_links.len();
         self.count_channels(&state);
-        state.datagram_links.retain(|link| link.conn != conn);
+        if left > 0 {
+            state.tell_matched(-(left as i64));
+        }
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
@@ -447,9 +460,9 @@ impl Publication {
     }
 
     /// Whether one more message of so many bytes pushes out none.
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
         let mut state = lock(&self.state);
-        self.full_at(&mut state, bytes).is_none() && state.full_in_ros2().is_none()
+        self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
     }
 
     /// The slowest of the subscribers for which one more message of so many bytes would push out another.
@@ -476,6 +489,11 @@ impl Drop for Publication {
 }
 
 impl State {
+    /// Who stands in the way of another message, whatever its bytes.
+    fn full_without_bytes(&self, offer: &Offer) -> Option<String> {
+        self.full_local().or_else(|| self.full_in_ros2(offer))
+    }
+
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self) -> bool {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()

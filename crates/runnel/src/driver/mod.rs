@@ -13,6 +13,7 @@ mod datagrams;
 mod engine;
 mod engines;
 mod events;
+mod incompatible;
 mod links;
 mod listeners;
 mod locals;
@@ -27,6 +28,7 @@ mod socket;
 mod table;
 mod throttle;
 mod topics;
+mod watches;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -60,6 +62,7 @@ pub(crate) use table::Key;
 use table::Table;
 use throttle::Throttle;
 pub(crate) use topics::Inputs;
+use watches::Watches;
 
 /// Bytes read from a socket at once.
 const SCRATCH: usize = 64 * 1024;
@@ -93,6 +96,7 @@ pub(crate) struct Driver {
     clock: Option<(NodeKey, Arc<SubscriptionCore>)>,
     sessions: Sessions,
     ros2: Ros2,
+    watches: Watches,
 }
 
 /// An engine and what the driver keeps for it.
@@ -146,6 +150,7 @@ impl Driver {
             clock: None,
             sessions: Sessions::new(ipc, pool),
             ros2: Ros2::new(ros2),
+            watches: Watches::default(),
         }
     }
 
@@ -169,6 +174,7 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
+        self.serve_watches();
         self.serve_ros2(&mut turned);
         waited.map(|_| turned)
     }
@@ -218,7 +224,7 @@ impl Driver {
         let paused = self.paused.as_ref().map(|(at, _)| *at);
         let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
         let ros2 = self.ros2.rtps().and_then(|rtps| rtps.deadline());
-        [until, engines, paused, sessions, ros2].into_iter().flatten().min()
+        [until, engines, paused, sessions, ros2, self.watches.next()].into_iter().flatten().min()
     }
 
     fn serve_deadlines(&mut self) {

@@ -3,17 +3,19 @@
 mod any;
 mod graph;
 mod inbox;
+mod qos;
 mod sight;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, Weak};
 
-use runnel_core::qos::{Policy, QoS};
+use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Interest, Token, clock};
+use runnel_rtps::announce::Role;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
@@ -22,7 +24,7 @@ use super::socket::Socket;
 use super::table::Key;
 use super::{Driver, Turned};
 use crate::announced::Topic;
-use crate::data::{LinkInfo, Publication, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, Offer, RtpsWriter, SubscriptionCore, TopicInput};
 use crate::logging::console;
 use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
 use any::AnyEnd;
@@ -49,7 +51,7 @@ pub(super) struct Ros2 {
 struct WriterEnd {
     node: NodeKey,
     topic: String,
-    publication: Weak<Publication>,
+    offer: Weak<Offer>,
 }
 
 struct ReaderEnd {
@@ -64,6 +66,10 @@ struct ReaderEnd {
     /// Publishers have told its type.
     any: bool,
     links: HashMap<Guid, Arc<LinkInfo>>,
+    /// Publishers that do not say any more that they live.
+    lapsed: HashSet<Guid>,
+    /// How many messages more there is room for, if publishers are to wait for it.
+    room: Option<usize>,
 }
 
 impl Ros2 {
@@ -118,30 +124,26 @@ impl Driver {
     }
 
     /// What a node publishes a topic with is offered to others.
-    pub(super) fn add_writer(
-        &mut self,
-        node: NodeKey,
-        topic: &Topic,
-        qos: QoS,
-        publication: &Arc<Publication>,
-    ) {
+    pub(super) fn add_writer(&mut self, node: NodeKey, topic: &Topic, offer: &Arc<Offer>) {
         let (Some(rtps), Some(ros2)) = (self.ros2.rtps.clone(), &topic.ros2) else { return };
-        if publication.has_writer() || !ros2.is_known() {
+        if !ros2.is_known() {
             return;
         }
-        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
-        let (topic, of) = (topic.name.clone(), Arc::downgrade(publication));
-        publication.set_writer(Some(RtpsWriter::new(Arc::clone(&rtps), id, qos.is_latching())));
-        self.ros2.writers.insert(id, WriterEnd { node, topic, publication: of });
+        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos));
+        offer.set_writer(RtpsWriter::new(rtps, id));
+        let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
+        self.ros2.writers.insert(id, end);
         self.tell_of_nodes();
         self.take_ros2_events();
+        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader);
     }
 
-    pub(super) fn remove_writer(&mut self, publication: &Arc<Publication>) {
-        let Some(id) = publication.set_writer(None) else { return };
-        self.ros2.writers.remove(&id);
-        if let Some(rtps) = &self.ros2.rtps {
-            rtps.remove_endpoint(id);
+    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
+        for id in offers.iter().filter_map(|offer| offer.writer_id()) {
+            self.ros2.writers.remove(&id);
+            if let Some(rtps) = &self.ros2.rtps {
+                rtps.remove_endpoint(id);
+            }
         }
         self.tell_of_nodes();
     }
@@ -174,10 +176,14 @@ impl Driver {
             type_hash: ros2.rihs01.clone(),
             any: false,
             links: HashMap::new(),
+            lapsed: HashSet::new(),
+            room: None,
         };
         self.ros2.readers.insert(id, end);
+        self.begin_room(id, core);
         self.tell_of_nodes();
         self.take_ros2_events();
+        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer);
         Some(input)
     }
 
@@ -222,16 +228,20 @@ impl Driver {
             return self.name_publishers(from);
         }
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
-        let Some(from) = end.links.get(&sample.writer) else { return };
-        match sample.payload {
-            SamplePayload::Own(bytes) => end.input.push(bytes, from),
-            SamplePayload::Here(place) => {
-                let bytes = datagram.get(place).unwrap_or_default();
-                end.input.push_filled(bytes.len(), from, |into| {
-                    into.clear();
-                    into.extend_from_slice(bytes);
-                });
+        if let Some(from) = end.links.get(&sample.writer) {
+            match sample.payload {
+                SamplePayload::Own(bytes) => end.input.push(bytes, from),
+                SamplePayload::Here(place) => {
+                    let bytes = datagram.get(place).unwrap_or_default();
+                    end.input.push_filled(bytes.len(), from, |into| {
+                        into.clear();
+                        into.extend_from_slice(bytes);
+                    });
+                }
             }
+        }
+        if end.room.is_some() {
+            self.room_taken(sample.reader);
         }
     }
 
@@ -249,6 +259,9 @@ impl Driver {
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             turned.served = true;
+        }
+        if rtps.wants_more() {
+            self.fill_rooms();
         }
         self.take_ros2_events();
     }
@@ -268,19 +281,23 @@ impl Driver {
             }
             Event::Trouble(line) => console::warning!("{line}"),
             Event::ParticipantLost(participant) => self.ros2.graph.forget(participant),
-            Event::EndpointFound(endpoint) => self.publisher_found(endpoint),
+            Event::EndpointFound(endpoint) => {
+                self.publisher_found(endpoint);
+                self.warn_of_type(endpoint);
+            }
             Event::EndpointLost(endpoint) => self.publisher_lost(endpoint),
-            Event::ParticipantFound(_)
-            | Event::DeadlineMissed { .. }
-            | Event::LivelinessChanged { .. }
-            | Event::LivelinessLost { .. }
-            | Event::Told { .. } => {}
+            Event::LivelinessChanged { reader, writer, alive } => {
+                self.liveliness_changed(reader, writer, alive);
+            }
+            // What this process has promised or asks for is watched for with what it does within itself.
+            Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
+            Event::ParticipantFound(_) | Event::Told { .. } => {}
         }
     }
 
     fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
-        if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
-            publication.count_matched(1);
+        if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.count_matched(1);
         }
         if self.ros2.is_heard_otherwise(local, remote) {
             return;
@@ -297,6 +314,7 @@ impl Driver {
         });
         end.input.join(&from);
         end.links.insert(remote, from);
+        end.tell_life(1, 0);
     }
 
     /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
@@ -308,43 +326,21 @@ impl Driver {
                     continue;
                 };
                 let named = Arc::new(from.named(node));
-                end.input.leave(from);
-                end.input.join(&named);
+                end.input.rename(from, &named);
                 *from = named;
             }
         }
     }
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
-        if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
-            publication.count_matched(-1);
+        if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.count_matched(-1);
         }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {
             end.input.leave(&from);
-        }
-    }
-
-    fn ros2_incompatible(&mut self, local: EntityId, remote: Guid, policies: &[Policy]) {
-        let missing: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        let missing = missing.join(" and ");
-        let (node, line) = if let Some(end) = self.ros2.writers.get(&local) {
-            let topic = &end.topic;
-            (
-                end.node,
-                format!("topic {topic}: subscription {remote} asks for what is not offered: {missing}"),
-            )
-        } else if let Some(end) = self.ros2.readers.get(&local).filter(|end| !end.any) {
-            let topic = &end.topic;
-            (
-                end.node,
-                format!("topic {topic}: publisher {remote} does not offer what is asked for: {missing}"),
-            )
-        } else {
-            return;
-        };
-        if let Some(node) = self.node_slot(node) {
-            node.warn_of_peer(format_args!("{line}"));
+            let lapsed = i64::from(end.lapsed.remove(&remote));
+            end.tell_life(lapsed - 1, -lapsed);
         }
     }
 

@@ -33,10 +33,8 @@ pub(super) struct Graph {
 pub(super) struct KnownNode {
     /// Its name with its namespace.
     pub(super) name: String,
-    /// What it publishes by.
-    pub(super) writers: Vec<Guid>,
-    /// What it subscribes by.
-    pub(super) readers: Vec<Guid>,
+    /// What it publishes and subscribes by.
+    pub(super) endpoints: Vec<Guid>,
 }
 
 impl Graph {
@@ -68,11 +66,7 @@ impl Graph {
             }
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        let known = |node: &NodeEntitiesInfo| KnownNode {
-            name: full_name(node),
-            writers: guids(&node.writer_gid_seq),
-            readers: guids(&node.reader_gid_seq),
-        };
+        let known = |node: &NodeEntitiesInfo| KnownNode { name: full_name(node), endpoints: guids(node) };
         self.nodes.insert(from, nodes.map(known).collect());
     }
 
@@ -81,10 +75,10 @@ impl Graph {
         self.nodes.remove(&participant);
     }
 
-    /// The node that has a writer.
-    pub(super) fn node_of(&self, writer: Guid) -> Option<&str> {
-        let nodes = self.nodes.get(&writer.prefix)?;
-        nodes.iter().find(|node| node.writers.contains(&writer)).map(|node| node.name.as_str())
+    /// The node that has an endpoint.
+    pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
+        let nodes = self.nodes.get(&endpoint.prefix)?;
+        nodes.iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
     }
 
     /// The nodes of a participant, once it has told of them.
@@ -143,6 +137,7 @@ fn full_name(node: &NodeEntitiesInfo) -> String {
     format!("{namespace}/{}", node.node_name)
 }
 
-fn guids(gids: &[Gid]) -> Vec<Guid> {
-    gids.iter().map(|gid| Guid::from_bytes(gid.data)).collect()
+fn guids(node: &NodeEntitiesInfo) -> Vec<Guid> {
+    let gids = node.writer_gid_seq.iter().chain(&node.reader_gid_seq);
+    gids.map(|gid| Guid::from_bytes(gid.data)).collect()
 }

@@ -57,7 +57,7 @@ impl Ros2 {
         let number = gid(prefix.with(EntityId::PARTICIPANT));
         for node in told.unwrap_or_default() {
             graph.nodes.push(NodeInfo { full_name: node.name.clone(), participant: number });
-            nodes.extend(node.writers.iter().chain(&node.readers).map(|guid| (*guid, node.name.clone())));
+            nodes.extend(node.endpoints.iter().map(|guid| (*guid, node.name.clone())));
         }
         graph.endpoints.extend(peer.endpoints.values().map(|other| endpoint(other, nodes)));
         let mut addresses = vec![peer.address()];
