@@ -4,6 +4,7 @@ mod any;
 mod graph;
 mod inbox;
 mod qos;
+mod sight;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -94,7 +95,7 @@ impl Ros2 {
 
 impl Driver {
     /// Joins the ROS 2 graph with the first node that is to be there.
-    pub(super) fn join_ros2(&mut self) -> io::Result<()> {
+    pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
         let Some(settings) = self.ros2.settings.as_ref().filter(|_| self.ros2.rtps.is_none()) else {
             return Ok(());
         };
