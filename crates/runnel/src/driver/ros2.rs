@@ -5,6 +5,7 @@ mod graph;
 mod inbox;
 mod neighbours;
 mod qos;
+mod sight;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -12,7 +13,6 @@ use std::sync::{Arc, Weak};
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Interest, Token, clock};
 use runnel_rtps::announce::Role;
@@ -112,7 +112,7 @@ impl Ros2 {
 
 impl Driver {
     /// Joins the ROS 2 graph with the first node that is to be there.
-    pub(super) fn join_ros2(&mut self) -> io::Result<()> {
+    pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
         let Some(settings) = self.ros2.settings.as_ref().filter(|_| self.ros2.rtps.is_none()) else {
             return Ok(());
         };
@@ -358,14 +358,16 @@ impl Driver {
         if self.ros2.is_heard_otherwise(local, remote) {
             return;
         }
-        let Some(end) = self.ros2.readers.get_mut(&local) else { return };
-        let node = self.ros2.graph.node_of(remote).map(str::to_owned);
+        let Ros2 { rtps: Some(rtps), readers, graph, .. } = &mut self.ros2 else { return };
+        let Some(end) = readers.get_mut(&local) else { return };
+        let Some(told) = rtps.publisher(remote) else { return };
+        let node = graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
             publisher: node.unwrap_or_else(|| remote.to_string()),
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
-            type_hash: end.type_hash.clone(),
-            encoding: Encoding::Xcdr1,
+            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
+            encoding: told.encoding,
             ..LinkInfo::default()
         });
         end.input.join(&from);

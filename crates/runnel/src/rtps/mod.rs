@@ -121,6 +121,11 @@ impl Rtps {
         done
     }
 
+    /// Looks at the participant, of which nothing comes that would have to be sent.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant<CdrFrame>) -> T) -> T {
+        look(&lock(&self.inner).participant)
+    }
+
     fn wake_sleeper(&self) {
         if self.sleeps_until.swap(0, Ordering::SeqCst) != 0 {
             self.waker.wake();
