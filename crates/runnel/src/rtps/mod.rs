@@ -5,6 +5,7 @@
 //! it: samples and events are taken out and given on when it is free.
 
 mod origin;
+mod other_way;
 mod sample;
 mod settings;
 mod sockets;
@@ -120,6 +121,11 @@ impl Rtps {
             self.wake_sleeper();
         }
         done
+    }
+
+    /// Looks at the participant, of which nothing comes that would have to be sent.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant<CdrFrame>) -> T) -> T {
+        look(&lock(&self.inner).participant)
     }
 
     fn wake_sleeper(&self) {

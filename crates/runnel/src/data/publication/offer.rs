@@ -46,6 +46,11 @@ impl Offer {
         !self.announced.swap(true, Ordering::Relaxed)
     }
 
+    /// What it is an offer of.
+    pub(crate) fn publication(&self) -> Option<Arc<Publication>> {
+        self.publication.upgrade()
+    }
+
     pub(crate) fn keeps_all(&self) -> bool {
         self.qos.history == History::KeepAll
     }
@@ -57,10 +62,6 @@ impl Offer {
         for origin in linked.unwrap_or_default() {
             self.way_begins(origin);
         }
-    }
-
-    pub(super) fn publication(&self) -> Option<Arc<Publication>> {
-        self.publication.upgrade()
     }
 
     /// Its writer, which may have been ended meanwhile.

@@ -12,8 +12,8 @@ use crate::rtps::{Rtps, Written};
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
-    rtps: Arc<Rtps>,
-    id: EntityId,
+    pub(super) rtps: Arc<Rtps>,
+    pub(super) id: EntityId,
 }
 
 impl RtpsWriter {
@@ -58,8 +58,11 @@ impl Offer {
 
 impl State {
     /// Who stands in the way of another message in the ROS 2 graph.
-    pub(super) fn full_in_ros2(&self, offer: &Offer) -> Option<String> {
+    pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
         let writer = offer.writer().filter(|_| offer.is_heard())?;
+        if let Some(full) = self.full_beside(writer.id) {
+            return Some(full);
+        }
         writer.rtps.full(writer.id)
     }
 
@@ -91,6 +94,7 @@ impl State {
         let bytes = self.pool.filled(short, |out| {
             out.extend_from_slice(&[0; LENGTH]);
             written = write(out);
+            number_of_bytes(out);
         });
         match written {
             Ok(()) => Ok(Frame::Own(bytes)),
@@ -108,13 +112,22 @@ impl Publication {
         let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
             return state.give_back(frame);
         };
-        let Written { displaced, readers } = writer.rtps.write(writer.id, frame, offer.readers_known());
-        if let Some(displaced) = displaced {
-            state.give_back(displaced);
-        }
+        let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
+        let beside = state.has_beside(id).then(|| frame.clone());
+        let Written { displaced, readers } = rtps.write(id, frame, offer.readers_known());
+        beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
+        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
         if let Some((changes, origins)) = readers {
             offer.set_reached(changes, origins);
             self.count_channels(state);
         }
+    }
+}
+
+/// Writes how many bytes follow where room was left for that.
+fn number_of_bytes(frame: &mut [u8]) {
+    let length = frame.len().saturating_sub(LENGTH) as u32;
+    if let Some(head) = frame.first_chunk_mut::<LENGTH>() {
+        *head = length.to_le_bytes();
     }
 }
