@@ -47,6 +47,7 @@ mod polling;
 mod publisher;
 mod qos_events;
 mod rate;
+mod ros2_graph;
 mod ros_clock;
 mod rtps;
 mod service;
@@ -78,6 +79,7 @@ pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
 pub use rate::Rate;
+pub use ros2_graph::{EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
 pub use runnel_core as core;
 pub use runnel_core::qos::QoS;
 pub use runnel_core::time::Time;

@@ -4,6 +4,7 @@
 //! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
 //! it: samples and events are taken out and given on when it is free.
 
+mod other_way;
 mod sample;
 mod settings;
 mod sockets;
@@ -118,6 +119,11 @@ impl Rtps {
             self.wake_sleeper();
         }
         done
+    }
+
+    /// Looks at the participant, of which nothing comes that would have to be sent.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant<CdrFrame>) -> T) -> T {
+        look(&lock(&self.inner).participant)
     }
 
     fn wake_sleeper(&self) {

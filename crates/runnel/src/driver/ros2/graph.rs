@@ -15,7 +15,7 @@ use crate::ipc::Frame;
 use crate::logging::console;
 use crate::rtps::Rtps;
 
-const TOPIC: &str = "ros_discovery_info";
+pub(super) const TOPIC: &str = "ros_discovery_info";
 
 /// The most nodes of one participant that are remembered.
 const MOST_NODES: usize = 1024;
@@ -25,8 +25,16 @@ const MOST_NODES: usize = 1024;
 pub(super) struct Graph {
     writer: Option<EntityId>,
     reader: Option<EntityId>,
-    /// By participant: the full names of its nodes with their endpoints.
-    nodes: HashMap<GuidPrefix, Vec<(String, Vec<Guid>)>>,
+    /// By participant.
+    nodes: HashMap<GuidPrefix, Vec<KnownNode>>,
+}
+
+/// A node of another process.
+pub(super) struct KnownNode {
+    /// Its name with its namespace.
+    pub(super) name: String,
+    /// What it publishes and subscribes by.
+    pub(super) endpoints: Vec<Guid>,
 }
 
 impl Graph {
@@ -52,10 +60,14 @@ impl Graph {
         let told: ParticipantEntitiesInfo = match cdr::decode(payload) {
             Ok(told) => told,
             // Before Iron a number had 24 bytes: those nodes are met all the same, and not known by their names.
-            Err(error) => return log::debug!("nodes of participant {from}: {error}"),
+            Err(error) => {
+                self.nodes.entry(from).or_default();
+                return log::debug!("nodes of participant {from}: {error}");
+            }
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        self.nodes.insert(from, nodes.map(|node| (full_name(node), guids(node))).collect());
+        let known = |node: &NodeEntitiesInfo| KnownNode { name: full_name(node), endpoints: guids(node) };
+        self.nodes.insert(from, nodes.map(known).collect());
     }
 
     /// A participant is gone, with its nodes.
@@ -66,7 +78,12 @@ impl Graph {
     /// The node that has an endpoint.
     pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
         let nodes = self.nodes.get(&endpoint.prefix)?;
-        nodes.iter().find(|(_, endpoints)| endpoints.contains(&endpoint)).map(|(name, _)| name.as_str())
+        nodes.iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
+    }
+
+    /// The nodes of a participant, once it has told of them.
+    pub(super) fn nodes_of(&self, participant: GuidPrefix) -> Option<&[KnownNode]> {
+        self.nodes.get(&participant).map(Vec::as_slice)
     }
 }
 
