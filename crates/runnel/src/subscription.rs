@@ -75,7 +75,8 @@ impl Subscription {
 
     /// Publishers of other processes of this host whose messages come by shared memory.
     pub fn shared_memory_count(&self) -> usize {
-        self.inputs.ros1.shared_memory_count()
+        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.shared_memory_count());
+        self.inputs.ros1.shared_memory_count() + ros2
     }
 
     /// Whether a node of this name is among the publishers.

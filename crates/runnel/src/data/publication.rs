@@ -6,6 +6,7 @@ mod framed;
 mod link;
 mod locals;
 mod offer;
+mod sample_link;
 mod unfit;
 mod writer;
 
@@ -33,6 +34,7 @@ pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
 pub(crate) use offer::Offer;
+use sample_link::SampleLink;
 pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 
@@ -52,6 +54,8 @@ pub(crate) struct Publication {
     published: AtomicU64,
     /// Links whose subscribers read messages in shared memory.
     channels: AtomicUsize,
+    /// Subscribers in the ROS 2 graph that do.
+    sample_channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
     info: Arc<LinkInfo>,
@@ -69,6 +73,8 @@ struct State {
     offers: Vec<Arc<Offer>>,
     /// It shows that it lives, as far as it has promised to.
     lives: bool,
+    /// Subscribers in the ROS 2 graph that get messages in shared memory.
+    sample_links: Vec<SampleLink>,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -123,6 +129,7 @@ impl Publication {
             locals: Vec::new(),
             offers: Vec::new(),
             lives: true,
+            sample_links: Vec::new(),
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -135,6 +142,7 @@ impl Publication {
             reactor,
             pool,
             channels,
+            sample_channels: AtomicUsize::new(0),
             state,
             dropped: AtomicU64::new(0),
             published: AtomicU64::new(0),
@@ -154,6 +162,8 @@ impl Publication {
         options.latching |= wanted.latching;
         options.bound = options.bound.max(wanted.bound);
         links.iter_mut().for_each(|link| link.set_bound(options.bound));
+        let bound = options.bound;
+        state.set_bound_beside(bound);
     }
 
     /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
@@ -165,7 +175,7 @@ impl Publication {
     /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
     pub(crate) fn copied(&self) -> u64 {
         let state = lock(&self.state);
-        state.copied + state.links.iter().map(Link::copied).sum::<u64>()
+        state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_beside()
     }
 
     /// Messages that were published.
@@ -180,7 +190,7 @@ impl Publication {
 
     /// Subscribers that read messages in shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
-        self.channels.load(Ordering::Relaxed)
+        self.channels.load(Ordering::Relaxed) + self.sample_channels.load(Ordering::Relaxed)
     }
 
     /// Whether a subscriber of another process is a node of this name.
@@ -233,7 +243,7 @@ impl Publication {
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
         if let Some(frame) = cdr {
-            state.send_cdr(frame, offer);
+            self.send_cdr(&mut state, frame, offer);
         }
         if shared > 0 {
             shared_message = message.into_shared();
@@ -252,7 +262,7 @@ impl Publication {
     /// The message in memory where subscribers of other processes can read it, if any can and it is long. That is had
     /// without the lock, since it may have to be made.
     fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
-        if self.shared_memory_count() == 0 {
+        if self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let length = LENGTH + message.wire_len();
@@ -265,7 +275,7 @@ impl Publication {
 
     /// Memory for so many bytes where subscribers of other processes can read them.
     fn slot(&self, length: usize) -> Option<SlotMut> {
-        if length < SHORTEST || self.shared_memory_count() == 0 {
+        if length < SHORTEST || self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         lock(&self.state).links.iter().for_each(Link::take_back);
@@ -439,7 +449,9 @@ impl Publication {
     pub(crate) fn is_reserved_everywhere(&self) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
-        reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())))
+        let in_ros1 =
+            reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())));
+        in_ros1 && state.is_reserved_beside()
     }
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
@@ -475,7 +487,7 @@ impl Publication {
     /// True if every message went to the kernel.
     pub(crate) fn is_flushed(&self) -> bool {
         let state = lock(&self.state);
-        state.links.iter().all(Link::is_flushed) && state.is_acknowledged()
+        state.links.iter().all(Link::is_flushed) && state.is_flushed_beside() && state.is_acknowledged()
     }
 }
 
@@ -484,13 +496,14 @@ impl Drop for Publication {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
+        state.sample_links = Vec::new();
         self.pool.trim();
     }
 }
 
 impl State {
     /// Who stands in the way of another message, whatever its bytes.
-    fn full_without_bytes(&self, offer: &Offer) -> Option<String> {
+    fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
         self.full_local().or_else(|| self.full_in_ros2(offer))
     }
 

@@ -223,7 +223,7 @@ impl Driver {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
         let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
-        let ros2 = self.ros2.rtps().and_then(|rtps| rtps.deadline());
+        let ros2 = self.ros2.deadline();
         [until, engines, paused, sessions, ros2, self.watches.next()].into_iter().flatten().min()
     }
 
@@ -268,7 +268,8 @@ impl Driver {
                 self.rtps_readable(&socket);
             }
             Some(Socket::Interfaces(_)) => self.interfaces_readable(key),
-            Some(Socket::Opened(_) | Socket::Nothing) | None => {}
+            Some(Socket::SampleInput(_) | Socket::SampleOutput(_) | Socket::Opened(_) | Socket::Nothing)
+            | None => {}
         }
     }
 
@@ -277,6 +278,7 @@ impl Driver {
             Some(Socket::Control(_)) => self.control_writable(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
             Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key),
+            Some(Socket::SampleOutput(output)) => output.publication.samples_writable(output.pair()),
             Some(Socket::Served(served)) => served.client.writable(),
             Some(Socket::Called(_)) => self.flush_request(key),
             _ => {}
@@ -332,6 +334,7 @@ impl Driver {
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
             Socket::Output(Output { publication, conn, .. })
             | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
+            Socket::SampleOutput(output) => output.publication.leave_samples(output.pair()),
             // Requests that wait hold the socket open, whose end would be told again and again.
             Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
             _ => {}

@@ -3,6 +3,7 @@
 mod any;
 mod graph;
 mod inbox;
+mod neighbours;
 mod qos;
 mod sight;
 
@@ -12,7 +13,6 @@ use std::sync::{Arc, Weak};
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Interest, Token, clock};
 use runnel_rtps::announce::Role;
@@ -31,6 +31,10 @@ use any::AnyEnd;
 pub(super) use any::as_offered;
 use graph::Graph;
 use inbox::Inbox;
+use neighbours::Neighbours;
+
+/// So often that is done where all that has come is to be received; peers may send without end.
+const MOST_BATCHES: usize = 256;
 
 /// What the driver keeps for the ROS 2 graph.
 pub(super) struct Ros2 {
@@ -41,6 +45,10 @@ pub(super) struct Ros2 {
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
+    /// Participants whose processes may be of this host.
+    neighbours: Neighbours,
+    /// Datagrams are being received.
+    receiving: bool,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -83,6 +91,8 @@ impl Ros2 {
             readers,
             any: Vec::new(),
             graph,
+            neighbours: Neighbours::default(),
+            receiving: false,
             brought,
             inbox: None,
             heard_at: None,
@@ -91,6 +101,12 @@ impl Ros2 {
 
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
         self.rtps.as_ref()
+    }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let rtps = self.rtps.as_ref()?;
+        [rtps.deadline(), self.neighbours.deadline()].into_iter().flatten().min()
     }
 }
 
@@ -140,6 +156,7 @@ impl Driver {
 
     pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
         for id in offers.iter().filter_map(|offer| offer.writer_id()) {
+            self.pairs_of_endpoint_parted(id);
             self.ros2.writers.remove(&id);
             if let Some(rtps) = &self.ros2.rtps {
                 rtps.remove_endpoint(id);
@@ -197,6 +214,7 @@ impl Driver {
 
     fn end_readers(&mut self, ids: &[EntityId]) {
         for id in ids {
+            self.pairs_of_endpoint_parted(*id);
             self.ros2.readers.remove(id);
             if let Some(rtps) = &self.ros2.rtps {
                 rtps.remove_endpoint(*id);
@@ -207,18 +225,42 @@ impl Driver {
         }
     }
 
-    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn.
-    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) {
-        let Some(rtps) = self.ros2.rtps.clone() else { return };
-        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
-        let mut brought = std::mem::take(&mut self.ros2.brought);
-        for (datagram, from) in inbox.receive(socket) {
-            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
-            brought.events.drain(..).for_each(|event| self.ros2_event(event));
-            brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
+    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
+        let Some(rtps) = self.ros2.rtps.clone() else { return false };
+        if std::mem::replace(&mut self.ros2.receiving, true) {
+            return false;
         }
-        self.ros2.brought = brought;
+        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
+        let mut any = false;
+        for (datagram, from) in inbox.receive(socket) {
+            any = true;
+            let mut brought = std::mem::take(&mut self.ros2.brought);
+            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
+            self.give_brought(brought, datagram);
+        }
         self.ros2.inbox = Some(inbox);
+        self.ros2.receiving = false;
+        any
+    }
+
+    /// What has come is given to whom it concerns, some of it from this datagram.
+    pub(super) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
+        brought.events.drain(..).for_each(|event| self.ros2_event(event));
+        brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+        self.ros2.brought = brought;
+    }
+
+    /// Receives what has come so far, unless that is being done.
+    pub(super) fn hear_rtps(&mut self) {
+        for key in self.sockets.keys() {
+            let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
+            let socket = Arc::clone(socket);
+            let mut batches = 0;
+            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
+                batches += 1;
+            }
+        }
     }
 
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
@@ -242,6 +284,7 @@ impl Driver {
         }
         if end.room.is_some() {
             self.room_taken(sample.reader);
+            self.pair_progressed(sample.reader, sample.writer);
         }
     }
 
@@ -264,12 +307,21 @@ impl Driver {
             self.fill_rooms();
         }
         self.take_ros2_events();
+        if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
+            self.tell_neighbours(now);
+        }
     }
 
     fn ros2_event(&mut self, event: Event) {
         match event {
-            Event::Matched { local, remote } => self.ros2_matched(local, remote),
-            Event::Unmatched { local, remote } => self.ros2_unmatched(local, remote),
+            Event::Matched { local, remote } => {
+                self.ros2_matched(local, remote);
+                self.pair_met(local, remote);
+            }
+            Event::Unmatched { local, remote } => {
+                self.pair_parted(local, remote);
+                self.ros2_unmatched(local, remote);
+            }
             Event::Incompatible { local, remote, policies } => {
                 self.ros2_incompatible(local, remote, &policies)
             }
@@ -280,7 +332,11 @@ impl Driver {
                 }
             }
             Event::Trouble(line) => console::warning!("{line}"),
-            Event::ParticipantLost(participant) => self.ros2.graph.forget(participant),
+            Event::ParticipantLost(participant) => {
+                self.ros2.graph.forget(participant);
+                self.neighbour_lost(participant);
+            }
+            Event::Told { participant, bytes } => self.neighbour_told(participant, &bytes),
             Event::EndpointFound(endpoint) => {
                 self.publisher_found(endpoint);
                 self.warn_of_type(endpoint);
@@ -291,7 +347,7 @@ impl Driver {
             }
             // What this process has promised or asks for is watched for with what it does within itself.
             Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
-            Event::ParticipantFound(_) | Event::Told { .. } => {}
+            Event::ParticipantFound(_) => {}
         }
     }
 
@@ -302,14 +358,16 @@ impl Driver {
         if self.ros2.is_heard_otherwise(local, remote) {
             return;
         }
-        let Some(end) = self.ros2.readers.get_mut(&local) else { return };
-        let node = self.ros2.graph.node_of(remote).map(str::to_owned);
+        let Ros2 { rtps: Some(rtps), readers, graph, .. } = &mut self.ros2 else { return };
+        let Some(end) = readers.get_mut(&local) else { return };
+        let Some(told) = rtps.publisher(remote) else { return };
+        let node = graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
             publisher: node.unwrap_or_else(|| remote.to_string()),
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
-            type_hash: end.type_hash.clone(),
-            encoding: Encoding::Xcdr1,
+            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
+            encoding: told.encoding,
             ..LinkInfo::default()
         });
         end.input.join(&from);
@@ -320,7 +378,8 @@ impl Driver {
     /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
     fn name_publishers(&mut self, participant: GuidPrefix) {
         let Ros2 { readers, graph, .. } = &mut self.ros2;
-        for end in readers.values_mut() {
+        let mut renamed = Vec::new();
+        for (reader, end) in readers.iter_mut() {
             for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
                 let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
                     continue;
@@ -328,8 +387,10 @@ impl Driver {
                 let named = Arc::new(from.named(node));
                 end.input.rename(from, &named);
                 *from = named;
+                renamed.push((*reader, *writer));
             }
         }
+        renamed.into_iter().for_each(|(reader, writer)| self.pair_renamed(reader, writer));
     }
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {

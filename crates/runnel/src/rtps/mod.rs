@@ -4,6 +4,7 @@
 //! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
 //! it: samples and events are taken out and given on when it is free.
 
+mod other_way;
 mod sample;
 mod settings;
 mod sockets;

@@ -114,7 +114,7 @@ impl Publication {
             complaint = self.publish_frame(&mut state, frame, |_| true);
         }
         if let Some(frame) = cdr {
-            state.send_cdr(frame, offer);
+            self.send_cdr(&mut state, frame, offer);
         }
         state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);

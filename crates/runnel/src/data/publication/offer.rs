@@ -44,6 +44,11 @@ impl Offer {
         !self.announced.swap(true, Ordering::Relaxed)
     }
 
+    /// What it is an offer of.
+    pub(crate) fn publication(&self) -> Option<Arc<Publication>> {
+        self.publication.upgrade()
+    }
+
     pub(crate) fn keeps_all(&self) -> bool {
         self.qos.history == History::KeepAll
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel_rtps::wire::EntityId;
 
-use super::{Offer, Outgoing, State, Unfit};
+use super::{Offer, Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
@@ -12,8 +12,8 @@ use crate::rtps::Rtps;
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
-    rtps: Arc<Rtps>,
-    id: EntityId,
+    pub(super) rtps: Arc<Rtps>,
+    pub(super) id: EntityId,
 }
 
 impl RtpsWriter {
@@ -48,8 +48,11 @@ impl Offer {
 
 impl State {
     /// Who stands in the way of another message in the ROS 2 graph.
-    pub(super) fn full_in_ros2(&self, offer: &Offer) -> Option<String> {
+    pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
         let writer = offer.writer().filter(|_| offer.is_heard())?;
+        if let Some(full) = self.full_beside(writer.id) {
+            return Some(full);
+        }
         writer.rtps.full(writer.id)
     }
 
@@ -81,6 +84,7 @@ impl State {
         let bytes = self.pool.filled(short, |out| {
             out.extend_from_slice(&[0; LENGTH]);
             written = write(out);
+            number_of_bytes(out);
         });
         match written {
             Ok(()) => Ok(Frame::Own(bytes)),
@@ -90,15 +94,26 @@ impl State {
             }
         }
     }
+}
 
+impl Publication {
     /// Publishes a message that is in the encoding of ROS 2.
-    pub(super) fn send_cdr(&mut self, frame: Frame, offer: &Offer) {
+    pub(super) fn send_cdr(&self, state: &mut State, frame: Frame, offer: &Offer) {
         let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
-            return self.give_back(frame);
+            return state.give_back(frame);
         };
         let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
-        if let Some(displaced) = rtps.write(id, frame) {
-            self.give_back(displaced);
-        }
+        let beside = state.has_beside(id).then(|| frame.clone());
+        let displaced = rtps.write(id, frame);
+        beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
+        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
+    }
+}
+
+/// Writes how many bytes follow where room was left for that.
+fn number_of_bytes(frame: &mut [u8]) {
+    let length = frame.len().saturating_sub(LENGTH) as u32;
+    if let Some(head) = frame.first_chunk_mut::<LENGTH>() {
+        *head = length.to_le_bytes();
     }
 }

@@ -130,6 +130,7 @@ impl Driver {
         end.room = Some(room);
         let held = rtps.set_room(reader, room);
         held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
+        self.tell_room_of(reader);
     }
 
     /// A reader has given a message.
