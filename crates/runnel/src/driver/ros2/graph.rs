@@ -18,7 +18,7 @@ use crate::ipc::Frame;
 use crate::logging::console;
 use crate::rtps::Rtps;
 
-const TOPIC: &str = "ros_discovery_info";
+pub(super) const TOPIC: &str = "ros_discovery_info";
 
 /// By what endpoints tell the hash of their type.
 const HASH: &[u8] = b"typehash=";
@@ -33,8 +33,16 @@ pub(super) struct Graph {
     reader: Option<EntityId>,
     /// What tells those from before Iron, once there is one.
     old_writer: Option<EntityId>,
-    /// By participant: the full names of its nodes with what they publish by.
-    nodes: HashMap<GuidPrefix, Vec<(String, Vec<Guid>)>>,
+    /// By participant.
+    nodes: HashMap<GuidPrefix, Vec<KnownNode>>,
+}
+
+/// A node of another process.
+pub(super) struct KnownNode {
+    /// Its name with its namespace.
+    pub(super) name: String,
+    /// What it publishes and subscribes by.
+    pub(super) endpoints: Vec<Guid>,
 }
 
 impl Graph {
@@ -55,7 +63,8 @@ impl Graph {
     pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) {
         let Some(told) = widths::decode(payload) else {
             // Once, since it goes on telling.
-            if self.nodes.insert(from, Vec::new()).is_none() {
+            if !self.nodes.contains_key(&from) {
+                self.nodes.insert(from, Vec::new());
                 let len = payload.len();
                 console::warning!(
                     "participant {from} tells of its nodes in a form of {len} bytes that no known ROS 2 has: its topics \
@@ -65,7 +74,8 @@ impl Graph {
             return;
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        self.nodes.insert(from, nodes.map(|node| (full_name(node), guids(&node.writer_gid_seq))).collect());
+        let known = |node: &NodeEntitiesInfo| KnownNode { name: full_name(node), endpoints: guids(node) };
+        self.nodes.insert(from, nodes.map(known).collect());
     }
 
     /// A participant is gone, with its nodes.
@@ -73,10 +83,15 @@ impl Graph {
         self.nodes.remove(&participant);
     }
 
-    /// The node that has a writer.
-    pub(super) fn node_of(&self, writer: Guid) -> Option<&str> {
-        let nodes = self.nodes.get(&writer.prefix)?;
-        nodes.iter().find(|(_, writers)| writers.contains(&writer)).map(|(name, _)| name.as_str())
+    /// The node that has an endpoint.
+    pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
+        let nodes = self.nodes.get(&endpoint.prefix)?;
+        nodes.iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
+    }
+
+    /// The nodes of a participant, once it has told of them.
+    pub(super) fn nodes_of(&self, participant: GuidPrefix) -> Option<&[KnownNode]> {
+        self.nodes.get(&participant).map(Vec::as_slice)
     }
 }
 
@@ -163,6 +178,7 @@ fn full_name(node: &NodeEntitiesInfo) -> String {
     format!("{namespace}/{}", node.node_name)
 }
 
-fn guids(gids: &[Gid]) -> Vec<Guid> {
-    gids.iter().map(|gid| Guid::from_bytes(gid.data)).collect()
+fn guids(node: &NodeEntitiesInfo) -> Vec<Guid> {
+    let gids = node.writer_gid_seq.iter().chain(&node.reader_gid_seq);
+    gids.map(|gid| Guid::from_bytes(gid.data)).collect()
 }
