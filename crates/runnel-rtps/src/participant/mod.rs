@@ -62,6 +62,8 @@ pub struct Participant<P> {
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(EntityId, Guid), Heartbeat>,
     elsewhere: Elsewhere,
+    /// Writers that are for some readers only.
+    audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
     next_entity: u32,
     events: VecDeque<Event>,
@@ -88,6 +90,9 @@ enum Timer {
     /// It is time to say that our writers live.
     GiveSign,
 }
+
+/// Whether a writer of ours is for a reader.
+pub type Audience = fn(&Endpoint) -> bool;
 
 /// What an endpoint is about.
 #[derive(Clone, Debug)]
@@ -116,6 +121,7 @@ impl<P: Lend> Participant<P> {
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
             elsewhere: Elsewhere::default(),
+            audiences: BTreeMap::new(),
             watches: Watches::default(),
             next_entity: 0,
             events: VecDeque::new(),
@@ -185,6 +191,19 @@ impl<P: Lend> Participant<P> {
         id
     }
 
+    /// Makes a writer that meets only those of the readers which `audience` is true for.
+    pub fn create_writer_for(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        options: EndpointOptions,
+        audience: Audience,
+    ) -> EntityId {
+        // It has the number that comes next.
+        self.audiences.insert(EntityId::user_writer(self.next_entity + 1), audience);
+        self.create_writer(now, stamp, options)
+    }
+
     /// Makes a reader.
     pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
         let id = EntityId::user_reader(self.new_entity());
@@ -230,6 +249,7 @@ impl<P: Lend> Participant<P> {
             return;
         }
         self.tell_of_end(now, stamp, id);
+        self.audiences.remove(&id);
         if let Some(writer) = self.writers.remove(&id) {
             self.timers.disarm(writer.armed, Timer::Writer(id));
         }
@@ -356,10 +376,13 @@ impl<P: Lend> Participant<P> {
         self.wake_writer(id);
     }
 
+    /// How far a reader of ours is with a writer that it has met.
+    fn writer_of(&mut self, reader: EntityId, writer: Guid) -> Option<&mut WriterProxy> {
+        self.readers.get_mut(&reader)?.writer_mut(writer)
+    }
+
     fn answer_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {
-        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
-            return;
-        };
+        let Some(proxy) = self.writer_of(reader, writer) else { return };
         proxy.armed = None;
         proxy.handle_timeout(now);
         self.wake_answer(reader, writer);
