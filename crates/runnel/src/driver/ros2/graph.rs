@@ -132,7 +132,7 @@ impl Driver {
         if let Some(old_writer) = self.ros2.graph.old_writer {
             let mut frame = vec![0; LENGTH];
             widths::encode_old(&told, &mut frame);
-            drop(rtps.write(old_writer, Frame::from(frame)));
+            drop(rtps.write(old_writer, Frame::from(frame), None));
         }
     }
 
