@@ -4,9 +4,13 @@
 //! latched topic, whose late subscribers get the last message. Reliability, deadline, lifespan and liveliness are words
 //! of ROS 2 and change nothing in ROS 1, where every TCPROS connection is reliable.
 
+mod available;
+
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
+
+pub use available::BestAvailable;
 
 /// Which messages wait when they cannot go on at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,6 +84,8 @@ pub struct QoS {
     pub liveliness: Liveliness,
     /// How long it counts as living after it last did; `None` for ever.
     pub liveliness_lease: Option<Duration>,
+    /// Which of these are settled when the endpoint is made, see [`QoS::best_available`].
+    pub best_available: BestAvailable,
     /// How messages travel in ROS 1. It stands in no publisher's way.
     pub ros1_transport: Ros1Transport,
 }
@@ -109,6 +115,7 @@ impl QoS {
             lifespan: None,
             liveliness: Liveliness::Automatic,
             liveliness_lease: None,
+            best_available: BestAvailable::NONE,
             ros1_transport: Ros1Transport::Tcpros,
         }
     }
@@ -129,13 +136,28 @@ impl QoS {
     }
 
     /// For services: the last 10, reliable.
-    pub const fn services() -> Self {
+    pub const fn services_default() -> Self {
         Self::keep_last(10)
     }
 
     /// For the parameter services: the last 1000, reliable.
     pub const fn parameters() -> Self {
         Self::keep_last(1000)
+    }
+
+    /// For `/parameter_events`: the last 1000, reliable.
+    pub const fn parameter_events() -> Self {
+        Self::keep_last(1000)
+    }
+
+    /// For `/clock`: the last 1, best effort.
+    pub const fn clock() -> Self {
+        Self::keep_last(1).best_effort()
+    }
+
+    /// For `/rosout`: the last 1000, reliable, for late subscribers as well as long as lines are worth it, 10 s.
+    pub const fn rosout() -> Self {
+        Self::keep_last(1000).transient_local().lifespan(Duration::from_secs(10))
     }
 
     /// What ROS 1 calls latched: late subscribers get the last message.
@@ -148,7 +170,8 @@ impl QoS {
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn reliable(self) -> Self {
-        Self { reliability: Reliability::Reliable, ..self }
+        let best_available = BestAvailable { reliability: false, ..self.best_available };
+        Self { reliability: Reliability::Reliable, best_available, ..self }
     }
 
     /// Sends each message once.
@@ -156,19 +179,22 @@ impl QoS {
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn best_effort(self) -> Self {
-        Self { reliability: Reliability::BestEffort, ..self }
+        let best_available = BestAvailable { reliability: false, ..self.best_available };
+        Self { reliability: Reliability::BestEffort, best_available, ..self }
     }
 
     /// Gives late subscribers what is still held.
     #[must_use]
     pub const fn transient_local(self) -> Self {
-        Self { durability: Durability::TransientLocal, ..self }
+        let best_available = BestAvailable { durability: false, ..self.best_available };
+        Self { durability: Durability::TransientLocal, best_available, ..self }
     }
 
     /// Gives late subscribers new messages only.
     #[must_use]
     pub const fn volatile(self) -> Self {
-        Self { durability: Durability::Volatile, ..self }
+        let best_available = BestAvailable { durability: false, ..self.best_available };
+        Self { durability: Durability::Volatile, best_available, ..self }
     }
 
     /// Sets the longest time between two messages.
@@ -176,7 +202,8 @@ impl QoS {
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn deadline(self, deadline: Duration) -> Self {
-        Self { deadline: Some(deadline), ..self }
+        let best_available = BestAvailable { deadline: false, ..self.best_available };
+        Self { deadline: Some(deadline), best_available, ..self }
     }
 
     /// Sets how long a message is worth delivering.
@@ -192,7 +219,9 @@ impl QoS {
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn liveliness(self, kind: Liveliness, lease: Option<Duration>) -> Self {
-        Self { liveliness: kind, liveliness_lease: lease, ..self }
+        let best_available =
+            BestAvailable { liveliness: false, liveliness_lease: false, ..self.best_available };
+        Self { liveliness: kind, liveliness_lease: lease, best_available, ..self }
     }
 
     /// Has a subscription ask each ROS 1 publisher for datagrams (UDPROS) first and for a connection (TCPROS) where it
@@ -231,6 +260,24 @@ fn within(offered: Option<Duration>, requested: Option<Duration>) -> bool {
         (_, None) => true,
         (None, Some(_)) => false,
         (Some(offered), Some(requested)) => offered <= requested,
+    }
+}
+
+impl fmt::Display for Reliability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Reliable { "reliable" } else { "best effort" })
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::TransientLocal { "transient local" } else { "volatile" })
+    }
+}
+
+impl fmt::Display for Liveliness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::ManualByTopic { "manual by topic" } else { "automatic" })
     }
 }
 
@@ -284,8 +331,12 @@ mod tests {
     #[test]
     fn presets_are_those_of_ros_2() {
         assert_eq!((QoS::sensor_data().depth, QoS::sensor_data().reliability), (5, Reliability::BestEffort));
-        assert_eq!((QoS::services().depth, QoS::parameters().depth), (10, 1000));
-        assert_eq!(QoS::default(), QoS::services());
+        assert_eq!((QoS::services_default().depth, QoS::parameters().depth), (10, 1000));
+        assert_eq!(QoS::default(), QoS::services_default());
+        assert_eq!(QoS::parameter_events(), QoS::keep_last(1000).reliable().volatile());
+        assert_eq!(QoS::clock(), QoS::keep_last(1).best_effort());
+        let rosout = QoS::keep_last(1000).reliable().transient_local();
+        assert_eq!(QoS::rosout(), rosout.lifespan(Duration::from_secs(10)));
     }
 
     #[test]

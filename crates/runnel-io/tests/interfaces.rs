@@ -1,12 +1,10 @@
 //! Interfaces that come, go and change.
 
-mod hosts;
-
 use std::time::Duration;
 
-use hosts::Host;
 use runnel_io::interfaces::{Address, Changes, Interface, interfaces};
 use runnel_io::{Events, Interest, Reactor, Token};
+use runnel_testkit::hosts::Host;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use rustix::net::{RecvFlags, recv};

@@ -1,15 +1,13 @@
 //! Multicast between sockets, interfaces and hosts.
 
-mod hosts;
-
 use std::io::{ErrorKind, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use hosts::Host;
 use runnel_io::interfaces::interfaces;
 use runnel_io::udp::{Batch, MOST_AT_ONCE, Options, Received};
 use runnel_io::{Datagrams, Events, Interest, Reactor, Token};
+use runnel_testkit::hosts::Host;
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
 const PORT: u16 = 7400;

@@ -24,6 +24,8 @@ pub struct Config {
     pub own_addresses: Vec<IpAddr>,
     /// True if only participants of this host are heard.
     pub own_host_only: bool,
+    /// Participants that are reached by IPv4 and by IPv6 are sent to by IPv6.
+    pub prefers_ipv6: bool,
     /// Its name.
     pub name: String,
     /// Of its user; in ROS 2 `enclave=/;`.
@@ -90,6 +92,7 @@ impl Config {
             peers: Vec::new(),
             own_addresses: Vec::new(),
             own_host_only: false,
+            prefers_ipv6: false,
             name: String::new(),
             user_data: Vec::new(),
             lease: Duration::from_secs(20),
@@ -101,10 +104,5 @@ impl Config {
             },
             other_host: Path { datagram: 1_444, rate: Rate { bytes_per_second: 100_000_000, burst: 64_000 } },
         }
-    }
-
-    /// True for an address of this host.
-    pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
-        ip.is_loopback() || self.own_addresses.contains(&ip)
     }
 }

@@ -69,6 +69,13 @@ pub enum Event {
         /// Ours.
         writer: EntityId,
     },
+    /// A participant of our vendor has told us alone something, see [`Participant::tell_peer`](crate::Participant::tell_peer).
+    Told {
+        /// Who.
+        participant: GuidPrefix,
+        /// What, filled up with zeros to a multiple of four bytes.
+        bytes: Vec<u8>,
+    },
     /// Something that a person might want to know.
     Trouble(String),
 }

@@ -58,6 +58,16 @@ impl<P> History<P> {
         self.changes.push_back_mut(change)
     }
 
+    /// Holds a sample again that was written before; nothing is done if it is held, or was never written.
+    pub fn restore(&mut self, number: SequenceNumber, payload: P, stamp: Timestamp, written: Instant) {
+        let place = self.changes.partition_point(|change| change.number < number);
+        let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
+        if number <= self.last && !is_held {
+            let change = Change { number, stamp, written, payload, key: None, gone: false, fragment_len: 0 };
+            self.changes.insert(place, change);
+        }
+    }
+
     /// Counts a sample that is not held.
     pub fn pass(&mut self) -> SequenceNumber {
         self.last = self.last.next();

@@ -267,6 +267,7 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
         topic: TOPIC.into(),
         type_name: "std_msgs::msg::dds_::String_".into(),
         qos: QoS::default(),
+        tells_history: true,
         exclusive: false,
         partitions: Vec::new(),
         representations: Vec::new(),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::qos::{History, QoS, Ros1Transport};
-use runnel_core::schema::Schema;
+use runnel_core::schema::{Generation, Schema};
 use runnel_ros1::node::TopicSpec;
 
 use crate::context::Context;
 use crate::data::{LinkInfo, Publication, PublicationOptions, QueueBound, SubscriptionOptions};
+use crate::forms::Forms;
 
 /// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
 const QUEUE_BYTES: usize = 1 << 30;
@@ -84,13 +85,17 @@ impl Ros2Type {
         !self.rihs01.is_empty()
     }
 
-    /// The type of this ROS 1 name, such as `std_msgs/String`. Its hash is not known.
-    fn named(type_name: &str) -> Self {
-        let dds_type = match type_name.split_once('/') {
-            Some((package, name)) => format!("{package}::msg::dds_::{name}_"),
-            None => type_name.to_owned(),
-        };
-        Self { dds_type, rihs01: String::new() }
+    /// True if publishers are to tell the type.
+    pub(crate) fn is_any(&self) -> bool {
+        self.dds_type == ANY
+    }
+
+    fn of_schema(schema: &Schema) -> Self {
+        Self { dds_type: schema.def.dds_name(), rihs01: schema.rihs01().unwrap_or_default() }
+    }
+
+    fn any() -> Self {
+        Self { dds_type: ANY.to_owned(), rihs01: String::new() }
     }
 }
 
@@ -100,15 +105,16 @@ impl Topic {
         Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::of::<M>()) }
     }
 
-    /// A topic of a type that is known while the program runs.
-    pub(crate) fn of_schema(name: String, schema: &Schema) -> Self {
-        let ros1 = Ros1Type::of_schema(schema);
-        Self { name, ros2: Some(Ros2Type::named(&ros1.type_name)), ros1: Some(ros1) }
+    /// A topic of a type that is known while the program runs, in the graphs in which that has a form.
+    pub(crate) fn of_forms(name: String, forms: &Forms) -> Self {
+        let form = |generation| forms.in_generation(generation).ok();
+        let ros1 = form(Generation::Ros1).map(|schema| Ros1Type::of_schema(schema));
+        Self { name, ros1, ros2: form(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)) }
     }
 
     /// A topic whose type publishers tell.
     pub(crate) fn of_any(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::named(ANY)) }
+        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()) }
     }
 
     /// A topic that ROS 1 alone has.
@@ -133,6 +139,7 @@ impl Topic {
             type_name: type_name.to_owned(),
             md5: md5.to_owned(),
             definition: self.ros1.as_ref().map(|ros1| ros1.definition.clone()).unwrap_or_default(),
+            type_hash: self.ros2.as_ref().map(|ros2| ros2.rihs01.clone()).unwrap_or_default(),
             ..LinkInfo::default()
         };
         let (reactor, pool) = (Arc::clone(&context.shared.reactor), Arc::clone(&context.shared.pool));

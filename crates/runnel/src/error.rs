@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::action::ActionError;
+use crate::data::Unfit;
 use crate::service::ServiceError;
+use runnel_core::dynamic::DynamicError;
 use runnel_core::message::TailError;
 use runnel_core::names::{ArgumentError, NameError};
 use runnel_core::wire::EncodeError;
@@ -64,6 +66,14 @@ pub enum Error {
         topic: String,
         /// What it is.
         why: EncodeError,
+    },
+    /// A message cannot be had in the form that its type has in the other generation of ROS, or was given as bytes that are no
+    /// message of its type; nobody got it.
+    Transcode {
+        /// The topic.
+        topic: String,
+        /// What is wrong, and in which field.
+        why: DynamicError,
     },
     /// A message's last array cannot be written in place.
     Loan {
@@ -126,6 +136,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::Encode { topic, why } => write!(f, "topic {topic}: {why}"),
+            Self::Transcode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Parameter { name, is, wanted } => {
                 write!(
@@ -163,6 +174,14 @@ impl std::error::Error for Error {
 }
 
 impl Error {
+    /// Nobody got a message, since it cannot be had in some form.
+    pub(crate) fn unfit(topic: String, unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Value(why) => Self::Encode { topic, why },
+            Unfit::Form(why) => Self::Transcode { topic, why },
+        }
+    }
+
     /// What the operating system refused, and for whom.
     pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{what}: {error}")))

@@ -34,6 +34,7 @@ mod driver;
 mod environment;
 mod error;
 mod executor;
+mod forms;
 mod ipc;
 mod loan;
 pub mod logging;

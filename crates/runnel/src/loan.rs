@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::message::{len_with_tail, write_with_tail};
-use runnel_core::wire::Encoding;
+use runnel_core::wire::{Encoding, cdr, decode_into};
 
-use crate::data::{Blank, LENGTH};
+use crate::data::{Blank, Filled, LENGTH, Unfit};
 use crate::error::Error;
+use crate::forms::Forms;
 use crate::publisher::Handle;
 
 /// A message that is being written in its publisher's memory, where subscribers of other processes of this host read it:
@@ -20,39 +22,89 @@ use crate::publisher::Handle;
 ///
 /// A message below 4 KiB has ordinary memory, and so has any while no subscriber reads shared memory or none can be had:
 /// publishing copies it then as it does without a loan. Dropping a loan gives its memory back.
+///
+/// Subscribers of ROS 1 and of ROS 2 have different encodings. The memory holds one of them, chosen by who listens when it
+/// is lent: see [`Publisher::loan`](crate::Publisher::loan). Whoever listens when it is published gets the message.
 #[must_use = "a loan is heard of once it is published"]
 pub struct Loan {
     handle: Handle,
     blank: Blank,
+    /// How the message is serialized there.
+    encoding: Encoding,
     /// What the user writes.
     part: Range<usize>,
+    translation: Translation,
+}
+
+/// Reads a message in the first encoding and appends it in the second.
+type Translate = fn(&[u8], Encoding, Encoding, &mut Vec<u8>) -> Result<(), Unfit>;
+
+/// Has a message in another encoding.
+enum Translation {
+    Typed(Translate),
+    Dynamic(Arc<Forms>),
 }
 
 impl Loan {
     /// Memory for a message whose last array gets so many elements.
     pub(crate) fn of_tail<M: Message>(handle: &Handle, message: &M, elements: usize) -> Result<Self, Error> {
         let failed = |why| Error::Loan { topic: handle.topic().to_owned(), why };
-        let bytes = len_with_tail(message, Encoding::Ros1, elements).map_err(failed)?;
-        let mut loan = Self::of_bytes(handle, bytes)?;
+        let encoding = match handle.is_for_ros2_alone() {
+            true if len_with_tail(message, Encoding::Xcdr1, elements).is_ok() => Encoding::Xcdr1,
+            _ => Encoding::Ros1,
+        };
+        let bytes = len_with_tail(message, encoding, elements).map_err(failed)?;
+        let mut loan = Self::of(handle, bytes, encoding, Translation::Typed(translate::<M>))?;
         let Range { start, end } =
-            write_with_tail(message, Encoding::Ros1, elements, loan.deref_mut()).map_err(failed)?.elements;
+            write_with_tail(message, encoding, elements, loan.deref_mut()).map_err(failed)?.elements;
         loan.part = LENGTH + start..LENGTH + end;
         Ok(loan)
     }
 
     /// Memory for a serialized message of so many bytes.
-    pub(crate) fn of_bytes(handle: &Handle, bytes: usize) -> Result<Self, Error> {
-        let blank = handle.blank(bytes)?;
-        Ok(Self { handle: handle.clone(), blank, part: LENGTH..LENGTH + bytes })
+    pub(crate) fn of_bytes(handle: &Handle, bytes: usize, forms: &Arc<Forms>) -> Result<Self, Error> {
+        Self::of(handle, bytes, forms.own_encoding(), Translation::Dynamic(Arc::clone(forms)))
+    }
+
+    fn of(
+        handle: &Handle,
+        bytes: usize,
+        encoding: Encoding,
+        translation: Translation,
+    ) -> Result<Self, Error> {
+        let blank = handle.blank(bytes, encoding)?;
+        Ok(Self { handle: handle.clone(), blank, encoding, part: LENGTH..LENGTH + bytes, translation })
     }
 
     /// Publishes the message without a copy for those who read shared memory. Subscribers of this process get it as bytes.
     ///
     /// # Errors
-    /// [`Error::Blocked`] as [`Publisher::publish`](crate::Publisher::publish) has it. The message is lost then.
+    /// [`Error::Blocked`] as [`Publisher::publish`](crate::Publisher::publish) has it, and [`Error::Encode`] or
+    /// [`Error::Transcode`] when it is to be translated and cannot be. The message is lost then.
     pub fn publish(self) -> Result<(), Error> {
-        self.handle.publish_filled(self.blank)
+        let Self { handle, blank, encoding, translation, .. } = self;
+        let translate = |bytes: &[u8], to, out: &mut Vec<u8>| translation.run(bytes, encoding, to, out);
+        handle.publish_filled(Filled { blank, encoding, translate: &translate })
     }
+}
+
+impl Translation {
+    fn run(&self, bytes: &[u8], from: Encoding, to: Encoding, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        match self {
+            Self::Typed(translate) => translate(bytes, from, to, out),
+            Self::Dynamic(forms) => forms.translate(bytes, to, out),
+        }
+    }
+}
+
+/// Reads a message in an encoding and appends it in another one.
+fn translate<M: Message>(bytes: &[u8], from: Encoding, to: Encoding, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    let mut message = M::default();
+    match from {
+        Encoding::Ros1 => decode_into(&mut message, bytes)?,
+        _ => cdr::decode_into(&mut message, bytes)?,
+    }
+    Ok(cdr::encode_into(&message, to, out)?)
 }
 
 impl Deref for Loan {

@@ -9,19 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use runnel_core::Message;
+use runnel_core::dynamic::DynamicMessage;
 use runnel_core::names::{self, Remapping};
 use runnel_core::qos::QoS;
-use runnel_core::schema::Schema;
+use runnel_core::schema::{Generation, Schema};
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, Wire};
+use runnel_core::wire::Wire;
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::context::Context;
-use crate::data::{Delivery, Kept, SubscriptionCore, When};
+use crate::data::{Delivery, Kept, SubscriptionCore, Unreadable, When};
 use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
+use crate::forms::Forms;
 use crate::logging::{Logger, NodeLog};
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::subscription::{RawMessage, Subscription};
@@ -133,8 +135,9 @@ impl Node {
         schema: &Arc<Schema>,
         qos: impl Into<QoS>,
     ) -> Result<DynamicPublisher, Error> {
-        let topic = Topic::of_schema(self.resolve(topic)?, schema);
-        Ok(DynamicPublisher::new(self.publishing(&topic, qos.into())?, Arc::clone(schema)))
+        let forms = Forms::of(schema);
+        let topic = self.topic_of_forms(topic, &forms)?;
+        Ok(DynamicPublisher::new(self.publishing(&topic, qos.into())?, forms))
     }
 
     /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
@@ -214,7 +217,10 @@ impl Node {
     }
 
     /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
-    /// publisher says of their type.
+    /// publisher says of their type: see [`RawMessage::decode`].
+    ///
+    /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
+    /// that offers less than `qos` asks for is heard with what it offers.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -225,14 +231,37 @@ impl Node {
         qos: impl Into<QoS>,
         mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let name = self.resolve(topic)?;
         let topic = match schema {
-            Some(schema) => Topic::of_schema(name, schema),
-            None => Topic::of_any(name),
+            Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
+            None => Topic::of_any(self.resolve(topic)?),
         };
         self.subscribe(&topic, qos.into(), None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
                 callback(&RawMessage::new(bytes, from));
+            }
+            Ok(())
+        })
+    }
+
+    /// Subscribes to a topic of a type that is known only while the program runs. `callback` gets each message in the form of
+    /// `schema`, whichever generation of ROS it came from.
+    ///
+    /// A message that cannot be read is counted and logged, and the callback does not get it.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_dynamic_subscription(
+        &self,
+        topic: &str,
+        schema: &Arc<Schema>,
+        qos: impl Into<QoS>,
+        mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let forms = Forms::of(schema);
+        let topic = self.topic_of_forms(topic, &forms)?;
+        self.subscribe(&topic, qos.into(), None, move |delivery| {
+            if let Delivery::Bytes { bytes, from, .. } = delivery {
+                callback(&forms.decode(bytes, from.encoding)?);
             }
             Ok(())
         })
@@ -260,13 +289,40 @@ impl Node {
         Ok(Topic::of::<M>(self.resolve(topic)?))
     }
 
+    /// A topic of a type that is known only while the program runs.
+    ///
+    /// # Errors
+    /// When the type has a form in none of the graphs that the node is in.
+    fn topic_of_forms(&self, topic: &str, forms: &Forms) -> Result<Topic, Error> {
+        let name = self.resolve(topic)?;
+        let settings = &self.inner.context.shared.settings;
+        let why_not = |generation| forms.in_generation(generation).err();
+        let missing = [
+            why_not(Generation::Ros1).filter(|_| settings.ros1.is_some()),
+            why_not(Generation::Ros2).filter(|_| settings.ros2.is_some()),
+        ];
+        let type_name = &forms.own().def.name;
+        let graphs = usize::from(settings.ros1.is_some()) + usize::from(settings.ros2.is_some());
+        let missing: Vec<String> = missing.into_iter().flatten().collect();
+        if missing.len() == graphs
+            && let Some(why) = missing.first()
+        {
+            return Err(Error::NotInGraph { what: format!("topic {name} of type {type_name} ({why})") });
+        }
+        for why in missing {
+            let line = format_args!("topic {name} of type {type_name} is in one graph alone: {why}");
+            self.inner.log().say(log::Level::Warn, line);
+        }
+        Ok(Topic::of_forms(name, forms))
+    }
+
     /// Subscribes to a topic. With `takes` messages of this process come by reference.
     pub(crate) fn subscribe(
         &self,
         topic: &Topic,
         qos: QoS,
         takes: Option<TypeId>,
-        callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let core = SubscriptionCore::new(topic.subscription_options(qos, takes), when, callback);

@@ -1,5 +1,7 @@
 //! Publishers.
 
+mod dynamic;
+
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,17 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::Message;
-use runnel_core::dynamic::DynamicMessage;
 use runnel_core::qos::{History, QoS};
-use runnel_core::schema::Schema;
-use runnel_core::wire::{EncodeError, Encoding, SliceSink, cdr};
+use runnel_core::wire::{Encoding, SliceSink, cdr};
 use runnel_io::clock;
 
-use crate::data::{Blank, Outgoing, Publication, Refused, SharedMessage};
+use crate::data::{Blank, Filled, Outgoing, Publication, Refused, SharedMessage, Unfit};
 use crate::error::Error;
 use crate::loan::Loan;
 use crate::node::publishing::PublisherEnd;
 use crate::turning::Turning;
+pub use dynamic::DynamicPublisher;
 
 /// How long publishing waits at most for a subscriber when all messages are to be kept.
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
@@ -68,13 +69,6 @@ pub struct Publisher<M> {
     message: PhantomData<fn(M)>,
 }
 
-/// Publishes messages of a type that is known only while the program runs, from any thread.
-#[derive(Clone)]
-pub struct DynamicPublisher {
-    handle: Handle,
-    schema: Arc<Schema>,
-}
-
 /// Publishes messages that are known as bytes only.
 pub(crate) struct BytesPublisher(Handle);
 
@@ -83,8 +77,12 @@ impl BytesPublisher {
         Self(handle)
     }
 
-    /// Publishes the serialized message that `write` appends.
+    /// Publishes the message that `write` appends as ROS 1 has it: the topic is in ROS 1 alone.
     pub(crate) fn publish(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
+        let write = |_, out: &mut Vec<u8>| {
+            write(out);
+            Ok(())
+        };
         self.0.publish(Written(write), self.0.max_blocking)
     }
 
@@ -146,6 +144,11 @@ impl<M: Message> Publisher<M> {
     /// # }
     /// ```
     ///
+    /// While subscribers in the ROS 2 graph alone listen, what is written is sent as it is; while only others do, they read
+    /// it there. While both do, it is translated when it is published, which copies it twice; and so it is while ROS 2
+    /// alone listens to a topic that is [`transient_local`](QoS::transient_local), whose last messages subscribers of this
+    /// process may want.
+    ///
     /// # Errors
     /// [`Error::Loan`] when the message does not end in an array of numbers, or that array is not empty;
     /// [`Error::TooLong`] when the message would be longer than subscribers accept.
@@ -172,11 +175,12 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
     fn wire_len(&self) -> usize {
         self.message.message().wire_len()
     }
-    fn write(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
         self.message.message().write(out);
+        Ok(())
     }
-    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        cdr::encode_into(self.message.message(), Encoding::Xcdr1, out)
+    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        Ok(cdr::encode_into(self.message.message(), Encoding::Xcdr1, out)?)
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
         let room = out.len();
@@ -189,10 +193,10 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
     }
 }
 
-/// A message that is known as bytes only.
+/// A message that is known as what writes it in an encoding.
 struct Written<W>(W);
 
-impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
+impl<W: Fn(Encoding, &mut Vec<u8>) -> Result<(), Unfit>> Outgoing for Written<W> {
     fn shared_type(&self) -> Option<TypeId> {
         None
     }
@@ -200,52 +204,17 @@ impl<W: Fn(&mut Vec<u8>)> Outgoing for Written<W> {
     fn wire_len(&self) -> usize {
         0
     }
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.0)(out);
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        (self.0)(Encoding::Ros1, out)
     }
-    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), EncodeError> {
-        Ok(())
+    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        (self.0)(Encoding::Xcdr1, out)
     }
     fn write_slice(&self, _: &mut [u8]) -> bool {
         false
     }
     fn into_shared(self) -> SharedMessage {
         Arc::new(())
-    }
-}
-
-impl DynamicPublisher {
-    pub(crate) fn new(handle: Handle, schema: Arc<Schema>) -> Self {
-        Self { handle, schema }
-    }
-
-    /// The type of its messages.
-    pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
-    }
-
-    /// Publishes a message, which must be of the publisher's schema.
-    ///
-    /// # Errors
-    /// As [`Publisher::publish`].
-    pub fn publish(&self, message: &DynamicMessage) -> Result<(), Error> {
-        self.publish_bytes(|out| message.encode(out))
-    }
-
-    /// Publishes the serialized message that `write` appends. It is asked again if a subscriber has no room meanwhile.
-    ///
-    /// # Errors
-    /// As [`Publisher::publish`].
-    pub fn publish_bytes(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
-        self.handle.publish(Written(write), self.handle.max_blocking)
-    }
-
-    /// Memory for a whole serialized message of so many bytes, to be written where subscribers of this host read it.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] when that is longer than subscribers accept.
-    pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
-        Loan::of_bytes(&self.handle, bytes)
     }
 }
 
@@ -357,14 +326,19 @@ impl Handle {
         Ok(())
     }
 
-    /// Memory for a message of so many bytes.
-    pub(crate) fn blank(&self, bytes: usize) -> Result<Blank, Error> {
-        let blank = self.publication.blank(bytes);
+    /// Whether nobody but subscribers in the ROS 2 graph is to get messages.
+    pub(crate) fn is_for_ros2_alone(&self) -> bool {
+        self.publication.is_for_ros2_alone()
+    }
+
+    /// Memory for a message of so many bytes in an encoding.
+    pub(crate) fn blank(&self, bytes: usize, encoding: Encoding) -> Result<Blank, Error> {
+        let blank = self.publication.blank(bytes, encoding);
         blank.map_err(|length| Error::TooLong { topic: self.end.topic.clone(), length })
     }
 
     /// Publishes what was written there, as [`Handle::publish`] does.
-    pub(crate) fn publish_filled(&self, filled: Blank) -> Result<(), Error> {
+    pub(crate) fn publish_filled(&self, filled: Filled<'_>) -> Result<(), Error> {
         self.attending(filled, self.max_blocking, |publication, filled| {
             publication.publish_filled(filled, self.keep_all)
         })
@@ -402,7 +376,7 @@ impl Handle {
             let topic = || self.end.topic.clone();
             let (subscriber, bytes) = match refused {
                 Refused::TooLong(length) => return Err(Error::TooLong { topic: topic(), length }),
-                Refused::Unfit(why) => return Err(Error::Encode { topic: topic(), why }),
+                Refused::Unfit(why) => return Err(Error::unfit(topic(), why)),
                 Refused::Full { subscriber, message: kept, bytes } => {
                     message = kept;
                     (subscriber, bytes)

@@ -152,3 +152,20 @@ fn what_ros_1_alone_has_is_not_in_ros_2() {
     let refused = node.get_param::<i32>("rate").unwrap_err();
     assert!(matches!(refused, Error::NotInGraph { .. }), "{refused}");
 }
+
+#[test]
+fn who_has_nothing_to_do_sleeps() {
+    let (a, b) = pair();
+    let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
+    let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
+    let (subscription, _heard) = listener(&listening, "chatter", QoS::default());
+    spin_until(&b, "they meet", || subscription.publisher_count() == 1);
+    let used = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let nanos = |time: rustix::time::Timespec| time.tv_sec * 1_000_000_000 + time.tv_nsec;
+    let (before, until) = (nanos(used()), std::time::Instant::now() + Duration::from_millis(500));
+    while std::time::Instant::now() < until {
+        b.spin_once(Duration::from_millis(100)).unwrap();
+    }
+    let used = Duration::from_nanos((nanos(used()) - before) as u64);
+    assert!(used < Duration::from_millis(25), "{used:?} of the processor in half a second");
+}

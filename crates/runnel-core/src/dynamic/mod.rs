@@ -14,6 +14,7 @@ mod describe;
 mod encode;
 mod error;
 mod fit;
+mod form;
 mod path;
 mod select;
 mod value;

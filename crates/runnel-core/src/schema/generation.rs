@@ -30,9 +30,9 @@ impl Generation {
 /// `seq`. Its text is left alone if it is that form already.
 pub(super) fn ros2_form(mut def: MessageDef) -> MessageDef {
     let before = def.fields.clone();
-    if def.name.package == "std_msgs" && def.name.name == "Header" {
-        def.fields.retain(|field| field.name != "seq");
-    }
+    let kept: Vec<bool> = def.fields.iter().map(|field| ros2_has(&def, field)).collect();
+    let mut kept = kept.into_iter();
+    def.fields.retain(|_| kept.next().unwrap_or_default());
     let mut taken: HashSet<String> = def.fields.iter().map(|field| field.name.clone()).collect();
     for field in &mut def.fields {
         let name = snake_case(&field.name);
@@ -48,6 +48,11 @@ pub(super) fn ros2_form(mut def: MessageDef) -> MessageDef {
         def.text = text(&def);
     }
     def
+}
+
+/// True of a field that ROS 2 has as well.
+pub(super) fn ros2_has(def: &MessageDef, field: &Field) -> bool {
+    def.name.package != "std_msgs" || def.name.name != "Header" || field.name != "seq"
 }
 
 /// A text of the same constants and fields.

@@ -6,6 +6,7 @@
 
 mod action;
 mod folders;
+mod form;
 mod full_text;
 mod generation;
 mod library;

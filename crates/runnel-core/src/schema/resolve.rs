@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The most levels that messages may lie in one another.
 pub const MAX_MESSAGE_DEPTH: usize = 64;
 /// The most work that the full texts of one look-up may take: bytes written and fields looked at.
-const MAX_TEXT_WORK: usize = 16 << 20;
+pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
 
 /// A type cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -247,7 +247,7 @@ pub struct ActionDef {
 }
 
 /// A message with everything it is made of: enough to encode, decode, print and announce it.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     /// The generation whose form this is. What the form of another has more or less is not known here.
     pub generation: Generation,

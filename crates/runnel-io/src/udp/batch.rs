@@ -16,6 +16,9 @@ use std::ptr;
 /// Most datagrams of one call.
 pub const MOST_AT_ONCE: usize = 32;
 
+/// As many as are received with less to prepare.
+const FEW: usize = 4;
+
 impl Datagrams {
     /// Sends several datagrams, each of several slices, to `to` as [`Datagrams::send_to_vectored`] does, in one system
     /// call: how many of them the kernel took, from the first on. That is [`MOST_AT_ONCE`] at most, and 0 when it has no
@@ -49,21 +52,33 @@ impl Datagrams {
     /// # Errors
     /// None in practice.
     pub fn recv_batch(&self, batch: &mut Batch) -> io::Result<usize> {
-        match self.fill(batch) {
+        self.recv_batch_of(batch, MOST_AT_ONCE)
+    }
+
+    /// As [`Datagrams::recv_batch`], but `most` datagrams at most: a few cost less to ask for than many.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn recv_batch_of(&self, batch: &mut Batch, most: usize) -> io::Result<usize> {
+        let filled = match most {
+            0..=FEW => self.fill::<FEW>(batch, most),
+            _ => self.fill::<MOST_AT_ONCE>(batch, most),
+        };
+        match filled {
             Ok(()) => Ok(batch.found.len()),
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             Err(error) => Err(at(format_args!("receiving at {}", self.address), error)),
         }
     }
 
-    fn fill(&self, batch: &mut Batch) -> rustix::io::Result<()> {
+    fn fill<const MOST: usize>(&self, batch: &mut Batch, most: usize) -> rustix::io::Result<()> {
         batch.found.clear();
-        let mut names = [MaybeUninit::<SocketAddrStorage>::zeroed(); MOST_AT_ONCE];
-        let mut slices = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; MOST_AT_ONCE];
+        let mut names = [MaybeUninit::<SocketAddrStorage>::zeroed(); MOST];
+        let mut slices = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; MOST];
         // SAFETY: structures of numbers and pointers, for which zero is a value.
-        let mut messages: [libc::mmsghdr; MOST_AT_ONCE] = unsafe { mem::zeroed() };
+        let mut messages: [libc::mmsghdr; MOST] = unsafe { mem::zeroed() };
         let mut count = 0;
-        let places = names.iter_mut().zip(&mut slices).zip(&mut messages);
+        let places = names.iter_mut().zip(&mut slices).zip(&mut messages).take(most);
         for (room, ((name, slice), message)) in batch.room.chunks_exact_mut(batch.bytes).zip(places) {
             *slice = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
             message.msg_hdr.msg_name = name.as_mut_ptr().cast();

@@ -37,6 +37,8 @@ pub struct Endpoint {
     pub type_name: String,
     /// What it offers, or asks for. History and depth are told by some peers only.
     pub qos: QoS,
+    /// True if it told its history and depth; otherwise what stands there is not known.
+    pub tells_history: bool,
     /// True if its writers must be exclusive owners of what they write, which ROS knows nothing of.
     pub exclusive: bool,
     /// In which partitions it is; none is the unnamed one, where all of ROS is.
@@ -74,6 +76,7 @@ impl Endpoint {
             topic: text(must(pid::TOPIC_NAME, "topic")?, "topic")?,
             type_name: text(must(pid::TYPE_NAME, "type")?, "type")?,
             qos: parse_qos(role, list)?,
+            tells_history: list.find(pid::HISTORY).is_some(),
             exclusive: list.find(pid::OWNERSHIP).map_or(Ok(0), |mut value| value.u32())? == 1,
             partitions: list.find(pid::PARTITION).map_or(Ok(Vec::new()), partitions)?,
             representations: list.find(pid::DATA_REPRESENTATION).map_or(Ok(Vec::new()), representations)?,
@@ -95,6 +98,9 @@ impl Endpoint {
         list.text(pid::TOPIC_NAME, &self.topic);
         list.text(pid::TYPE_NAME, &self.type_name);
         emit_qos(&self.qos, self.role(), &mut list);
+        if self.tells_history {
+            emit_history(&self.qos, &mut list);
+        }
         self.unicast
             .iter()
             .for_each(|address| list.put(pid::UNICAST_LOCATOR, |out| Locator(*address).emit(out)));
@@ -168,11 +174,6 @@ fn emit_qos(qos: &QoS, role: Role, list: &mut ParametersOut<'_>) {
         out.extend_from_slice(&kind.to_le_bytes());
         put_time(out, Some(MAX_BLOCKING));
     });
-    list.put(pid::HISTORY, |out| {
-        let kind: u32 = u32::from(qos.history == History::KeepAll);
-        out.extend_from_slice(&kind.to_le_bytes());
-        out.extend_from_slice(&i32::try_from(qos.depth).unwrap_or(i32::MAX).to_le_bytes());
-    });
     if qos.durability == Durability::TransientLocal {
         list.u32(pid::DURABILITY, 1);
     }
@@ -189,6 +190,14 @@ fn emit_qos(qos: &QoS, role: Role, list: &mut ParametersOut<'_>) {
     if role == Role::Writer && qos.lifespan.is_some() {
         list.put(pid::LIFESPAN, |out| put_time(out, qos.lifespan));
     }
+}
+
+fn emit_history(qos: &QoS, list: &mut ParametersOut<'_>) {
+    list.put(pid::HISTORY, |out| {
+        let kind: u32 = u32::from(qos.history == History::KeepAll);
+        out.extend_from_slice(&kind.to_le_bytes());
+        out.extend_from_slice(&i32::try_from(qos.depth).unwrap_or(i32::MAX).to_le_bytes());
+    });
 }
 
 fn partitions(mut value: Cursor<'_>) -> Result<Vec<String>, AnnounceError> {
@@ -227,6 +236,7 @@ mod tests {
                 .transient_local()
                 .deadline(Duration::from_millis(100))
                 .liveliness(Liveliness::ManualByTopic, Some(Duration::from_secs(1))),
+            tells_history: true,
             exclusive: false,
             partitions: vec![],
             representations: vec![XCDR1],
@@ -269,6 +279,7 @@ mod tests {
         let reader = Endpoint::parse(Role::Reader, &minimal(EntityId::user_reader(1), |_| {})).unwrap();
         assert_eq!(writer.qos, QoS::keep_last(1));
         assert_eq!(reader.qos, QoS::keep_last(1).best_effort());
+        assert!(!writer.tells_history && !reader.tells_history);
         assert!(writer.speaks_xcdr1() && writer.is_in_default_partition());
     }
 

@@ -1,6 +1,7 @@
 //! Which endpoints of ours and of others meet.
 
 use super::Participant;
+use super::routes::address_of;
 use super::watch::Watched;
 use crate::announce::{Endpoint, Role};
 use crate::event::Event;
@@ -9,7 +10,6 @@ use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix};
 use crate::writer::ReaderSpec;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 use runnel_core::qos::{Durability, Policy, Reliability};
 use runnel_core::time::Instant;
 
@@ -165,11 +165,4 @@ impl<P: Lend> Participant<P> {
         let writers: Vec<EntityId> = self.writers.keys().copied().collect();
         writers.into_iter().for_each(|writer| self.wake_writer(writer));
     }
-}
-
-/// Where an endpoint is reached: at its participant's address if it names that one, or none.
-fn address_of(endpoint: &Endpoint, of_participant: SocketAddr) -> SocketAddr {
-    let own = || endpoint.unicast.iter().filter(|address| !address.ip().is_multicast());
-    let near = own().find(|address| address.ip() == of_participant.ip());
-    near.or_else(|| own().next()).copied().unwrap_or(of_participant)
 }

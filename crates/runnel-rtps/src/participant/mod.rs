@@ -6,10 +6,14 @@
 
 mod discovery;
 mod matching;
+mod other_way;
 mod peers;
 mod receive;
+mod room;
+mod routes;
 mod transmit;
 mod watch;
+mod word;
 
 pub use peers::Peer;
 
@@ -17,7 +21,7 @@ use crate::announce::{Endpoint, Role};
 use crate::config::Config;
 use crate::datagram::Datagram;
 use crate::event::{Event, Sample};
-use crate::reader::Reader;
+use crate::reader::{Reader, WriterProxy};
 use crate::stored::{Lend, Stored};
 use crate::timers::Timers;
 use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, Timestamp};
@@ -135,7 +139,23 @@ impl<P: Lend> Participant<P> {
         self.peers.proved()
     }
 
-    /// One of them.
+    /// All that have announced themselves, also those that have yet to prove that they hear us.
+    pub fn announced(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.all()
+    }
+
+    /// True if a participant has told of all its endpoints: what each of its writers of discovery has said that it has,
+    /// has come.
+    pub fn is_complete(&self, prefix: GuidPrefix) -> bool {
+        let Some(peer) = self.peer(prefix) else { return false };
+        [Role::Writer, Role::Reader].into_iter().all(|role| {
+            let (teller, hearer) = (teller_of(role), hearer_of(role));
+            let told = self.readers.get(&hearer).and_then(|reader| reader.writer(prefix.with(teller)));
+            !peer.data.builtin.has(teller) || told.is_some_and(WriterProxy::has_all)
+        })
+    }
+
+    /// One that has proved that it hears us.
     pub fn peer(&self, prefix: GuidPrefix) -> Option<&Peer> {
         self.peers.get(prefix).filter(|peer| peer.is_proved())
     }
@@ -181,6 +201,7 @@ impl<P: Lend> Participant<P> {
             topic,
             type_name,
             qos,
+            tells_history: true,
             exclusive: false,
             partitions: Vec::new(),
             representations: Vec::new(),
@@ -291,7 +312,7 @@ impl<P: Lend> Participant<P> {
         !self.events.is_empty()
     }
 
-    /// The next sample. Those that lie in a datagram are to be taken before the next is handled.
+    /// The next sample, of those that what was called last has brought. Those that lie in a datagram are to be taken before the next is handled.
     pub fn poll_sample(&mut self) -> Option<Sample> {
         self.samples.pop_front()
     }
@@ -350,6 +371,11 @@ fn discovery_qos() -> QoS {
 /// The writer of discovery that tells of endpoints on this side.
 fn teller_of(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_WRITER } else { EntityId::SUBSCRIPTIONS_WRITER }
+}
+
+/// The reader of discovery that hears of endpoints on this side.
+fn hearer_of(role: Role) -> EntityId {
+    if role == Role::Writer { EntityId::PUBLICATIONS_READER } else { EntityId::SUBSCRIPTIONS_READER }
 }
 
 /// How long it takes until a participant that is gone without a word is looked for again.

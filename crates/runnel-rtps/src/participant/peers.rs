@@ -4,6 +4,7 @@
 //! three times as many, and nothing else: an announcement may bear the address of somebody who never asked. It is proved
 //! when it sends us something that bears our prefix, which it has learnt from us.
 
+use super::routes::{best, is_among, outranks};
 use super::{DISCOVERY, Participant, SEARCH_EVERY, Timer, transmit::Work};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
 use crate::config::{Config, Path};
@@ -47,6 +48,8 @@ pub struct Peer {
     credit: usize,
     heard: Instant,
     pub(super) armed: Option<Instant>,
+    /// What it is to be told next.
+    pub(super) word: Option<Vec<u8>>,
 }
 
 /// The participants that are known.
@@ -62,6 +65,11 @@ impl Peer {
     /// True if it has shown that it hears us.
     pub fn is_proved(&self) -> bool {
         self.proved
+    }
+
+    /// Where its endpoints of discovery are reached.
+    pub fn address(&self) -> SocketAddr {
+        self.metatraffic
     }
 
     /// True if it runs on this host.
@@ -99,6 +107,10 @@ impl Peers {
         self.all.get_mut(&prefix)
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &Peer> {
+        self.all.values()
+    }
+
     pub fn proved(&self) -> impl Iterator<Item = &Peer> {
         self.all.values().filter(|peer| peer.proved)
     }
@@ -134,16 +146,6 @@ pub(super) fn announcement_of(config: &Config) -> Arc<[u8]> {
     let mut out = Vec::new();
     data.emit(&mut out);
     out.into()
-}
-
-/// The address of a participant's that is best reached: where it sends from, or another of this host for one that is
-/// here, or the first.
-fn best(config: &Config, addresses: &[SocketAddr], from: SocketAddr) -> Option<SocketAddr> {
-    let usable = || addresses.iter().filter(|address| !address.ip().is_multicast());
-    let same_host = config.is_own(from.ip());
-    let by_source = usable().find(|address| address.ip() == from.ip());
-    let here = usable().find(|address| same_host && config.is_own(address.ip()));
-    by_source.or(here).or_else(|| usable().find(|address| address.is_ipv4() == from.is_ipv4())).copied()
 }
 
 impl<P: Lend> Participant<P> {
@@ -203,10 +205,9 @@ impl<P: Lend> Participant<P> {
                 peer.note_source(from.ip());
                 peer.heard = now;
                 peer.credit = peer.credit.saturating_add(len * CREDIT).min(64 * 1024);
-                if peer.proved {
-                    self.update(from, data);
-                } else {
-                    peer.data = data;
+                let proved = peer.proved;
+                self.update(from, data);
+                if !proved {
                     self.work.push_back(Work::Greet(prefix));
                 }
             }
@@ -236,6 +237,7 @@ impl<P: Lend> Participant<P> {
             credit: len * CREDIT,
             heard: now,
             armed: None,
+            word: None,
         };
         let until = now + peer.lease(self.config.limits.lease);
         self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));
@@ -257,14 +259,18 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// What a participant that is known says of itself may have changed.
+    /// What a participant that is known says of itself may have changed, or it is heard by a better way.
     fn update(&mut self, from: SocketAddr, data: ParticipantData) {
         let metatraffic = best(&self.config, &data.metatraffic, from);
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
-        let moved = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
+        let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         let prefix = data.prefix;
         peer.data = data;
-        if let Some(metatraffic) = metatraffic.filter(|_| moved) {
+        let Some(metatraffic) = metatraffic else { return };
+        let better = outranks(&self.config, metatraffic, peer.metatraffic);
+        let other_family = metatraffic.is_ipv4() != peer.metatraffic.is_ipv4();
+        let stays = other_family && is_among(peer.metatraffic, &peer.data.metatraffic);
+        if better || changed && !stays {
             peer.metatraffic = metatraffic;
             peer.user = best(&self.config, &peer.data.unicast, from).unwrap_or(metatraffic);
             self.move_peer(prefix);

@@ -68,6 +68,11 @@ impl<P: Lend> Participant<P> {
                 self.participant_heard(context.now, context.from, context.datagram.len(), data);
             }
             _ if !self.is_from_peer(context) => {}
+            Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
+                if context.destination == self.config.prefix {
+                    self.word_came(context.source, data.payload.bytes());
+                }
+            }
             Submessage::Data(data) => self.handle_data(context, data),
             Submessage::DataFrag(frag) => self.handle_fragments(context, frag),
             Submessage::Heartbeat(heartbeat) => self.handle_heartbeat(context, heartbeat),
@@ -100,10 +105,10 @@ impl<P: Lend> Participant<P> {
     }
 
     fn sample_came(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
-        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
-            return;
-        };
-        match proxy.arrive(context.now, data.number) {
+        let Some(of) = self.readers.get_mut(&reader) else { return };
+        let has_room = of.has_room();
+        let Some(proxy) = of.writer_mut(writer) else { return };
+        match proxy.arrive(context.now, data.number, has_room) {
             Arrival::Deliver if reader.is_builtin() => {
                 self.discovered(context.now, reader, writer, data.inline_qos, data.payload);
             }
@@ -129,9 +134,12 @@ impl<P: Lend> Participant<P> {
         self.give(context.now, Sample { reader, writer, number: data.number, stamp: context.stamp, payload });
     }
 
-    fn give(&mut self, now: Instant, sample: Sample) {
+    pub(super) fn give(&mut self, now: Instant, sample: Sample) {
         self.happened(now, Watched::Deadline(sample.reader));
         self.happened(now, Watched::Life(sample.reader, sample.writer));
+        if let Some(reader) = self.readers.get_mut(&sample.reader) {
+            reader.take_room();
+        }
         self.samples.push_back(sample);
     }
 
@@ -155,12 +163,8 @@ impl<P: Lend> Participant<P> {
     }
 
     /// What follows whatever has come of a writer: samples that were held, losses, an answer.
-    fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
-        loop {
-            let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
-            let Some(held) = proxy.and_then(|proxy| proxy.take_held(now)) else { break };
-            self.deliver_own(now, reader, writer, held);
-        }
+    pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+        while self.deliver_held(now, reader, writer) {}
         let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
         let count = proxy.map_or(0, crate::reader::WriterProxy::take_lost);
         if count > 0 {
@@ -169,15 +173,23 @@ impl<P: Lend> Participant<P> {
         self.wake_answer(reader, writer);
     }
 
+    /// Delivers the sample that was held and is the next now, if there is room for it. True if it did.
+    pub(super) fn deliver_held(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
+        let Some(of) = self.readers.get_mut(&reader).filter(|reader| reader.has_room()) else { return false };
+        let held = of.writer_mut(writer).and_then(|proxy| proxy.take_held(now));
+        let Some(held) = held else { return false };
+        self.deliver_own(now, reader, writer, held);
+        true
+    }
+
     fn handle_fragments(&mut self, context: &Context<'_>, frag: &DataFrag<'_>) {
         let writer = context.source.with(frag.writer);
         for reader in self.concerned(frag.reader, writer) {
-            let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer))
-            else {
-                continue;
-            };
+            let Some(of) = self.readers.get_mut(&reader) else { continue };
+            let has_room = of.has_room();
+            let Some(proxy) = of.writer_mut(writer) else { continue };
             if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
-                match proxy.arrive(context.now, frag.number) {
+                match proxy.arrive(context.now, frag.number, has_room) {
                     Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
                     Arrival::Early => drop(proxy.hold(frag.number, whole)),
                     Arrival::Late => {}

@@ -23,6 +23,8 @@ pub(super) enum Work {
     Announce(SocketAddr),
     /// The same to a candidate, and what shows it that an answer is welcome.
     Greet(GuidPrefix),
+    /// What is for one participant alone.
+    Word(GuidPrefix),
     /// What a writer has to send.
     Writer(EntityId),
     /// What a reader has to tell a writer.
@@ -38,6 +40,7 @@ impl<P: Lend> Participant<P> {
             let made = match work {
                 Work::Announce(to) => self.compose_announcement(&[to]),
                 Work::Greet(prefix) => self.compose_greeting(prefix),
+                Work::Word(prefix) => self.compose_word(prefix),
                 Work::Writer(id) => self.compose_of_writer(now, id),
                 Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
                 Work::Farewell => self.compose_farewell(),

@@ -76,6 +76,13 @@ impl<P: Lend> Participant<P> {
         }
     }
 
+    /// Whether anything is watched for that a sample of this writer's shows to this reader of ours.
+    pub(super) fn is_watched_for(&self, reader: EntityId, writer: Guid) -> bool {
+        [Watched::Deadline(reader), Watched::Life(reader, writer)]
+            .iter()
+            .any(|what| self.watches.all.contains_key(what))
+    }
+
     /// What is watched for has happened.
     pub(super) fn happened(&mut self, now: Instant, what: Watched) {
         if self.watches.all.is_empty() {

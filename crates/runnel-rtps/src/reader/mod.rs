@@ -10,6 +10,7 @@ pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
 
 use crate::wire::{EntityId, Guid, GuidPrefix};
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 /// A reader of ours.
@@ -17,11 +18,39 @@ use core::net::SocketAddr;
 pub(crate) struct Reader {
     pub id: EntityId,
     writers: BTreeMap<Guid, WriterProxy>,
+    /// How many more samples its user has room for; `None` if for all.
+    room: Option<usize>,
+    /// Which writer is first when there is room again.
+    turn: usize,
 }
 
 impl Reader {
     pub fn new(id: EntityId) -> Self {
-        Self { id, writers: BTreeMap::new() }
+        Self { id, writers: BTreeMap::new(), room: None, turn: 0 }
+    }
+
+    /// Its user has room for so many samples from now on.
+    pub fn set_room(&mut self, room: usize) {
+        self.room = Some(room);
+    }
+
+    /// True if its user has room for another sample.
+    pub fn has_room(&self) -> bool {
+        self.room != Some(0)
+    }
+
+    /// A sample goes to its user.
+    pub fn take_room(&mut self) {
+        self.room = self.room.map(|room| room.saturating_sub(1));
+    }
+
+    /// Its writers, each time another one first.
+    pub fn writers_in_turn(&mut self) -> Vec<Guid> {
+        let mut writers: Vec<Guid> = self.writers.keys().copied().collect();
+        self.turn = self.turn.wrapping_add(1);
+        let first = self.turn % writers.len().max(1);
+        writers.rotate_left(first);
+        writers
     }
 
     /// Joins a writer; one that is joined already is as it was.
@@ -47,6 +76,10 @@ impl Reader {
 
     pub fn writer_mut(&mut self, writer: Guid) -> Option<&mut WriterProxy> {
         self.writers.get_mut(&writer)
+    }
+
+    pub fn writer(&self, writer: Guid) -> Option<&WriterProxy> {
+        self.writers.get(&writer)
     }
 
     pub fn writers(&self) -> impl Iterator<Item = &WriterProxy> {

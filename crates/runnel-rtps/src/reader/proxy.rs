@@ -94,7 +94,7 @@ struct Retry {
 pub(crate) enum Arrival {
     /// It is the next: deliver it, and then what [`WriterProxy::take_held`] gives.
     Deliver,
-    /// One before it is missing.
+    /// One before it is missing, or the reader's user has no room for it.
     Early,
     /// It came before, or will not be wanted any more.
     Late,
@@ -147,13 +147,19 @@ impl WriterProxy {
         self.answer.is_some()
     }
 
+    /// True if the writer has said what it has, and all of that has come.
+    pub fn has_all(&self) -> bool {
+        self.greeted && !self.is_missing_something()
+    }
+
     /// When it does something by itself.
     pub fn timeout(&self) -> Option<Instant> {
         self.retry.at
     }
 
-    /// A whole sample has come: what is to be done with it.
-    pub fn arrive(&mut self, now: Instant, number: SequenceNumber) -> Arrival {
+    /// A whole sample has come: what is to be done with it, given whether the reader's user has room for it. If not, it
+    /// is held and not acknowledged, unless the writer sends each sample once.
+    pub fn arrive(&mut self, now: Instant, number: SequenceNumber, has_room: bool) -> Arrival {
         if !self.spec.reliable {
             return self.arrive_once(number);
         }
@@ -166,9 +172,49 @@ impl WriterProxy {
             self.note_missing();
             return Arrival::Early;
         }
+        if !has_room {
+            return Arrival::Early;
+        }
         self.note_repaired(now, number);
         self.advance_to(number.next());
         Arrival::Deliver
+    }
+
+    /// The sample to be delivered next, if that is known.
+    pub fn due(&self) -> Option<SequenceNumber> {
+        self.greeted.then_some(self.next)
+    }
+
+    /// What is missing before a sample is not waited for any longer, and lost.
+    pub fn give_up_before(&mut self, number: SequenceNumber) {
+        self.greeted = true;
+        self.lose_before(number);
+    }
+
+    /// Samples of a range were dropped by their writer, and are lost.
+    pub fn leave_out(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let start = start.max(self.next);
+        // One whose samples come once shows it by its numbers.
+        if !self.spec.reliable || start >= end {
+            return;
+        }
+        self.lost += u64::from(end.distance_from(start)) - self.gaps_within(start, end);
+        self.add_gap(start, end);
+        if self.greeted {
+            self.advance_to(self.next);
+        }
+    }
+
+    /// A sample that has come finds no room, and is lost.
+    pub fn give_up(&mut self, number: SequenceNumber) {
+        self.lost += 1;
+        self.add_gap(number, number.next());
+    }
+
+    /// The user has had all before `next`, whatever has come here.
+    pub fn pass_over(&mut self, next: SequenceNumber) {
+        (self.greeted, self.last) = (true, self.last.max(next.previous()));
+        self.advance_to(next);
     }
 
     /// Of a writer whose samples come once: what was left out is lost.
@@ -206,6 +252,11 @@ impl WriterProxy {
         self.note_repaired(now, number);
         self.advance_to(number.next());
         Some((number, sample))
+    }
+
+    /// The writer is to be told how far the reader is, which it waits for.
+    pub fn tell_progress(&mut self) {
+        self.answer = self.answer.or(self.spec.reliable.then_some(Answer::Asked));
     }
 
     /// Fragments have come; gives the sample if these were the last.
@@ -284,7 +335,18 @@ impl WriterProxy {
         }
     }
 
+    /// Those of a range that are not held will not come.
     fn add_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let mut start = start.max(self.next);
+        while let Some(held) = self.held.range(start.min(end)..end).next().map(|(held, _)| *held) {
+            self.add_empty_gap(start, held);
+            start = held.next();
+        }
+        self.add_empty_gap(start, end);
+    }
+
+    /// Of a range nothing is held, and nothing will come.
+    fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
         if end <= self.next || start >= end || self.gaps.len() >= MOST_GAPS {
             return;
         }

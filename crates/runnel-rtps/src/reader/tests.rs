@@ -26,7 +26,7 @@ fn heartbeat(first: i64, last: i64, count: u32) -> Heartbeat {
 /// A sample comes and is held if it is early.
 fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
     let number = SequenceNumber(number);
-    let arrival = proxy.arrive(now, number);
+    let arrival = proxy.arrive(now, number, true);
     if arrival == Arrival::Early {
         assert!(proxy.hold(number, copied(&[0; 8], None, false)));
     }

@@ -109,6 +109,11 @@ impl EntityId {
     pub const MESSAGE_WRITER: Self = Self([0, 2, 0, 0xc2]);
     /// Hears that writers live.
     pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xc7]);
+    /// Tells one participant of our vendor what is for that one alone. Its kind is one that the standard leaves to vendors
+    /// (RTPS 2.5, section 9.3.1.2): no other vendor is sent anything of it, or would take it for something else.
+    pub const WORD_WRITER: Self = Self([0, 0, 1, 0x43]);
+    /// Hears that.
+    pub const WORD_READER: Self = Self([0, 0, 1, 0x44]);
 
     /// A writer of the user's without keys.
     pub const fn user_writer(number: u32) -> Self {

@@ -126,8 +126,8 @@ impl<B: Bytes> Writer<B> {
         if self.qos.history != Keep::KeepAll || self.history.len() < self.limit || self.is_latching() {
             return None;
         }
-        let slowest =
-            self.readers.iter().filter(|reader| reader.is_reliable()).min_by_key(|reader| reader.acked())?;
+        let held_for = self.readers.iter().filter(|reader| reader.is_reliable() && !reader.is_away());
+        let slowest = held_for.min_by_key(|reader| reader.acked())?;
         Some(Full { reader: slowest.guid() })
     }
 
@@ -136,7 +136,7 @@ impl<B: Bytes> Writer<B> {
     /// # Errors
     /// When [`Writer::full`] says so.
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
-        if self.readers.is_empty() && !self.is_latching() {
+        if !self.is_latching() && self.readers.iter().all(ReaderProxy::is_suspended) {
             self.history.pass();
             return Ok(Some(payload));
         }
@@ -144,8 +144,7 @@ impl<B: Bytes> Writer<B> {
             return Err(full);
         }
         self.history.push(payload, stamp, now);
-        let most = if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) };
-        if self.history.len() <= most {
+        if self.history.len() <= self.most() {
             return Ok(None);
         }
         let out = self.history.pop();
@@ -154,6 +153,32 @@ impl<B: Bytes> Writer<B> {
             self.overwritten = self.overwritten.saturating_add(1);
         }
         Ok(out.map(|change| change.payload))
+    }
+
+    /// How many samples it holds at most.
+    fn most(&self) -> usize {
+        if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) }
+    }
+
+    /// What is written from now on reaches a reader by another way: the first number of that.
+    pub fn suspend(&mut self, reader: Guid) -> Option<SequenceNumber> {
+        let next = self.history.last().next();
+        self.readers.iter_mut().find(|proxy| proxy.guid() == reader)?.suspend(next);
+        self.trim();
+        Some(next)
+    }
+
+    /// The other way has ended; these samples did not get there.
+    pub fn resume(
+        &mut self,
+        (now, stamp): (Instant, Timestamp),
+        reader: Guid,
+        from: SequenceNumber,
+        samples: impl Iterator<Item = (SequenceNumber, B)>,
+    ) {
+        let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else { return };
+        proxy.resume(now, from);
+        samples.for_each(|(number, payload)| self.history.restore(number, payload, stamp, now));
     }
 
     /// Takes a sample in that replaces all that tell of the same thing.
@@ -223,11 +248,13 @@ impl<B: Bytes> Writer<B> {
 
     /// Lets go of samples that nobody is to get any more.
     fn trim(&mut self) {
-        if self.is_latching() {
+        // For those who come later only the last count; there are more when some came back that had not arrived.
+        let kept = if self.is_latching() { self.most() } else { 0 };
+        if self.history.len() <= kept {
             return;
         }
         let done = self.readers.iter().map(ReaderProxy::done).min().unwrap_or(self.history.last());
-        while self.history.front().is_some_and(|change| change.number <= done) {
+        while self.history.len() > kept && self.history.front().is_some_and(|change| change.number <= done) {
             self.history.pop();
         }
     }

@@ -60,6 +60,8 @@ pub(crate) struct ReaderProxy {
     fragment: u32,
     /// Up to here it has acknowledged all.
     acked: SequenceNumber,
+    /// Samples from this one on reach it by another way.
+    until: Option<SequenceNumber>,
     asked: BTreeSet<SequenceNumber>,
     fragments_asked: VecDeque<(SequenceNumber, u32)>,
     acknowledgements: Option<u32>,
@@ -112,6 +114,7 @@ impl ReaderProxy {
             next: start,
             fragment: 1,
             acked: start.previous(),
+            until: None,
             asked: BTreeSet::new(),
             fragments_asked: VecDeque::new(),
             acknowledgements: None,
@@ -150,7 +153,40 @@ impl ReaderProxy {
 
     /// Up to here nothing has to be held for it.
     pub fn done(&self) -> SequenceNumber {
-        if self.spec.reliable { self.acked } else { self.next.previous() }
+        let done = if self.spec.reliable { self.acked } else { self.next.previous() };
+        match self.until {
+            Some(until) if done.next() >= until => SequenceNumber(i64::MAX),
+            _ => done,
+        }
+    }
+
+    /// Samples from this one on reach it by another way.
+    pub(super) fn suspend(&mut self, from: SequenceNumber) {
+        self.until = self.until.or(Some(from));
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// True if it is suspended and has had all that was written before.
+    pub(super) fn is_away(&self) -> bool {
+        self.done() == SequenceNumber(i64::MAX)
+    }
+
+    /// Samples reach it from here again, which has had all before `from` by another way, unless it still misses some that were
+    /// written before it was suspended.
+    pub(super) fn resume(&mut self, now: Instant, from: SequenceNumber) {
+        let Some(until) = self.until.take() else { return };
+        if self.next >= until {
+            (self.next, self.fragment) = (from.max(until), 1);
+        }
+        (self.heartbeat, self.since, self.patience) = (self.spec.reliable, now, FIRST_REMINDER);
+    }
+
+    /// The last sample that is to reach it from here.
+    fn last_due<B>(&self, history: &History<B>) -> SequenceNumber {
+        self.until.map_or(history.last(), |until| until.previous().min(history.last()))
     }
 
     /// True if it should get a sample and has not, as far as is known.
@@ -164,7 +200,9 @@ impl ReaderProxy {
 
     pub(super) fn is_level_with(&self, other: &Self) -> bool {
         let plain = |proxy: &Self| proxy.asked.is_empty() && proxy.fragments_asked.is_empty();
-        (self.next, self.fragment) == (other.next, other.fragment) && plain(self) && plain(other)
+        (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
+            && plain(self)
+            && plain(other)
     }
 
     /// What was sent to another reader of its participant has reached it as well.
@@ -184,7 +222,7 @@ impl ReaderProxy {
         if !is_newer(&mut self.acknowledgements, ack.count) {
             return false;
         }
-        let base = ack.missing.base.min(history.last().next());
+        let base = ack.missing.base.min(self.last_due(history).next());
         if base.previous() > self.acked {
             self.acked = base.previous();
             (self.patience, self.since) = (FIRST_REMINDER, now);
@@ -253,7 +291,9 @@ impl ReaderProxy {
         }
         if self.spec.reliable {
             self.flight.sent += out.len() as u64 + DATAGRAM_COST;
-            self.fill_heartbeat(ends, history, heartbeats, out);
+            if !self.is_amid_discovery(ends.1, history) {
+                self.fill_heartbeat(ends, history, heartbeats, out);
+            }
             if !owed {
                 self.since = now;
             }
@@ -261,9 +301,15 @@ impl ReaderProxy {
         Filled::Something
     }
 
+    /// True while more of what its participant has follows at once: only at the end is it told how much there is, so that
+    /// it knows all once it has that, and not before.
+    fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
+        writer.is_builtin() && self.next <= history.last() && !self.flight.wants_probe()
+    }
+
     /// What the writer does not hold any more will not be sent.
     fn skip_what_is_gone<B>(&mut self, history: &History<B>) {
-        let first = history.first();
+        let first = history.first().min(self.last_due(history).next());
         if self.next < first {
             (self.next, self.fragment) = (first, 1);
             self.heartbeat |= self.spec.reliable;
@@ -329,7 +375,7 @@ impl ReaderProxy {
     ) {
         let next =
             history.at_or_after(number.max(self.start)).map_or(history.last().next(), |next| next.number);
-        let end = next.max(number.next());
+        let end = next.min(self.last_due(history).next()).max(number.next());
         Gap::range(reader, writer, number, end).emit(out.out());
         self.asked.retain(|number| *number >= end);
     }
@@ -375,12 +421,14 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         let begin = out.len();
-        while self.next <= history.last() && !out.has_body() {
+        let last = self.last_due(history);
+        while self.next <= last && !out.has_body() {
             if self.fragment == 1 && self.flight.under_way() >= WINDOW {
                 return None;
             }
-            let Some(number) = history.at_or_after(self.next).map(|change| change.number) else {
-                self.next = history.last().next();
+            let number = history.at_or_after(self.next).map(|change| change.number);
+            let Some(number) = number.filter(|number| *number <= last) else {
+                self.next = last.next();
                 self.heartbeat |= self.spec.reliable;
                 return None;
             };
@@ -430,7 +478,7 @@ impl ReaderProxy {
             reader,
             writer,
             first,
-            last: self.next.previous(),
+            last: if writer.is_builtin() { history.last() } else { self.next.previous() },
             count: *heartbeats,
             is_final: !must_answer,
             liveliness: self.liveliness,

@@ -46,6 +46,8 @@ impl Weather {
 pub struct Node {
     pub participant: Participant<Bytes>,
     pub address: SocketAddr,
+    /// All of them, that one first.
+    pub addresses: Vec<SocketAddr>,
     pub samples: Vec<Heard>,
     pub events: Vec<Event>,
     pub sent_bytes: usize,
@@ -85,6 +87,8 @@ pub struct Net {
     seed: u64,
     /// What was sent to addresses where nobody is.
     pub astray: BTreeMap<SocketAddr, usize>,
+    /// How many datagrams were sent to each node's addresses.
+    pub sent_to: BTreeMap<SocketAddr, usize>,
 }
 
 impl Net {
@@ -99,6 +103,7 @@ impl Net {
             order: 0,
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             astray: BTreeMap::new(),
+            sent_to: BTreeMap::new(),
         }
     }
 
@@ -129,12 +134,13 @@ impl Net {
     pub fn add_with(&mut self, change: impl FnOnce(&mut Config)) -> usize {
         let mut config = self.config();
         change(&mut config);
-        let address = config.unicast[0];
+        let (address, addresses) = (config.unicast[0], config.unicast.clone());
         let index = self.nodes.len();
-        self.by_address.insert(address, index);
+        self.by_address.extend(addresses.iter().map(|address| (*address, index)));
         self.nodes.push(Node {
             participant: Participant::new(self.now, config),
             address,
+            addresses,
             samples: Vec::new(),
             events: Vec::new(),
             sent_bytes: 0,
@@ -193,7 +199,7 @@ impl Net {
             let bytes = sample.payload.bytes(datagram).to_vec();
             samples.push(Heard { at: self.now, reader: sample.reader, writer: sample.writer, bytes });
         }
-        let from = self.nodes[node].address;
+        let index = node;
         let mut count = 0;
         loop {
             let now = self.now;
@@ -204,10 +210,13 @@ impl Net {
             let (to, bytes) = (transmit.to.to_vec(), transmit.parts.concat());
             assert!(bytes.len() <= 65_507, "a datagram of {} bytes", bytes.len());
             for to in to {
-                let node = &mut self.nodes[self.by_address[&from]];
+                let node = &mut self.nodes[index];
                 node.sent += 1;
                 node.sent_bytes += bytes.len();
-                self.send(from, to, &bytes);
+                let of_family = node.addresses.iter().find(|own| own.is_ipv4() == to.is_ipv4());
+                if let Some(from) = of_family.copied() {
+                    self.send(from, to, &bytes);
+                }
             }
         }
         let node = &mut self.nodes[node];
@@ -219,12 +228,26 @@ impl Net {
     /// A datagram sets out.
     pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if to.ip().is_multicast() {
-            let all: Vec<SocketAddr> =
-                self.by_address.keys().copied().filter(|other| *other != from).collect();
+            let hears = |other: &SocketAddr| *other != from && other.is_ipv4() == to.is_ipv4();
+            let all: Vec<SocketAddr> = self.by_address.keys().copied().filter(hears).collect();
             all.into_iter().for_each(|to| self.fly(from, to, bytes));
         } else {
+            if self.by_address.contains_key(&to) {
+                *self.sent_to.entry(to).or_default() += 1;
+            }
             self.fly(from, to, bytes);
         }
+    }
+
+    /// A node has other addresses from now on.
+    pub fn move_to(&mut self, node: usize, addresses: Vec<SocketAddr>) {
+        self.by_address.retain(|_, index| *index != node);
+        self.by_address.extend(addresses.iter().map(|address| (*address, node)));
+        let own = addresses.iter().map(SocketAddr::ip).collect();
+        self.nodes[node].addresses = addresses.clone();
+        let now = self.now;
+        self.nodes[node].participant.set_addresses(now, addresses, own);
+        self.drain(node, &[]);
     }
 
     fn fly(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {

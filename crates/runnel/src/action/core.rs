@@ -50,7 +50,7 @@ impl ClientCore {
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
         let hear = |of: Type, suffix: &str, callback: Hearing| {
             let heard = move |delivery: Delivery<'_>| match delivery {
-                Delivery::Bytes { bytes, from, .. } => callback(&from.publisher, bytes),
+                Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes)?),
                 Delivery::Shared(_) => Ok(()),
             };
             let depth = if suffix == "status" { LISTS } else { DEPTH };

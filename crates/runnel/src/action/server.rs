@@ -84,7 +84,7 @@ impl Node {
         mut hearing: impl FnMut(&str, &[u8]) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
-            Delivery::Bytes { bytes, from, .. } => hearing(&from.publisher, bytes),
+            Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes)?),
             Delivery::Shared(_) => Ok(()),
         };
         self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)

@@ -19,10 +19,14 @@ pub(crate) use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, Que
 
 pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
-pub(crate) use publication::{Blank, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter};
+pub(crate) use publication::{
+    Blank, Filled, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, Unfit,
+};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use received::Kept;
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
-pub(crate) use subscription::{Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionOptions};
+pub(crate) use subscription::{
+    Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionOptions, Unreadable,
+};
 pub(crate) use unsent::Unsent;
 pub(crate) use way::Way;

@@ -2,8 +2,10 @@
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
 mod blank;
+mod framed;
 mod link;
 mod locals;
+mod unfit;
 mod writer;
 
 use std::any::TypeId;
@@ -13,24 +15,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
-use runnel_core::wire::EncodeError;
 use runnel_io::segment::SlotMut;
 use runnel_io::{Datagrams, Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::SubscriberLink;
-use runnel_ros1::tcpros::frame;
 use runnel_ros1::udpros::Fragmenter;
 
 use super::datagrams::{DatagramLink, Offered, Refusals};
-use super::frames::{FramePool, SHORT};
+use super::frames::FramePool;
 use super::subscription::{LinkInfo, SharedMessage};
 use super::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{Frame, Pool, Reservation, SHORTEST, Sender};
 use crate::logging::console;
 use crate::sync::lock;
-pub(crate) use blank::Blank;
+pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
+pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
@@ -84,9 +85,9 @@ pub(crate) trait Outgoing {
     /// Bytes of its wire form.
     fn wire_len(&self) -> usize;
     /// Appends its wire form.
-    fn write(&self, out: &mut Vec<u8>);
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit>;
     /// Appends its form in ROS 2, header first.
-    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), EncodeError>;
+    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit>;
     /// Writes its wire form where exactly so many bytes are; false if it has not that many.
     fn write_slice(&self, out: &mut [u8]) -> bool;
     /// The message for those who take it by reference.
@@ -100,8 +101,8 @@ pub(crate) enum Refused<O> {
     TooLong(LengthBeyondLimit),
     /// It would push out one that this subscriber has not had, and all are to be kept.
     Full { subscriber: String, message: O, bytes: usize },
-    /// It has no form in ROS 2.
-    Unfit(EncodeError),
+    /// It cannot be had in the form of a generation that is to have it.
+    Unfit(Unfit),
 }
 
 impl Publication {
@@ -204,17 +205,31 @@ impl Publication {
         let shared_type = message.shared_type();
         let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
+        let mut bytes = None;
         if state.is_kept_as_bytes() || state.locals.len() > shared {
-            let frame = state.written(&message, lendable);
+            let frame = state.written(&message, lendable).map_err(Refused::Unfit)?;
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
             if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
                 state.give_back(frame);
                 return Err(Refused::Full { subscriber, message, bytes: length });
             }
+            bytes = Some(frame);
+        }
+        // Both forms are had before anybody gets one.
+        let cdr = match state.written_cdr(&message) {
+            Ok(cdr) => cdr,
+            Err(unfit) => {
+                bytes.into_iter().for_each(|frame| state.give_back(frame));
+                return Err(Refused::Unfit(unfit));
+            }
+        };
+        if let Some(frame) = bytes {
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
-        state.write_in_ros2(&message).map_err(Refused::Unfit)?;
+        if let Some(frame) = cdr {
+            state.send_cdr(frame);
+        }
         if shared > 0 {
             shared_message = message.into_shared();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
@@ -466,30 +481,11 @@ impl State {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
     }
 
-    /// The `seq` of the next message, if it has a header.
-    fn next_seq(&self) -> Option<u32> {
-        self.options.has_header.then_some(self.seq)
-    }
-
     /// Has the memory of a frame used again.
     pub(super) fn give_back(&mut self, frame: Frame) {
         if let Frame::Own(bytes) = frame {
             self.pool.give_back(bytes);
         }
-    }
-
-    /// The message as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
-    fn written(&mut self, message: &impl Outgoing, lendable: Option<Blank>) -> Frame {
-        if let Some(lendable) = lendable {
-            return self.frozen(lendable);
-        }
-        let seq = self.next_seq();
-        // Of no length are messages whose length is not known beforehand.
-        let short = (1..=SHORT - LENGTH).contains(&message.wire_len());
-        Frame::Own(self.pool.filled(short, |out| {
-            frame(out, |out| message.write(out));
-            number(out, seq);
-        }))
     }
 }
 
@@ -497,13 +493,6 @@ impl State {
 fn complain(complaint: Option<String>) {
     if let Some(line) = complaint {
         console::warning!("{line}");
-    }
-}
-
-/// Writes the number of a message into the header that its frame begins with.
-fn number(frame: &mut [u8], seq: Option<u32>) {
-    if let (Some(seq), Some(place)) = (seq, frame.get_mut(LENGTH..LENGTH + 4)) {
-        place.copy_from_slice(&seq.to_le_bytes());
     }
 }
 

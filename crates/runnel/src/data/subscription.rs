@@ -4,9 +4,11 @@ mod queue;
 mod spares;
 
 use std::any::{Any, TypeId};
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use runnel_core::dynamic::DynamicError;
 use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
@@ -32,6 +34,8 @@ pub(crate) struct LinkInfo {
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
+    /// The type hash of ROS 2; empty if the publisher does not tell.
+    pub(crate) type_hash: String,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -47,6 +51,7 @@ impl LinkInfo {
             type_name: self.type_name.clone(),
             md5: self.md5.clone(),
             definition: self.definition.clone(),
+            type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
     }
@@ -73,8 +78,37 @@ pub(crate) enum Delivery<'a> {
     Shared(&'a (dyn Any + Send + Sync)),
 }
 
+/// A message that cannot be read.
+pub(crate) enum Unreadable {
+    /// As one of a type that is known.
+    Typed(DecodeError),
+    /// By a schema.
+    Dynamic(DynamicError),
+}
+
+impl From<DecodeError> for Unreadable {
+    fn from(error: DecodeError) -> Self {
+        Self::Typed(error)
+    }
+}
+
+impl From<DynamicError> for Unreadable {
+    fn from(error: DynamicError) -> Self {
+        Self::Dynamic(error)
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed(error) => error.fmt(f),
+            Self::Dynamic(error) => error.fmt(f),
+        }
+    }
+}
+
 /// It fails on a message that cannot be read.
-type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send>;
+type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send>;
 
 /// What a subscription is to. What each message is held against comes first.
 #[derive(Clone, Debug)]
@@ -108,7 +142,7 @@ impl SubscriptionCore {
     pub(crate) fn new(
         options: SubscriptionOptions,
         when: When,
-        callback: impl FnMut(Delivery<'_>) -> Result<(), DecodeError> + Send + 'static,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             queue: Arc::default(),
@@ -140,6 +174,11 @@ impl SubscriptionCore {
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
         let mine = self.options.md5.as_str();
         mine == md5 || mine == "*" || md5 == "*"
+    }
+
+    /// True if messages of all types are taken.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.options.md5 == "*"
     }
 
     /// Compares types with a publisher, as the headers do for those of other processes: with these it is another
@@ -190,7 +229,7 @@ impl SubscriptionCore {
 
     /// Counts a message that cannot be read, and says so: each time twice as many have come, since a publisher may
     /// send nothing else.
-    fn note_malformed(&self, from: &LinkInfo, error: &DecodeError) {
+    fn note_malformed(&self, from: &LinkInfo, error: &Unreadable) {
         self.malformed.fetch_add(1, Ordering::Relaxed);
         from.stats.count_dropped(1);
         let (topic, publisher) = (&self.options.topic, told(&from.publisher));

@@ -7,6 +7,7 @@ use runnel_core::qos::QoS;
 
 use super::Driver;
 use super::nodes::NodeKey;
+use super::ros2::as_offered;
 use crate::data::{Publication, SubscriptionCore};
 
 /// What the nodes of this process have in the ROS 2 graph.
@@ -93,9 +94,11 @@ fn try_match(offer: &Endpoint<Publication>, request: &Endpoint<SubscriptionCore>
     if offer.topic != request.topic {
         return None;
     }
-    let missing = request.qos.incompatible_with(&offer.qos);
+    // Who takes any type takes what is offered.
+    let asked = if request.end.takes_any() { as_offered(request.qos, &offer.qos) } else { request.qos };
+    let missing = asked.incompatible_with(&offer.qos);
     if missing.is_empty() {
-        offer.end.match_local(Arc::clone(&request.end), request.qos.is_latching());
+        offer.end.match_local(Arc::clone(&request.end), asked.is_latching());
         return None;
     }
     let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();

@@ -64,6 +64,9 @@ pub(crate) use topics::Inputs;
 /// Bytes read from a socket at once.
 const SCRATCH: usize = 64 * 1024;
 
+/// Until when somebody waits who only looks.
+const LOOK: Instant = Instant(0);
+
 /// See the module's documentation.
 pub(crate) struct Driver {
     reactor: Arc<Reactor>,
@@ -148,11 +151,10 @@ impl Driver {
 
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
-        // Who only looks need not know the time.
-        let only_looks = until == Some(Instant::default());
-        let wait = if only_looks { Some(Duration::ZERO) } else { self.wait_until(until) };
+        let only_looks = until == Some(LOOK);
+        let until = if only_looks { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
-        let waited = self.wait(&mut events, wait);
+        let waited = self.wait(&mut events, until);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         for ready in events.iter() {
             turned.served = true;
@@ -167,21 +169,23 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
-        if self.ros2.rtps().is_some() {
-            self.serve_ros2(&mut turned, clock::monotonic());
-        }
+        self.serve_ros2(&mut turned);
         waited.map(|_| turned)
     }
 
-    /// Waits for the reactor, and looks at the rings of sessions; true if these had something.
-    fn wait(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
-        let Some(rtps) = self.ros2.rtps().filter(|_| wait != Some(Duration::ZERO)).cloned() else {
-            return self.wait_here(events, wait);
-        };
-        let until = wait.map(|wait| clock::monotonic() + wait);
-        let wait = if rtps.fall_asleep(until) { wait } else { Some(Duration::ZERO) };
-        let waited = self.wait_here(events, wait);
-        rtps.wake_up();
+    /// Waits for the reactor until that time, and looks at the rings of sessions; true if these had something.
+    fn wait(&mut self, events: &mut Events, until: Option<Instant>) -> io::Result<bool> {
+        // Who only looks need not know the time.
+        if until == Some(LOOK) {
+            return self.wait_here(events, Some(Duration::ZERO));
+        }
+        let rtps = self.ros2.rtps().cloned();
+        let sleeps = rtps.as_ref().is_none_or(|rtps| rtps.fall_asleep(until));
+        let left = || until.map(|at| at.since(clock::monotonic()));
+        let waited = self.wait_here(events, if sleeps { left() } else { Some(Duration::ZERO) });
+        if let Some(rtps) = rtps {
+            rtps.wake_up();
+        }
         waited
     }
 
@@ -208,11 +212,7 @@ impl Driver {
         waited.map(|()| heard)
     }
 
-    /// How long to wait, at most until that time.
-    fn wait_until(&self, until: Option<Instant>) -> Option<Duration> {
-        self.next_deadline(until).map(|at| at.since(clock::monotonic()))
-    }
-
+    /// When something is to be done, at the latest then.
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);

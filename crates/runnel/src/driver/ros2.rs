@@ -1,15 +1,18 @@
 //! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
 
+mod any;
 mod graph;
+mod inbox;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Weak};
 
 use runnel_core::qos::{Policy, QoS};
+use runnel_core::time::Instant;
 use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
-use runnel_io::{Datagrams, Interest, Token};
+use runnel_io::{Datagrams, Interest, Token, clock};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
@@ -20,11 +23,11 @@ use super::{Driver, Turned};
 use crate::announced::Topic;
 use crate::data::{LinkInfo, Publication, RtpsWriter, SubscriptionCore, TopicInput};
 use crate::logging::console;
-use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of};
+use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
+use any::AnyEnd;
+pub(super) use any::as_offered;
 use graph::Graph;
-
-/// Datagrams received from one socket before others get their turn.
-const BATCH: usize = 16;
+use inbox::Inbox;
 
 /// What the driver keeps for the ROS 2 graph.
 pub(super) struct Ros2 {
@@ -32,8 +35,14 @@ pub(super) struct Ros2 {
     rtps: Option<Arc<Rtps>>,
     writers: HashMap<EntityId, WriterEnd>,
     readers: HashMap<EntityId, ReaderEnd>,
+    /// Subscriptions that have readers as publishers tell their types.
+    any: Vec<AnyEnd>,
     graph: Graph,
     brought: Brought,
+    /// Room for what comes, from the first datagram on.
+    inbox: Option<Inbox>,
+    /// When a datagram came in this turn.
+    heard_at: Option<Instant>,
 }
 
 struct WriterEnd {
@@ -50,6 +59,9 @@ struct ReaderEnd {
     input: Arc<TopicInput>,
     type_name: String,
     md5: String,
+    type_hash: String,
+    /// Publishers have told its type.
+    any: bool,
     links: HashMap<Guid, Arc<LinkInfo>>,
 }
 
@@ -57,7 +69,17 @@ impl Ros2 {
     pub(super) fn new(settings: Option<Ros2Settings>) -> Self {
         let (writers, readers) = (HashMap::new(), HashMap::new());
         let (graph, brought) = (Graph::default(), Brought::default());
-        Self { settings, rtps: None, writers, readers, graph, brought }
+        Self {
+            settings,
+            rtps: None,
+            writers,
+            readers,
+            any: Vec::new(),
+            graph,
+            brought,
+            inbox: None,
+            heard_at: None,
+        }
     }
 
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
@@ -131,14 +153,27 @@ impl Driver {
         qos: QoS,
         core: &Arc<SubscriptionCore>,
     ) -> Option<Arc<TopicInput>> {
-        let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref().filter(|ros2| ros2.is_known())?);
+        let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref()?);
+        if ros2.is_any() {
+            return Some(self.add_any(node, &topic.name, qos, core));
+        }
+        if !ros2.is_known() {
+            return None;
+        }
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core));
         let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
-        let (type_name, md5) = topic.told_type();
-        let (type_name, md5) = (type_name.to_owned(), md5.to_owned());
-        let (topic, of, links) = (topic.name.clone(), Arc::downgrade(core), HashMap::new());
-        let end = ReaderEnd { node, topic, core: of, input: Arc::clone(&input), type_name, md5, links };
+        let end = ReaderEnd {
+            node,
+            topic: topic.name.clone(),
+            core: Arc::downgrade(core),
+            input: Arc::clone(&input),
+            type_name: ros2_name(&ros2.dds_type),
+            md5: topic.told_type().1.to_owned(),
+            type_hash: ros2.rihs01.clone(),
+            any: false,
+            links: HashMap::new(),
+        };
         self.ros2.readers.insert(id, end);
         self.tell_of_nodes();
         self.take_ros2_events();
@@ -146,34 +181,37 @@ impl Driver {
     }
 
     pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
+        self.ros2.any.retain(|end| !end.is_of(core));
         let is_of = |end: &ReaderEnd| std::ptr::eq(end.core.as_ptr(), Arc::as_ptr(core));
-        let Some(id) = self.ros2.readers.iter().find(|(_, end)| is_of(end)).map(|(id, _)| *id) else {
-            return;
-        };
-        self.ros2.readers.remove(&id);
-        if let Some(rtps) = &self.ros2.rtps {
-            rtps.remove_endpoint(id);
-        }
-        self.tell_of_nodes();
+        let readers = self.ros2.readers.iter().filter(|(_, end)| is_of(end));
+        let ids: Vec<EntityId> = readers.map(|(id, _)| *id).collect();
+        self.end_readers(&ids);
     }
 
-    /// Datagrams have come.
+    fn end_readers(&mut self, ids: &[EntityId]) {
+        for id in ids {
+            self.ros2.readers.remove(id);
+            if let Some(rtps) = &self.ros2.rtps {
+                rtps.remove_endpoint(*id);
+            }
+        }
+        if !ids.is_empty() {
+            self.tell_of_nodes();
+        }
+    }
+
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn.
     pub(super) fn rtps_readable(&mut self, socket: &Datagrams) {
         let Some(rtps) = self.ros2.rtps.clone() else { return };
-        let mut scratch = self.take_scratch();
-        for _ in 0..BATCH {
-            let Ok(Some(received)) = socket.recv_from(&mut scratch) else { break };
-            if received.cut {
-                continue;
-            }
-            let datagram = scratch.get(..received.len).unwrap_or_default();
-            let mut brought = std::mem::take(&mut self.ros2.brought);
-            rtps.handle_datagram(received.from, datagram, &mut brought);
+        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
+        let mut brought = std::mem::take(&mut self.ros2.brought);
+        for (datagram, from) in inbox.receive(socket) {
+            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
             brought.events.drain(..).for_each(|event| self.ros2_event(event));
             brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
-            self.ros2.brought = brought;
         }
-        self.scratch = scratch;
+        self.ros2.brought = brought;
+        self.ros2.inbox = Some(inbox);
     }
 
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
@@ -203,8 +241,10 @@ impl Driver {
     }
 
     /// Does what is due.
-    pub(super) fn serve_ros2(&mut self, turned: &mut Turned, now: runnel_core::time::Instant) {
+    pub(super) fn serve_ros2(&mut self, turned: &mut Turned) {
         let Some(rtps) = &self.ros2.rtps else { return };
+        // What came in this turn told the time.
+        let now = self.ros2.heard_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
             turned.served = true;
@@ -227,12 +267,13 @@ impl Driver {
             }
             Event::Trouble(line) => console::warning!("{line}"),
             Event::ParticipantLost(participant) => self.ros2.graph.forget(participant),
+            Event::EndpointFound(endpoint) => self.publisher_found(endpoint),
+            Event::EndpointLost(endpoint) => self.publisher_lost(endpoint),
             Event::ParticipantFound(_)
-            | Event::EndpointFound(_)
-            | Event::EndpointLost(_)
             | Event::DeadlineMissed { .. }
             | Event::LivelinessChanged { .. }
-            | Event::LivelinessLost { .. } => {}
+            | Event::LivelinessLost { .. }
+            | Event::Told { .. } => {}
         }
     }
 
@@ -240,12 +281,16 @@ impl Driver {
         if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
             publication.count_matched(1);
         }
+        if self.ros2.is_heard_otherwise(local, remote) {
+            return;
+        }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
         let node = self.ros2.graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
             publisher: node.unwrap_or_else(|| remote.to_string()),
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
+            type_hash: end.type_hash.clone(),
             encoding: Encoding::Xcdr1,
             ..LinkInfo::default()
         });
@@ -288,7 +333,7 @@ impl Driver {
                 end.node,
                 format!("topic {topic}: subscription {remote} asks for what is not offered: {missing}"),
             )
-        } else if let Some(end) = self.ros2.readers.get(&local) {
+        } else if let Some(end) = self.ros2.readers.get(&local).filter(|end| !end.any) {
             let topic = &end.topic;
             (
                 end.node,

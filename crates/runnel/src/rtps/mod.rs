@@ -7,8 +7,12 @@
 mod sample;
 mod settings;
 mod sockets;
+#[cfg(test)]
+mod tests;
+mod told;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +28,7 @@ pub(crate) use sample::CdrFrame;
 use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
+pub(crate) use told::{Told, ros2_name};
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
@@ -63,7 +68,8 @@ impl Rtps {
         config.unicast = sockets.reached_at();
         config.own_addresses = sockets.own().to_vec();
         config.own_host_only = settings.range == Range::Localhost;
-        config.multicast = sockets.group().into_iter().collect();
+        config.prefers_ipv6 = sockets.prefers_ipv6();
+        config.multicast = sockets.groups();
         config.peers = settings.calls();
         config.user_data = b"enclave=/;".to_vec();
         let participant = Participant::new(clock::monotonic(), config);
@@ -80,12 +86,7 @@ impl Rtps {
 
     /// The sockets from which datagrams are given to [`Rtps::handle_datagram`].
     pub(crate) fn receivers(&self) -> Vec<Arc<Datagrams>> {
-        let inner = lock(&self.inner);
-        [Some(&inner.sockets.unicast), inner.sockets.group.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(Arc::clone)
-            .collect()
+        lock(&self.inner).sockets.receivers()
     }
 
     /// Who the participant is.
@@ -142,13 +143,19 @@ impl Rtps {
         self.work(|participant, now| participant.handle_timeout(now));
     }
 
-    /// A datagram has come.
-    pub(crate) fn handle_datagram(&self, from: std::net::SocketAddr, datagram: &[u8], brought: &mut Brought) {
+    /// A datagram has come; tells when.
+    pub(crate) fn handle_datagram(
+        &self,
+        from: SocketAddr,
+        datagram: &[u8],
+        brought: &mut Brought,
+    ) -> Instant {
         self.work(|participant, now| {
             participant.handle_datagram(now, from, datagram);
             brought.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
             brought.events.extend(std::iter::from_fn(|| participant.poll_event()));
-        });
+            now
+        })
     }
 
     /// What has happened beside.

@@ -1,8 +1,10 @@
 //! What the environment says about where a process stands in the ROS 2 graph.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
 use runnel_core::names::Arguments;
+use runnel_io::interfaces::interfaces;
 
 use crate::environment::variable;
 use crate::error::Error;
@@ -31,13 +33,25 @@ pub(crate) enum Range {
     Off,
 }
 
+/// Whether IPv6 is used beside IPv4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ipv6 {
+    /// For those who are reached by it alone.
+    Usual,
+    /// For all who are reached by it.
+    Preferred,
+    /// For nobody.
+    Unused,
+}
+
 /// Where a process stands in the ROS 2 graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Ros2Settings {
     pub(crate) domain: u16,
     pub(crate) range: Range,
     /// Hosts whose participants are called whether or not multicast reaches them.
-    pub(crate) peers: Vec<IpAddr>,
+    pub(crate) peers: Vec<SocketAddr>,
+    pub(crate) ipv6: Ipv6,
 }
 
 impl Ros2Settings {
@@ -49,8 +63,9 @@ impl Ros2Settings {
             (None, Some(only)) if only == "1" => Range::Localhost,
             (None, _) => Range::Subnet,
         };
-        let peers = variable("ROS_STATIC_PEERS").map_or(Vec::new(), |list| peers(&list));
-        Ok(Self { domain, range, peers })
+        let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::Usual), |text| ipv6(&text))?;
+        let peers = variable("ROS_STATIC_PEERS").map_or(Vec::new(), |list| peers(&list, ipv6));
+        Ok(Self { domain, range, peers, ipv6 })
     }
 
     /// Where everybody announces himself.
@@ -71,7 +86,21 @@ impl Ros2Settings {
     /// Where participants of the hosts that are named may be.
     pub(crate) fn calls(&self) -> Vec<SocketAddr> {
         let ports = || (0..CALLED).map(|participant| self.unicast_port(participant));
-        self.peers.iter().flat_map(|ip| ports().map(|port| SocketAddr::new(*ip, port))).collect()
+        let at = |mut peer: SocketAddr, port| {
+            peer.set_port(port);
+            peer
+        };
+        self.peers.iter().flat_map(|peer| ports().map(|port| at(*peer, port))).collect()
+    }
+
+    /// True if IPv6 was asked for, or somebody is named whom it alone reaches.
+    pub(crate) fn names_ipv6(&self) -> bool {
+        self.ipv6 == Ipv6::Preferred || self.peers.iter().any(SocketAddr::is_ipv6)
+    }
+
+    /// True if there are to be sockets of IPv6. Within the host IPv4 leads everywhere.
+    pub(crate) fn uses_ipv6(&self) -> bool {
+        self.ipv6 != Ipv6::Unused && (self.range == Range::Subnet || self.names_ipv6())
     }
 }
 
@@ -95,20 +124,50 @@ fn range(text: &str) -> Result<Range, Error> {
     }
 }
 
-/// The hosts of a list with semicolons between. One that nobody knows is told and left out.
-fn peers(list: &str) -> Vec<IpAddr> {
-    let names = list.split(';').map(str::trim).filter(|name| !name.is_empty());
-    names.flat_map(peer).collect()
+fn ipv6(text: &str) -> Result<Ipv6, Error> {
+    match text {
+        "on" => Ok(Ipv6::Preferred),
+        "off" => Ok(Ipv6::Unused),
+        _ => Err(Error::Environment { variable: "ROS_IPV6", why: format!("{text:?} is neither on nor off") }),
+    }
 }
 
-fn peer(name: &str) -> Vec<IpAddr> {
-    match (name, 0).to_socket_addrs() {
-        Ok(addresses) => addresses.map(|address| address.ip()).filter(IpAddr::is_ipv4).take(1).collect(),
+/// The hosts of a list with semicolons between. One that nobody knows is told and left out.
+fn peers(list: &str, ipv6: Ipv6) -> Vec<SocketAddr> {
+    let names = list.split(';').map(str::trim).filter(|name| !name.is_empty());
+    names.filter_map(|name| peer(name, ipv6)).collect()
+}
+
+/// The address of a host, of IPv4 if it has one and IPv6 is not preferred. The port says nothing.
+fn peer(name: &str, ipv6: Ipv6) -> Option<SocketAddr> {
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    let usable = |address: &SocketAddr| address.is_ipv4() || ipv6 != Ipv6::Unused;
+    let rank = |address: &SocketAddr| address.is_ipv6() != (ipv6 == Ipv6::Preferred);
+    match resolve(bare) {
+        Ok(addresses) => {
+            let found = addresses.into_iter().filter(usable).min_by_key(rank);
+            if found.is_none() {
+                console::warning!("ROS_STATIC_PEERS: {name} has no address that is used (ROS_IPV6=off)");
+            }
+            found
+        }
         Err(error) => {
             console::warning!("ROS_STATIC_PEERS: {name}: {error}");
-            Vec::new()
+            None
         }
     }
+}
+
+/// The addresses of a host; of one on the link, `fe80::1%eth0` or `fe80::1%3`, with the interface.
+fn resolve(name: &str) -> io::Result<Vec<SocketAddr>> {
+    let Some((address, link)) = name.split_once('%') else {
+        return Ok((name, 0).to_socket_addrs()?.collect());
+    };
+    let address: Ipv6Addr = address.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+    let by_name =
+        || interfaces().ok()?.into_iter().find(|interface| interface.name == link).map(|it| it.index);
+    let index = link.parse().ok().or_else(by_name).ok_or(io::ErrorKind::NotFound)?;
+    Ok(vec![SocketAddrV6::new(address, 0, 0, index).into()])
 }
 
 #[cfg(test)]
@@ -117,7 +176,8 @@ mod tests {
 
     #[test]
     fn ports_are_those_of_the_specification() {
-        let settings = Ros2Settings { domain: 3, range: Range::Subnet, peers: vec![[10, 0, 0, 1].into()] };
+        let peers = vec!["10.0.0.1:0".parse().unwrap()];
+        let settings = Ros2Settings { domain: 3, range: Range::Subnet, peers, ipv6: Ipv6::Usual };
         assert_eq!((settings.group_port(), settings.unicast_port(2)), (8150, 8164));
         assert_eq!((settings.calls().len(), settings.calls()[1].port()), (10, 8162));
     }
@@ -132,9 +192,30 @@ mod tests {
 
     #[test]
     fn hosts_are_parted_by_semicolons() {
-        assert_eq!(
-            peers("127.0.0.1; 10.0.0.2;;"),
-            ["127.0.0.1", "10.0.0.2"].map(|ip| ip.parse::<IpAddr>().unwrap())
-        );
+        let found = peers("127.0.0.1; 10.0.0.2;;[::1]; fe80::1%3 ;fd00::1", Ipv6::Usual);
+        let expected = ["127.0.0.1:0", "10.0.0.2:0", "[::1]:0", "[fe80::1%3]:0", "[fd00::1]:0"];
+        assert_eq!(found, expected.map(|address| address.parse::<SocketAddr>().unwrap()));
+        assert!(peers("fd00::1", Ipv6::Unused).is_empty());
+        // By the name of an interface, of which every host has one at least.
+        let loopback = interfaces().unwrap().into_iter().find(|interface| interface.loopback).unwrap();
+        let named = peers(&format!("fe80::1%{}", loopback.name), Ipv6::Usual);
+        let expected = SocketAddrV6::new("fe80::1".parse().unwrap(), 0, 0, loopback.index);
+        assert_eq!(named, [SocketAddr::from(expected)]);
+    }
+
+    #[test]
+    fn ipv6_is_used_beyond_the_host_or_when_it_is_asked_for() {
+        let settings = |range, ipv6, peers: &str| Ros2Settings {
+            domain: 0,
+            range,
+            peers: super::peers(peers, ipv6),
+            ipv6,
+        };
+        assert!(settings(Range::Subnet, Ipv6::Usual, "").uses_ipv6());
+        assert!(!settings(Range::Subnet, Ipv6::Unused, "").uses_ipv6());
+        assert!(!settings(Range::Localhost, Ipv6::Usual, "127.0.0.1").uses_ipv6());
+        assert!(settings(Range::Localhost, Ipv6::Usual, "::1").uses_ipv6());
+        assert!(settings(Range::Off, Ipv6::Preferred, "").uses_ipv6());
+        assert!(ipv6("yes").is_err());
     }
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use runnel_core::wire::Encoding;
 use runnel_io::segment::SlotMut;
 
-use super::{Publication, Refused, State, complain, number};
+use super::framed::frozen;
+use super::{Publication, Refused, State, Unfit, complain};
 use crate::data::frames::SHORT;
 use crate::data::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 use crate::ipc::Frame;
@@ -37,15 +39,42 @@ impl Blank {
     }
 }
 
+/// Appends what a message, of which these are the bytes, is in an encoding.
+pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut Vec<u8>) -> Result<(), Unfit>;
+
+/// A message that was written in place, and what else is to be known to publish it.
+pub(crate) struct Filled<'a> {
+    pub(crate) blank: Blank,
+    /// In which encoding it was written.
+    pub(crate) encoding: Encoding,
+    /// Has it in another one.
+    pub(crate) translate: Translate<'a>,
+}
+
+impl Filled<'_> {
+    fn message(&self) -> &[u8] {
+        self.blank.bytes().get(LENGTH..).unwrap_or_default()
+    }
+}
+
 impl Publication {
-    /// Memory for a message of so many bytes: where subscribers of other processes can read it, if any can and it is long.
+    /// Whether nobody but subscribers in the ROS 2 graph is to get messages: what is written for them in place is sent as
+    /// it is.
+    pub(crate) fn is_for_ros2_alone(&self) -> bool {
+        let state = lock(&self.state);
+        state.is_heard_in_ros2() && !state.is_kept_as_bytes() && state.locals.is_empty()
+    }
+
+    /// Memory for a message of so many bytes in an encoding: where subscribers of other processes can read it, if any can
+    /// and it is long.
     ///
     /// # Errors
     /// When it is longer than any receiver accepts.
-    pub(crate) fn blank(&self, message: usize) -> Result<Blank, LengthBeyondLimit> {
+    pub(crate) fn blank(&self, message: usize, encoding: Encoding) -> Result<Blank, LengthBeyondLimit> {
         LengthBeyondLimit::check(message, MAX_MESSAGE)?;
         let length = LENGTH + message;
-        let mut blank = match self.slot(length) {
+        let slot = if encoding.is_ros1() { self.slot(length) } else { None };
+        let mut blank = match slot {
             Some(slot) => Blank::Slot(slot, length),
             None => {
                 let resize = |bytes: &mut Vec<u8>| bytes.resize(length, 0);
@@ -63,20 +92,29 @@ impl Publication {
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish_filled(&self, filled: Blank, keep_all: bool) -> Result<(), Refused<Blank>> {
+    pub(crate) fn publish_filled<'a>(
+        &self,
+        filled: Filled<'a>,
+        keep_all: bool,
+    ) -> Result<(), Refused<Filled<'a>>> {
         let mut complaint = None;
         let mut state = lock(&self.state);
-        if state.is_kept_as_bytes() || !state.locals.is_empty() {
-            let bytes = filled.bytes().len();
-            if keep_all && let Some(subscriber) = self.full_at(&mut state, bytes) {
+        let bytes = filled.blank.bytes().len();
+        let as_bytes = state.is_kept_as_bytes() || !state.locals.is_empty();
+        if keep_all {
+            let full = if as_bytes { self.full_at(&mut state, bytes) } else { None };
+            if let Some(subscriber) = full.or_else(|| state.full_in_ros2()) {
                 return Err(Refused::Full { subscriber, message: filled, bytes });
             }
-            let frame = state.frozen(filled);
+        }
+        let Frames { ros1, cdr } = state.frames_of(filled, as_bytes).map_err(Refused::Unfit)?;
+        if let Some(frame) = ros1 {
+            let length = frame.as_ref().len() - LENGTH;
+            LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
             complaint = self.publish_frame(&mut state, frame, |_| true);
-        } else {
-            // Nobody listens: the next message is written into the same memory.
-            let unheard = state.frozen(filled);
-            state.give_back(unheard);
+        }
+        if let Some(frame) = cdr {
+            state.send_cdr(frame);
         }
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
@@ -85,13 +123,31 @@ impl Publication {
     }
 }
 
+/// A message in the encodings that somebody is to get it in.
+struct Frames {
+    ros1: Option<Frame>,
+    cdr: Option<Frame>,
+}
+
 impl State {
-    /// What was written as a frame, which gets its number and is written no more.
-    pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
-        number(filled.bytes_mut(), self.next_seq());
-        match filled {
-            Blank::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
-            Blank::Own(bytes) => Frame::Own(bytes),
+    /// What was written, in each encoding that is wanted. The other one is had first, since it may not be to be had. If
+    /// nobody listens, the next message is written into the same memory.
+    fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool) -> Result<Frames, Unfit> {
+        let (from_ros1, in_ros2) = (filled.encoding.is_ros1(), self.is_heard_in_ros2());
+        let translate = filled.translate;
+        let mut other = None;
+        if from_ros1 && in_ros2 {
+            other = Some(self.framed_cdr(false, |out| translate(filled.message(), Encoding::Xcdr1, out))?);
+        } else if !from_ros1 && as_bytes {
+            other = Some(self.framed(false, |out| translate(filled.message(), Encoding::Ros1, out))?);
         }
+        let frame = if from_ros1 { self.frozen(filled.blank) } else { frozen(filled.blank) };
+        let wanted = if from_ros1 { as_bytes } else { in_ros2 };
+        let mut own = Some(frame);
+        if !wanted {
+            own.take().into_iter().for_each(|unheard| self.give_back(unheard));
+        }
+        let (ros1, cdr) = if from_ros1 { (own, other) } else { (other, own) };
+        Ok(Frames { ros1, cdr })
     }
 }

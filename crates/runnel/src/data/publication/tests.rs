@@ -43,8 +43,10 @@ impl Outgoing for Ending {
     fn wire_len(&self) -> usize {
         0
     }
-    fn write(&self, _: &mut Vec<u8>) {}
-    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn write(&self, _: &mut Vec<u8>) -> Result<(), Unfit> {
+        Ok(())
+    }
+    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), Unfit> {
         Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
@@ -128,10 +130,11 @@ impl Outgoing for Byte {
     fn wire_len(&self) -> usize {
         1
     }
-    fn write(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
         out.push(1);
+        Ok(())
     }
-    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), Unfit> {
         Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use runnel_core::wire::EncodeError;
 use runnel_rtps::wire::EntityId;
 
-use super::{Outgoing, Publication, State};
+use super::{Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
@@ -68,27 +67,48 @@ impl State {
         self.writer.as_ref().is_none_or(|writer| writer.rtps.unacknowledged(writer.id) == 0)
     }
 
-    /// Publishes a message in the ROS 2 graph, if anybody there is to get it.
-    pub(super) fn write_in_ros2(&mut self, message: &impl Outgoing) -> Result<(), EncodeError> {
-        let Some(writer) = self.writer.as_ref().filter(|writer| writer.is_heard()) else { return Ok(()) };
-        // What is known as bytes only has the form of ROS 1.
-        if message.shared_type().is_none() {
-            return Ok(());
+    /// True if somebody in the ROS 2 graph is to get messages, now or later.
+    pub(super) fn is_heard_in_ros2(&self) -> bool {
+        self.writer.as_ref().is_some_and(RtpsWriter::is_heard)
+    }
+
+    /// The message in the encoding of ROS 2, if anybody there is to get it.
+    pub(super) fn written_cdr(&mut self, message: &impl Outgoing) -> Result<Option<Frame>, Unfit> {
+        if !self.is_heard_in_ros2() {
+            return Ok(None);
         }
-        let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
-        let mut written = Ok(());
         let short = (1..=SHORT / 2).contains(&message.wire_len());
-        let frame = self.pool.filled(short, |out| {
+        self.framed_cdr(short, |out| message.write_cdr(out)).map(Some)
+    }
+
+    /// What is written in the encoding of ROS 2 as a frame.
+    pub(super) fn framed_cdr(
+        &mut self,
+        short: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfit>,
+    ) -> Result<Frame, Unfit> {
+        let mut written = Ok(());
+        let bytes = self.pool.filled(short, |out| {
             out.extend_from_slice(&[0; LENGTH]);
-            written = message.write_cdr(out);
+            written = write(out);
         });
-        if written.is_err() {
-            self.pool.give_back(frame);
-            return written;
+        match written {
+            Ok(()) => Ok(Frame::Own(bytes)),
+            Err(unfit) => {
+                self.pool.give_back(bytes);
+                Err(unfit)
+            }
         }
-        if let Some(Frame::Own(displaced)) = rtps.write(id, Frame::Own(frame)) {
-            self.pool.give_back(displaced);
+    }
+
+    /// Publishes a message that is in the encoding of ROS 2.
+    pub(super) fn send_cdr(&mut self, frame: Frame) {
+        let Some(writer) = self.writer.as_ref().filter(|writer| writer.is_heard()) else {
+            return self.give_back(frame);
+        };
+        let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
+        if let Some(displaced) = rtps.write(id, frame) {
+            self.give_back(displaced);
         }
-        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::process::{self, Command};
 use std::thread;
 
-use runnel_testkit::namespace::require_private_network;
+use crate::namespace::require_private_network;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 /// A network namespace with loopback, which is gone when nothing of it is used any more.
@@ -17,6 +17,11 @@ pub struct Host {
 }
 
 impl Host {
+    /// One with loopback alone, which is up.
+    ///
+    /// # Panics
+    /// Where the network is not private to the tests.
+    #[allow(clippy::new_without_default, reason = "it makes something outside of the program")]
     pub fn new() -> Self {
         require_private_network();
         let made = thread::spawn(|| {
@@ -31,6 +36,9 @@ impl Host {
     }
 
     /// Does something on this host.
+    ///
+    /// # Panics
+    /// As `work` does.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let there = || {
             let network = Some(LinkNameSpaceType::Network);
@@ -42,6 +50,9 @@ impl Host {
     }
 
     /// Runs `ip` with these words.
+    ///
+    /// # Panics
+    /// When it fails.
     pub fn ip(&self, words: &str) {
         let status =
             self.run(|| Command::new("ip").args(words.split(' ')).status().expect("ip, of iproute2"));

@@ -1,0 +1,198 @@
+//! Policies that are settled when an endpoint is made, by what the other side of the topic has then.
+
+use core::time::Duration;
+
+use super::{Durability, Liveliness, QoS, Reliability};
+
+/// Which policies of a [`QoS`] are settled when the endpoint is made: see [`QoS::best_available`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BestAvailable {
+    /// See [`QoS::reliability`].
+    pub reliability: bool,
+    /// See [`QoS::durability`].
+    pub durability: bool,
+    /// See [`QoS::deadline`].
+    pub deadline: bool,
+    /// See [`QoS::liveliness`].
+    pub liveliness: bool,
+    /// See [`QoS::liveliness_lease`].
+    pub liveliness_lease: bool,
+}
+
+impl BestAvailable {
+    /// No policy.
+    pub(super) const NONE: Self = Self {
+        reliability: false,
+        durability: false,
+        deadline: false,
+        liveliness: false,
+        liveliness_lease: false,
+    };
+
+    /// Every policy.
+    const ALL: Self = Self {
+        reliability: true,
+        durability: true,
+        deadline: true,
+        liveliness: true,
+        liveliness_lease: true,
+    };
+
+    /// True if any policy is to be settled.
+    pub fn any(self) -> bool {
+        self != Self::NONE
+    }
+}
+
+impl QoS {
+    /// Keeps the last 10, and takes the highest level of service by which the endpoint meets all that are there when it
+    /// is made. What comes later changes nothing: it may be too late for a publisher that is found a moment after.
+    ///
+    /// A subscription asks for what all publishers offer, or for what [`QoS::default`] asks where there is none. A
+    /// publisher is reliable and transient local, which suits every subscription, and promises of deadline and liveliness
+    /// what the most demanding subscription asks for. Source: `rmw_qos_profile_best_available`.
+    pub const fn best_available() -> Self {
+        Self { best_available: BestAvailable::ALL, ..Self::keep_last(10) }
+    }
+
+    /// Has the reliability settled when the endpoint is made.
+    #[must_use]
+    pub const fn reliability_best_available(self) -> Self {
+        Self { best_available: BestAvailable { reliability: true, ..self.best_available }, ..self }
+    }
+
+    /// Has the durability settled when the endpoint is made.
+    #[must_use]
+    pub const fn durability_best_available(self) -> Self {
+        Self { best_available: BestAvailable { durability: true, ..self.best_available }, ..self }
+    }
+
+    /// Has the deadline settled when the endpoint is made.
+    #[must_use]
+    pub const fn deadline_best_available(self) -> Self {
+        Self { best_available: BestAvailable { deadline: true, ..self.best_available }, ..self }
+    }
+
+    /// Has liveliness and its lease settled when the endpoint is made.
+    #[must_use]
+    pub const fn liveliness_best_available(self) -> Self {
+        let best_available =
+            BestAvailable { liveliness: true, liveliness_lease: true, ..self.best_available };
+        Self { best_available, ..self }
+    }
+
+    /// What a subscription asks for, given what the publishers of its topic offer.
+    #[must_use]
+    pub fn settled_for_subscription(self, offered: &[QoS]) -> Self {
+        let defaults = Self::default();
+        let settled = match offered.split_first() {
+            None => defaults,
+            Some((first, others)) => others.iter().fold(*first, |all, one| Self {
+                reliability: all.reliability.min(one.reliability),
+                durability: all.durability.min(one.durability),
+                liveliness: all.liveliness.min(one.liveliness),
+                deadline: longest(all.deadline, one.deadline),
+                liveliness_lease: longest(all.liveliness_lease, one.liveliness_lease),
+                ..all
+            }),
+        };
+        self.settled(settled)
+    }
+
+    /// What a publisher offers, given what the subscriptions to its topic ask for.
+    #[must_use]
+    pub fn settled_for_publisher(self, requested: &[QoS]) -> Self {
+        let most = |manual: Liveliness, one: &QoS| manual.max(one.liveliness);
+        self.settled(Self {
+            reliability: Reliability::Reliable,
+            durability: Durability::TransientLocal,
+            liveliness: requested.iter().fold(Liveliness::Automatic, most),
+            deadline: requested.iter().filter_map(|one| one.deadline).min(),
+            liveliness_lease: requested.iter().filter_map(|one| one.liveliness_lease).min(),
+            ..self
+        })
+    }
+
+    /// These policies with those of `others` that were to be settled.
+    fn settled(self, others: Self) -> Self {
+        let asked = self.best_available;
+        Self {
+            reliability: if asked.reliability { others.reliability } else { self.reliability },
+            durability: if asked.durability { others.durability } else { self.durability },
+            deadline: if asked.deadline { others.deadline } else { self.deadline },
+            liveliness: if asked.liveliness { others.liveliness } else { self.liveliness },
+            liveliness_lease: if asked.liveliness_lease {
+                others.liveliness_lease
+            } else {
+                self.liveliness_lease
+            },
+            best_available: BestAvailable::NONE,
+            ..self
+        }
+    }
+}
+
+/// The longer of two times, of which `None` is for ever.
+fn longest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    Some(one?.max(other?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn weak() -> QoS {
+        QoS::keep_last(1).best_effort().deadline(MS(300))
+    }
+
+    fn strong() -> QoS {
+        QoS::latched().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)))
+    }
+
+    #[test]
+    fn a_subscription_asks_for_the_most_that_all_publishers_offer() {
+        let best = QoS::best_available();
+        let of = |offered: &[QoS]| {
+            let settled = best.settled_for_subscription(offered);
+            assert!(offered.iter().all(|offered| settled.incompatible_with(offered).is_empty()));
+            assert_eq!((settled.depth, settled.best_available.any()), (10, false));
+            settled
+        };
+        let of_strong = of(&[strong()]);
+        assert_eq!(strong().incompatible_with(&of_strong), [], "it asks for all that is there");
+        let both = of(&[strong(), weak()]);
+        assert_eq!((both.reliability, both.durability), (Reliability::BestEffort, Durability::Volatile));
+        assert_eq!((both.deadline, both.liveliness_lease), (Some(MS(300)), None));
+        assert_eq!(of(&[strong(), QoS::default()]).deadline, None, "one promises nothing");
+        assert_eq!(of(&[]), QoS::default());
+    }
+
+    #[test]
+    fn a_publisher_offers_what_the_most_demanding_subscription_asks_for() {
+        let settled = QoS::best_available().settled_for_publisher(&[weak(), strong()]);
+        assert_eq!(settled, QoS { depth: 10, ..strong() });
+        assert_eq!(QoS::best_available().settled_for_publisher(&[]), QoS::keep_last(10).transient_local());
+    }
+
+    #[test]
+    fn only_what_is_to_be_settled_is_settled() {
+        let qos = QoS::keep_last(3).reliability_best_available();
+        assert_eq!(qos.settled_for_subscription(&[weak()]), QoS::keep_last(3).best_effort());
+        assert_eq!(qos.best_effort().reliable().best_available, BestAvailable::NONE);
+        let qos = QoS::keep_last(3).deadline_best_available().durability_best_available();
+        assert_eq!(qos.settled_for_subscription(&[strong()]), QoS::latched().deadline(MS(100)).with_depth(3));
+        let qos = QoS::keep_last(3).liveliness_best_available();
+        let settled = qos.settled_for_publisher(&[strong()]);
+        assert_eq!(settled.incompatible_with(&settled), []);
+        assert_eq!(settled, QoS::keep_last(3).liveliness(Liveliness::ManualByTopic, Some(MS(50))));
+        assert_eq!(QoS::default().settled_for_publisher(&[strong()]), QoS::default());
+    }
+
+    impl QoS {
+        fn with_depth(self, depth: usize) -> Self {
+            Self { depth, ..self }
+        }
+    }
+}

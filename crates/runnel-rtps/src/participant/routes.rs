@@ -1,0 +1,162 @@
+//! By which of its addresses a participant is reached.
+//!
+//! Whoever announces several is sent to where it sends from itself: that way is known to work. IPv4 and IPv6 are equally
+//! good for what is heard first; what is heard by the family that is preferred moves it there, and never back.
+
+use crate::announce::Endpoint;
+use crate::config::Config;
+use core::net::{IpAddr, SocketAddr, SocketAddrV6};
+
+/// The address of a participant's that is best reached: where it sends from, or another of this host for one that is
+/// here, or one of the family that it was heard by, or any for which we have a socket.
+pub(super) fn best(config: &Config, addresses: &[SocketAddr], from: SocketAddr) -> Option<SocketAddr> {
+    let usable = || addresses.iter().filter_map(|address| usable(config, *address, from));
+    let same_host = config.is_own(from.ip());
+    let by_source = usable().find(|address| address.ip() == from.ip());
+    let here = usable().find(|address| same_host && config.is_own(address.ip()));
+    let family = || usable().find(|address| address.is_ipv4() == from.is_ipv4());
+    by_source.or(here).or_else(family).or_else(|| usable().next())
+}
+
+/// The address as it is sent to from here, for somebody who was heard from `from`; `None` if it is none for us.
+fn usable(config: &Config, address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
+    let has_socket = |own: &SocketAddr| own.is_ipv4() == address.is_ipv4();
+    let speaks = from.is_ipv4() == address.is_ipv4() || config.unicast.iter().any(has_socket);
+    if address.ip().is_multicast() || !speaks {
+        return None;
+    }
+    on_link(address, from)
+}
+
+/// An address that holds on one link only is meant on that by which its owner was heard.
+fn on_link(address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
+    let SocketAddr::V6(to) = address else { return Some(address) };
+    if !to.ip().is_unicast_link_local() {
+        return Some(address);
+    }
+    match from {
+        SocketAddr::V6(from) if from.ip().is_unicast_link_local() => {
+            Some(SocketAddrV6::new(*to.ip(), to.port(), 0, from.scope_id()).into())
+        }
+        _ => None,
+    }
+}
+
+/// True if a way is to be taken in place of another that works as well.
+pub(super) fn outranks(config: &Config, new: SocketAddr, old: SocketAddr) -> bool {
+    new.is_ipv4() != old.is_ipv4() && new.is_ipv6() == config.prefers_ipv6
+}
+
+/// True if an address is among those announced, on whatever link.
+pub(super) fn is_among(address: SocketAddr, announced: &[SocketAddr]) -> bool {
+    announced.iter().any(|other| (other.ip(), other.port()) == (address.ip(), address.port()))
+}
+
+/// Where an endpoint is reached: at its participant's address if it names that one, or none.
+pub(super) fn address_of(endpoint: &Endpoint, of_participant: SocketAddr) -> SocketAddr {
+    let own = || endpoint.unicast.iter().filter(|address| !address.ip().is_multicast());
+    let near = own().find(|address| address.ip() == of_participant.ip());
+    let family = || own().filter(|address| address.is_ipv4() == of_participant.is_ipv4());
+    let elsewhere = || family().find_map(|address| on_link(*address, of_participant));
+    near.map(|near| with_port(of_participant, near.port())).or_else(elsewhere).unwrap_or(of_participant)
+}
+
+/// The same place, its link included, with another port.
+fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
+    address.set_port(port);
+    address
+}
+
+impl Config {
+    /// True for an address of this host.
+    pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
+        ip.is_loopback() || self.own_addresses.contains(&ip)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::GuidPrefix;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    fn config(own: &[&str]) -> Config {
+        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        config.unicast = addresses(own);
+        config.own_addresses = config.unicast.iter().map(SocketAddr::ip).collect();
+        config
+    }
+
+    fn addresses(all: &[&str]) -> Vec<SocketAddr> {
+        all.iter().map(|address| address.parse().unwrap()).collect()
+    }
+
+    fn best_of(own: &[&str], announced: &[&str], from: &str) -> Option<SocketAddr> {
+        best(&config(own), &addresses(announced), from.parse().unwrap())
+    }
+
+    const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];
+
+    #[test]
+    fn who_is_heard_by_either_family_is_sent_to_by_it() {
+        let announced = ["10.0.0.2:7410", "[fd00::2]:7410"];
+        assert_eq!(best_of(&BOTH, &announced, "10.0.0.2:9"), "10.0.0.2:7410".parse().ok());
+        assert_eq!(best_of(&BOTH, &announced, "[fd00::2]:9"), "[fd00::2]:7410".parse().ok());
+        // A source that is none of those announced tells the family at least.
+        assert_eq!(best_of(&BOTH, &announced, "[fd00::9]:9"), "[fd00::2]:7410".parse().ok());
+    }
+
+    #[test]
+    fn nobody_is_sent_to_by_a_family_that_we_do_not_speak() {
+        let ipv6_only = ["[fd00::2]:7410"];
+        assert_eq!(best_of(&["10.0.0.1:7410"], &ipv6_only, "10.0.0.2:9"), None);
+        assert_eq!(best_of(&BOTH, &ipv6_only, "10.0.0.2:9"), "[fd00::2]:7410".parse().ok());
+    }
+
+    #[test]
+    fn a_link_local_address_holds_on_the_link_of_its_announcement() {
+        let announced = ["[fe80::2]:7410"];
+        let found = best_of(&BOTH, &announced, "[fe80::2%3]:9").unwrap();
+        assert_eq!(found, "[fe80::2%3]:7410".parse().unwrap());
+        assert_eq!(best_of(&BOTH, &announced, "10.0.0.2:9"), None);
+        assert_eq!(best_of(&BOTH, &announced, "[fd00::2]:9"), None);
+    }
+
+    #[test]
+    fn an_endpoint_that_names_its_participants_address_is_on_the_same_link() {
+        let endpoint = Endpoint { unicast: addresses(&["10.0.0.2:7411", "[fe80::2]:7411"]), ..endpoint() };
+        let at = |participant: &str| address_of(&endpoint, participant.parse().unwrap());
+        assert_eq!(at("[fe80::2%3]:7410"), "[fe80::2%3]:7411".parse().unwrap());
+        assert_eq!(at("10.0.0.2:7410"), "10.0.0.2:7411".parse().unwrap());
+        // One that names an address of another family alone is reached as its participant is.
+        let endpoint = Endpoint { unicast: addresses(&["10.0.0.2:7411"]), ..endpoint };
+        let participant = "[fd00::2]:7410".parse().unwrap();
+        assert_eq!(address_of(&endpoint, participant), participant);
+    }
+
+    #[test]
+    fn ipv4_is_preferred_unless_ipv6_is_asked_for() {
+        let (v4, v6) = ("10.0.0.2:7410".parse().unwrap(), "[fd00::2]:7410".parse().unwrap());
+        let mut config = config(&BOTH);
+        assert!(outranks(&config, v4, v6) && !outranks(&config, v6, v4) && !outranks(&config, v4, v4));
+        config.prefers_ipv6 = true;
+        assert!(outranks(&config, v6, v4) && !outranks(&config, v4, v6));
+    }
+
+    fn endpoint() -> Endpoint {
+        Endpoint {
+            guid: GuidPrefix([2; 12]).with(crate::wire::EntityId::user_writer(1)),
+            topic: "rt/chatter".into(),
+            type_name: "std_msgs::msg::dds_::String_".into(),
+            qos: Default::default(),
+            exclusive: false,
+            partitions: vec![],
+            representations: vec![],
+            expects_inline_qos: false,
+            tells_history: false,
+            unicast: vec![],
+            user_data: vec![],
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What participants of our vendor tell one another alone. It may be lost, so who tells something that matters does so again
+//! until it is answered.
+
+use super::{Participant, transmit::Work};
+use crate::event::Event;
+use crate::stored::Lend;
+use crate::wire::{Data, EntityId, GuidPrefix, Payload, SequenceNumber, VendorId};
+use alloc::vec::Vec;
+
+/// The longest that is told or heard, in bytes.
+const LONGEST: usize = 256;
+
+impl<P: Lend> Participant<P> {
+    /// Tells a participant something that is for it alone: in one datagram, which may be lost, and in place of what it has
+    /// not been sent yet. False if it is of another vendor, has not proved that it hears us, or `bytes` are more than 256.
+    pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
+        let Some(peer) = self.peers.get_mut(to).filter(|peer| peer.is_proved()) else { return false };
+        if peer.data.vendor != VendorId::RUNNEL || bytes.len() > LONGEST {
+            return false;
+        }
+        if peer.word.replace(Vec::from(bytes)).is_none() {
+            self.work.push_back(Work::Word(to));
+        }
+        true
+    }
+
+    pub(super) fn compose_word(&mut self, to: GuidPrefix) -> bool {
+        let Some(peer) = self.peers.get_mut(to) else { return false };
+        let Some(bytes) = peer.word.take() else { return false };
+        self.out.begin(self.config.prefix, to);
+        self.out.to.push(peer.metatraffic);
+        let ends = (EntityId::WORD_READER, EntityId::WORD_WRITER);
+        Data::emit(self.out.out(), ends, SequenceNumber::FIRST, &[], Payload::Value(&bytes));
+        true
+    }
+
+    /// A participant has told us alone something.
+    pub(super) fn word_came(&mut self, participant: GuidPrefix, bytes: &[u8]) {
+        let ours = self.peers.get(participant).is_some_and(|peer| peer.data.vendor == VendorId::RUNNEL);
+        if ours && bytes.len() <= LONGEST {
+            self.tell(Event::Told { participant, bytes: Vec::from(bytes) });
+        }
+    }
+}

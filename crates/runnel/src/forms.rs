@@ -1,0 +1,153 @@
+//! A type that is known while the program runs, in the form of each generation.
+
+use std::sync::Arc;
+
+use runnel_core::dynamic::{DynamicError, DynamicMessage};
+use runnel_core::schema::{Element, Generation, Primitive, Schema};
+use runnel_core::wire::Encoding;
+
+use crate::data::Unfit;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Forms {
+    /// The form that the user gave.
+    own: Arc<Schema>,
+    /// That of the other generation, or why there is none.
+    other: Result<Arc<Schema>, String>,
+    /// Both have the same bytes, apart from how they are encoded.
+    alike: bool,
+}
+
+impl Forms {
+    pub(crate) fn of(schema: &Arc<Schema>) -> Self {
+        let other = match schema.generation {
+            Generation::Ros1 => Generation::Ros2,
+            Generation::Ros2 => Generation::Ros1,
+        };
+        let form = runnel_msgs::library().form_of(schema, other).map_err(|error| error.to_string());
+        let alike = form.as_ref().is_ok_and(|form| form.is_laid_out_as(schema));
+        Self { own: Arc::clone(schema), other: form, alike }
+    }
+
+    /// The form that the user gave.
+    pub(crate) fn own(&self) -> &Arc<Schema> {
+        &self.own
+    }
+
+    /// The form of a generation.
+    ///
+    /// # Errors
+    /// Why it has none: in ROS 2 that is a `wstring`.
+    pub(crate) fn in_generation(&self, generation: Generation) -> Result<&Arc<Schema>, String> {
+        let form = if self.own.generation == generation { Ok(&self.own) } else { self.other.as_ref() };
+        let form = form.map_err(Clone::clone)?;
+        match wide_text(form, &mut Vec::new()) {
+            Some(field) if generation == Generation::Ros2 => Err(format!(
+                "field {field} is a wstring, of which the programs of ROS 2 send different forms"
+            )),
+            _ => Ok(form),
+        }
+    }
+
+    fn form(&self, generation: Generation) -> &Arc<Schema> {
+        match &self.other {
+            Ok(other) if other.generation == generation => other,
+            _ => &self.own,
+        }
+    }
+
+    /// Appends a message in an encoding. It is of either form.
+    pub(crate) fn encode(
+        &self,
+        message: &DynamicMessage,
+        encoding: Encoding,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unfit> {
+        let wanted = generation_of(encoding);
+        if self.alike || message.schema().generation == wanted {
+            return Ok(message.encode_payload(encoding, out)?);
+        }
+        Ok(message.to_form(self.form(wanted))?.encode_payload(encoding, out)?)
+    }
+
+    /// A message from its bytes, in the form that the user gave.
+    pub(crate) fn decode(&self, bytes: &[u8], encoding: Encoding) -> Result<DynamicMessage, DynamicError> {
+        let from = generation_of(encoding);
+        let form = if self.alike { &self.own } else { self.form(from) };
+        let message = match from {
+            Generation::Ros1 => DynamicMessage::decode(form, bytes)?,
+            Generation::Ros2 => DynamicMessage::decode_payload(form, bytes)?,
+        };
+        if form.generation == self.own.generation { Ok(message) } else { message.to_form(&self.own) }
+    }
+
+    /// How a message is serialized that the user gives as bytes.
+    pub(crate) fn own_encoding(&self) -> Encoding {
+        match self.own.generation {
+            Generation::Ros1 => Encoding::Ros1,
+            Generation::Ros2 => Encoding::Xcdr1,
+        }
+    }
+
+    /// Appends what the user gave as bytes in an encoding.
+    pub(crate) fn translate(&self, bytes: &[u8], encoding: Encoding, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        self.encode(&self.decode(bytes, self.own_encoding())?, encoding, out)
+    }
+}
+
+fn generation_of(encoding: Encoding) -> Generation {
+    if encoding.is_ros1() { Generation::Ros1 } else { Generation::Ros2 }
+}
+
+/// The path of a field that is a `wstring`.
+fn wide_text<'a>(schema: &'a Schema, seen: &mut Vec<&'a Schema>) -> Option<String> {
+    if seen.iter().any(|other| std::ptr::eq(*other, schema)) {
+        return None;
+    }
+    seen.push(schema);
+    let mut fields = schema.def.fields.iter().zip(&schema.parts);
+    fields.find_map(|(field, part)| match (&field.element, part) {
+        (Element::Primitive(Primitive::WString(_)), _) => Some(field.name.clone()),
+        (_, Some(part)) => Some(format!("{}.{}", field.name, wide_text(part, seen)?)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_core::schema::{Kind, Library, TypeName};
+
+    fn schema(generation: Generation, text: &'static str) -> Arc<Schema> {
+        let name = TypeName::new("a", "B");
+        let mut library = Library::new();
+        library.add_text(Kind::Message, TypeName::new("a", "Wide"), "wstring text", "Wide.msg");
+        library.add_text(Kind::Message, name.clone(), text, "B.msg");
+        library.message_in(generation, &name).unwrap()
+    }
+
+    #[test]
+    fn a_wide_text_is_in_ros_1_alone_and_the_field_is_named() {
+        for generation in Generation::ALL {
+            let forms = Forms::of(&schema(generation, "int8 x\nWide[] wide"));
+            assert!(forms.in_generation(Generation::Ros1).is_ok());
+            let why = forms.in_generation(Generation::Ros2).unwrap_err();
+            assert!(why.starts_with("field wide.text is a wstring"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_message_of_either_form_is_had_in_each_encoding() {
+        for generation in Generation::ALL {
+            let forms = Forms::of(&schema(generation, "time At\nint8[<=3] small\nfloat64 x 1.5"));
+            assert!(forms.alike);
+            let message = DynamicMessage::default_of(forms.own()).unwrap();
+            for encoding in Encoding::ALL {
+                let mut bytes = Vec::new();
+                forms.encode(&message, encoding, &mut bytes).unwrap();
+                assert_eq!(forms.decode(&bytes, encoding).unwrap(), message);
+            }
+        }
+    }
+}

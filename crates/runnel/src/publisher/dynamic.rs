@@ -1,0 +1,82 @@
+//! Publishers of types that are known only while the program runs.
+
+use std::sync::Arc;
+
+use runnel_core::dynamic::DynamicMessage;
+use runnel_core::schema::Schema;
+use runnel_core::wire::Encoding;
+
+use super::{Handle, Written};
+use crate::data::Unfit;
+use crate::error::Error;
+use crate::forms::Forms;
+use crate::loan::Loan;
+
+/// Publishes messages of a type that is known only while the program runs, from any thread.
+///
+/// Its schema is the form that the type has in one generation of ROS. Subscribers of the other get the message in the form
+/// that the type has there: of a standard type as the standard packages of that generation define it, otherwise as it follows
+/// from the schema, with a header that has a `seq` in ROS 1 alone, and fields that are in lower case in ROS 2. A type with a
+/// `wstring` is in ROS 1 alone.
+#[derive(Clone)]
+pub struct DynamicPublisher {
+    pub(super) handle: Handle,
+    forms: Arc<Forms>,
+}
+
+impl DynamicPublisher {
+    pub(crate) fn new(handle: Handle, forms: Forms) -> Self {
+        Self { handle, forms: Arc::new(forms) }
+    }
+
+    /// The type of its messages.
+    pub fn schema(&self) -> &Arc<Schema> {
+        self.forms.own()
+    }
+
+    /// Publishes a message, which must be of the publisher's schema.
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] when it cannot be had in the form of
+    /// the other generation, to whose subscribers it goes.
+    pub fn publish(&self, message: &DynamicMessage) -> Result<(), Error> {
+        self.send(|encoding, out| self.forms.encode(message, encoding, out))
+    }
+
+    /// Publishes the serialized message that `write` appends: as ROS 1 has it if the schema is of ROS 1, and otherwise a
+    /// payload of ROS 2, with its header (see [`runnel_core::wire::cdr`]). It is asked again if a subscriber has no room
+    /// meanwhile.
+    ///
+    /// Those who get it as it is get it unread. For subscribers of the other generation it is read and written anew, which
+    /// takes its time.
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] when such subscribers are there and it
+    /// is no message of the schema.
+    pub fn publish_bytes(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
+        let own = self.forms.own_encoding();
+        self.send(|encoding, out| {
+            if encoding == own {
+                write(out);
+                return Ok(());
+            }
+            let mut bytes = Vec::new();
+            write(&mut bytes);
+            self.forms.translate(&bytes, encoding, out)
+        })
+    }
+
+    fn send(&self, write: impl Fn(Encoding, &mut Vec<u8>) -> Result<(), Unfit>) -> Result<(), Error> {
+        self.handle.publish(Written(write), self.handle.max_blocking)
+    }
+
+    /// Memory for a whole serialized message of so many bytes, as [`DynamicPublisher::publish_bytes`] has it, to be written
+    /// where subscribers of this host read it, or from where it is sent if the schema is of ROS 2. Subscribers of the other
+    /// generation get it translated, as there.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] when that is longer than subscribers accept.
+    pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
+        Loan::of_bytes(&self.handle, bytes, &self.forms)
+    }
+}

@@ -1,0 +1,111 @@
+//! Which interfaces of the host participants are found on, and which of their addresses are told.
+
+use std::net::IpAddr;
+
+use runnel_io::interfaces::Interface;
+
+use super::super::settings::{Range, Ros2Settings};
+
+/// How many addresses are told of each family: a host full of virtual machines has many, and an announcement is to fit a
+/// datagram that no network cuts.
+const MOST_V4: usize = 10;
+const MOST_V6: usize = 6;
+
+/// The interfaces on which participants are found by a family.
+pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
+    let with_address = || all.iter().filter(|interface| of_family(interface, ipv6).next().is_some());
+    let outside: Vec<_> =
+        with_address().filter(|interface| !interface.loopback && interface.multicast).collect();
+    // Loopback if that says that it carries multicast, or there is no other. With IPv6 it never does, so that it is of
+    // use only to those who name it.
+    let carries = |interface: &Interface| match ipv6 {
+        false => interface.multicast || outside.is_empty() || settings.range == Range::Localhost,
+        true => settings.names_ipv6(),
+    };
+    let inside = with_address().filter(|interface| interface.loopback && carries(interface));
+    inside.chain(outside.iter().copied()).collect()
+}
+
+/// The addresses that are told to others. Of the many that an interface may have with IPv6, one that holds beyond its
+/// link and one that holds there: others may have none but that.
+pub(super) fn announced(used: &[&Interface], ipv6: bool) -> Vec<IpAddr> {
+    if !ipv6 {
+        return used.iter().flat_map(|interface| of_family(interface, false)).take(MOST_V4).collect();
+    }
+    let first = |link_local: bool| {
+        let is_such = move |ip: &IpAddr| is_link_local(*ip) == link_local;
+        used.iter().filter_map(move |interface| of_family(interface, true).find(is_such))
+    };
+    first(false).chain(first(true)).take(MOST_V6).collect()
+}
+
+fn of_family(interface: &Interface, ipv6: bool) -> impl Iterator<Item = IpAddr> {
+    let addresses = interface.addresses.iter().map(|address| address.ip);
+    addresses.filter(move |ip| ip.is_ipv6() == ipv6)
+}
+
+fn is_link_local(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::settings::Ipv6;
+    use super::*;
+    use runnel_io::interfaces::Address;
+
+    fn interface(index: u32, multicast: bool, addresses: &[&str]) -> Interface {
+        let address = |ip: &&str| Address { ip: ip.parse().unwrap(), prefix: 64 };
+        Interface {
+            index,
+            name: format!("if{index}"),
+            addresses: addresses.iter().map(address).collect(),
+            loopback: index == 1,
+            multicast,
+        }
+    }
+
+    fn settings(range: Range, ipv6: Ipv6) -> Ros2Settings {
+        Ros2Settings { domain: 0, range, peers: Vec::new(), ipv6 }
+    }
+
+    fn indices(all: &[Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<u32> {
+        used(all, settings, ipv6).iter().map(|interface| interface.index).collect()
+    }
+
+    #[test]
+    fn each_family_has_its_own_interfaces() {
+        let all = [
+            interface(1, false, &["127.0.0.1", "::1"]),
+            interface(2, true, &["10.0.0.1", "fe80::1"]),
+            interface(3, true, &["fd00::1"]),
+            interface(4, false, &["10.9.0.1", "fd09::1"]),
+        ];
+        let usual = settings(Range::Subnet, Ipv6::Usual);
+        assert_eq!((indices(&all, &usual, false), indices(&all, &usual, true)), (vec![2], vec![2, 3]));
+        // A cable with addresses of IPv6 alone leaves those of IPv4 on loopback.
+        assert_eq!(indices(&[all[0].clone(), all[2].clone()], &usual, false), [1]);
+        let preferred = settings(Range::Subnet, Ipv6::Preferred);
+        assert_eq!(indices(&all, &preferred, true), [1, 2, 3]);
+    }
+
+    #[test]
+    fn loopback_alone_is_used_with_ipv6_by_those_who_name_it() {
+        let all = [interface(1, true, &["127.0.0.1", "::1"])];
+        let mut usual = settings(Range::Subnet, Ipv6::Usual);
+        assert!(indices(&all, &usual, true).is_empty());
+        usual.peers = vec!["[::1]:0".parse().unwrap()];
+        assert_eq!(indices(&all, &usual, true), [1]);
+    }
+
+    #[test]
+    fn of_many_addresses_one_beyond_the_link_and_one_of_it_are_told() {
+        let all = [interface(2, true, &["10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2"])];
+        let used: Vec<&Interface> = all.iter().collect();
+        let told = |ipv6| announced(&used, ipv6).iter().map(IpAddr::to_string).collect::<Vec<_>>();
+        assert_eq!(told(false), ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(told(true), ["fd00::1", "fe80::1"]);
+        let many: Vec<Interface> = (2..40).map(|index| interface(index, true, &["fe80::1"])).collect();
+        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), true).len(), MOST_V6);
+    }
+}

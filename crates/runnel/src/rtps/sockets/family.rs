@@ -1,0 +1,94 @@
+//! The sockets of one family of addresses.
+
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use runnel_io::Datagrams;
+use runnel_io::interfaces::Interface;
+use runnel_io::udp::Options;
+
+use super::super::settings::{Range, Ros2Settings};
+
+/// Bytes of datagrams that the kernel is asked to hold: a burst that comes while nobody reads.
+const RECEIVE_ROOM: usize = 8 << 20;
+
+/// How many interfaces the groups are joined on: a socket is in some 20 groups at most, as systems are set up.
+const MOST_JOINED: usize = 16;
+
+/// See the module's documentation.
+pub(super) struct Family {
+    pub(super) unicast: Arc<Datagrams>,
+    /// None if nobody is found by multicast.
+    pub(super) group: Option<Arc<Datagrams>>,
+    groups: Vec<IpAddr>,
+    /// The interfaces by which the groups are reached, and from where.
+    joined: Vec<(u32, Option<Ipv4Addr>)>,
+}
+
+impl Family {
+    /// Opens the sockets of the family that the groups are of.
+    ///
+    /// # Errors
+    /// `AddrInUse` when another participant has this number, and others when the host has no such family.
+    pub(super) fn open(settings: &Ros2Settings, participant: u16, groups: Vec<IpAddr>) -> io::Result<Self> {
+        let any = match groups.first() {
+            Some(IpAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+            _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        };
+        let at = |port| SocketAddr::new(any, port);
+        let receive_room = Some(RECEIVE_ROOM);
+        // With no hops a multicast datagram does not leave the host.
+        let hops = if settings.range == Range::Localhost { 0 } else { 1 };
+        let unicast = Options { receive_room, hops, ..Options::at(at(settings.unicast_port(participant))) };
+        let unicast = Arc::new(Datagrams::open(&unicast)?);
+        let group = match settings.range {
+            Range::Off => None,
+            _ => {
+                let shared = Options { receive_room, ..Options::shared(at(settings.group_port())) };
+                Some(Arc::new(Datagrams::open(&shared)?))
+            }
+        };
+        Ok(Self { unicast, group, groups, joined: Vec::new() })
+    }
+
+    /// Is in the groups on these interfaces, and on no others.
+    pub(super) fn join(&mut self, used: &[&Interface]) {
+        let Some(socket) = &self.group else { return };
+        for (gone, _) in
+            self.joined.iter().filter(|(index, _)| used.iter().all(|other| other.index != *index))
+        {
+            // What cannot be left was not joined.
+            self.groups.iter().for_each(|group| drop(socket.leave(*group, *gone)));
+        }
+        // An interface may go at any time, and is none of ours then.
+        let joins = |interface: &&&Interface| {
+            self.groups.iter().all(|group| socket.join(*group, interface.index).is_ok())
+        };
+        let joined = used.iter().filter(joins).take(MOST_JOINED);
+        self.joined = joined.map(|interface| (interface.index, first_ipv4(interface))).collect();
+    }
+
+    /// Where the participant announces itself.
+    pub(super) fn groups(&self) -> Vec<SocketAddr> {
+        let port = self.group.as_ref().map(|group| group.address().port());
+        port.map_or(Vec::new(), |port| self.groups.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
+    }
+
+    pub(super) fn send(&self, parts: &[IoSlice<'_>], to: SocketAddr) {
+        if !to.ip().is_multicast() {
+            let _ = self.unicast.send_to_vectored(parts, to);
+            return;
+        }
+        for (interface, source) in &self.joined {
+            let _ = self.unicast.send_by(*interface, *source, parts, to);
+        }
+    }
+}
+
+fn first_ipv4(interface: &Interface) -> Option<Ipv4Addr> {
+    interface.addresses.iter().find_map(|address| match address.ip {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
+    })
+}

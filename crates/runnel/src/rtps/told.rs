@@ -1,0 +1,93 @@
+//! What publishers of other processes tell of a topic.
+
+use runnel_core::qos::QoS;
+use runnel_rtps::announce::{Endpoint, Role};
+use runnel_rtps::wire::Guid;
+
+use super::Rtps;
+use crate::sync::lock;
+
+/// The most bytes of a type hash that is believed to be one.
+const MOST_HASH: usize = 128;
+
+/// A publisher of another process, as it tells of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) writer: Guid,
+    /// Such as `rt/chatter`.
+    pub(crate) topic: String,
+    /// Such as `std_msgs::msg::dds_::String_`.
+    pub(crate) dds_type: String,
+    /// Such as `RIHS01_...`; empty if it does not tell.
+    pub(crate) type_hash: String,
+    pub(crate) qos: QoS,
+}
+
+impl Told {
+    fn of(endpoint: &Endpoint) -> Option<Self> {
+        (endpoint.role() == Role::Writer).then(|| Self {
+            writer: endpoint.guid,
+            topic: endpoint.topic.clone(),
+            dds_type: endpoint.type_name.clone(),
+            type_hash: type_hash(&endpoint.user_data).to_owned(),
+            qos: endpoint.qos,
+        })
+    }
+}
+
+impl Rtps {
+    /// A publisher of another process, if it is there and is one.
+    pub(crate) fn publisher(&self, writer: Guid) -> Option<Told> {
+        Told::of(lock(&self.inner).participant.endpoint(writer)?)
+    }
+
+    /// The publishers of a topic in other processes.
+    pub(crate) fn publishers(&self, dds_topic: &str) -> Vec<Told> {
+        let inner = lock(&self.inner);
+        let endpoints = inner.participant.peers().flat_map(|peer| peer.endpoints.values());
+        endpoints.filter(|endpoint| endpoint.topic == dds_topic).filter_map(Told::of).collect()
+    }
+}
+
+/// The type hash in the user data of an endpoint, such as `typehash=RIHS01_...;`; empty if there is none.
+fn type_hash(user_data: &[u8]) -> &str {
+    let pairs = std::str::from_utf8(user_data).unwrap_or_default().split(';');
+    let hash = pairs.filter_map(|pair| pair.strip_prefix("typehash=")).next().unwrap_or_default();
+    if hash.len() <= MOST_HASH { hash } else { "" }
+}
+
+/// A type as ROS 2 spells it, such as `std_msgs/msg/String`, of its name in DDS; what is no name of ROS stays as it is.
+pub(crate) fn ros2_name(dds_type: &str) -> String {
+    let parts =
+        dds_type.split_once("::dds_::").and_then(|(folder, name)| Some((folder, name.strip_suffix('_')?)));
+    match parts {
+        Some((folder, name)) => format!("{}/{name}", folder.replace("::", "/")),
+        None => dds_type.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_hash_is_found_among_what_else_is_told() {
+        for (data, hash) in [
+            ("typehash=RIHS01_ab;", "RIHS01_ab"),
+            ("runnel_origin=1:/a;typehash=RIHS01_cd;x=y;", "RIHS01_cd"),
+            ("enclave=/;", ""),
+            ("", ""),
+        ] {
+            assert_eq!(type_hash(data.as_bytes()), hash);
+        }
+        assert_eq!(type_hash(&[0xff, b't']), "");
+        assert_eq!(type_hash(format!("typehash={};", "x".repeat(MOST_HASH + 1)).as_bytes()), "");
+    }
+
+    #[test]
+    fn types_are_spelt_as_ros_2_does() {
+        assert_eq!(ros2_name("std_msgs::msg::dds_::String_"), "std_msgs/msg/String");
+        assert_eq!(ros2_name("std_srvs::srv::dds_::SetBool_Request_"), "std_srvs/srv/SetBool_Request");
+        assert_eq!(ros2_name("Square"), "Square");
+    }
+}
