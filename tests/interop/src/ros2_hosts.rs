@@ -62,6 +62,8 @@ impl Host {
     pub fn plug_in(&self, cable: &str, address: &str) {
         self.container.set_network(&["address", "add", &format!("{address}/24"), "dev", cable]);
         self.container.set_network(&["link", "set", cable, "up"]);
+        // As every host has one: Fast DDS 2.9 sends multicast where the way to anywhere leads.
+        self.container.set_network(&["route", "append", "default", "dev", cable]);
     }
 
     /// Runs `ip` here.

@@ -50,7 +50,11 @@ pub fn sheet() -> Sheet<()> {
 }
 
 const TEXT: &str = "\
-The left one of a column publishes. Every message must arrive byte for byte, and reliable ones all and in order.";
+The left one of a column publishes. Every message must arrive byte for byte, and reliable ones all and in order. Of pairs of QoS
+there is one for each writer's and each reader's choice of reliability, durability, deadline (three), liveliness and its lease
+(three): who meets whom is what the other decides between two programs of its own.
+
+[^dust]: Of messages in several datagrams dust_dds makes others now and then, from whomever they are.";
 
 fn talk((from, to): Way) -> String {
     understands(from, to, if other((from, to)) == Origin::DustDds { "1000" } else { "100000" });

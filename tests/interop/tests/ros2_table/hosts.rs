@@ -165,7 +165,9 @@ fn two_interfaces_there(way: Way) {
 /// No multicast goes over the cable, and one of both is told where the other is.
 fn named(way: Way, by: impl Fn(Origin) -> bool) {
     let [one, two] = Host::two();
-    [&one, &two].map(|host| host.set_network(&["link", "set", "cable", "multicast", "off"]));
+    for host in [&one, &two] {
+        host.set_network(&["link", "set", "cable", "multicast", "off"]);
+    }
     let mut places = ordered(way, &one, &two);
     for place in &mut places {
         let address = if place.origin == Origin::Runnel { PEER_2 } else { PEER_1 };
