@@ -46,12 +46,13 @@ impl Host {
         }
     }
 
-    /// Lays a cable that is plugged in only there.
+    /// Lays a cable that has an address only there: Fast DDS looks for interfaces once, and passes over those without a carrier.
     ///
     /// # Panics
     /// When this system refuses.
     pub fn lay_loose_cable(&self, other: &Host, name: &str, address_there: &str) {
         Container::lay_cable(&self.container, &other.container, name);
+        self.container.set_network(&["link", "set", name, "up"]);
         other.plug_in(name, address_there);
     }
 
