@@ -54,7 +54,9 @@ The left one of a column publishes. Every message must arrive byte for byte, and
 there is one for each writer's and each reader's choice of reliability, durability, deadline (three), liveliness and its lease
 (three): who meets whom is what the other decides between two programs of its own.
 
-[^dust]: Of messages in several datagrams dust_dds makes others now and then, from whomever they are.";
+[^dust]: Of messages in several datagrams dust_dds makes others now and then, from whomever they are.
+
+[^rust]: RustDDS may hear no more of a writer once it has lost a part of a best-effort message of 1 MB.";
 
 fn talk((from, to): Way) -> String {
     understands(from, to, if other((from, to)) == Origin::DustDds { "1000" } else { "100000" });
@@ -74,6 +76,10 @@ fn some_sizes((from, to): Way) -> String {
     if other((from, to)) == Origin::DustDds {
         sizes_arrive_now_and_then(from, to, &SHORT);
         return "to 1 kB [^dust]".to_owned();
+    }
+    if to == Origin::RustDds {
+        sizes_arrive_now_and_then(from, to, &UNREPEATED[..6]);
+        return "to 100 kB [^rust]".to_owned();
     }
     sizes_arrive_now_and_then(from, to, &UNREPEATED);
     PASS.to_owned()

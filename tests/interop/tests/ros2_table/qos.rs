@@ -15,7 +15,7 @@ use super::Way;
 const PROFILES: usize = 72;
 
 /// How long the four may take.
-const PATIENT: u64 = 2 * PATIENCE;
+const PATIENT: u64 = 4 * PATIENCE;
 
 /// Who has a program for it.
 pub fn has_all(origin: Origin) -> bool {
