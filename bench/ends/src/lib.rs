@@ -2,6 +2,7 @@
 //! `bench/README.md`.
 
 mod floor;
+mod hold;
 mod launch;
 mod runnel;
 mod talk;
@@ -12,6 +13,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use ::runnel::QoS;
 use clap::ValueEnum;
 use runnel_floor::{Connections, Course, Pace, PacketKind, Sizes, Stamps, Touch, Trial, Waiting};
 
@@ -29,6 +31,8 @@ pub struct Args {
 enum Part {
     /// Start a program where and how all contestants run
     Launch(launch::Args),
+    /// Hold packets back that the kernel queues for that
+    Hold(hold::Args),
     /// An end on plain TCP
     FloorTcp(EndArgs),
     /// An end on plain TCP with a connection each way
@@ -55,6 +59,8 @@ enum Part {
     RunnelIpcLoan(EndArgs),
     /// An end that does both: never sleeps, and writes and reads messages where they lie
     RunnelIpcLoanSpin(EndArgs),
+    /// An end that is a Runnel node of ROS 2 and stays on the network
+    RunnelRtps(EndArgs),
 }
 
 /// How the links of a Runnel node carry messages, and how it waits for them.
@@ -66,12 +72,18 @@ enum Mode {
     Spin,
     Loan,
     LoanSpin,
+    Rtps,
 }
 
 impl Mode {
     /// Whether an end looks again and again while it waits.
     fn spins(self) -> bool {
         matches!(self, Self::Spin | Self::LoanSpin)
+    }
+
+    /// Whether links stay on the network.
+    fn is_remote(self) -> bool {
+        matches!(self, Self::Network | Self::Rtps)
     }
 
     /// Whether messages are written and read where they lie.
@@ -115,6 +127,18 @@ enum Role {
     First,
 }
 
+/// What becomes of messages that the network loses, and of those that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Quality {
+    /// They are sent again, as long as the queue holds them.
+    #[default]
+    Reliable,
+    /// They are lost.
+    BestEffort,
+    /// They are sent again, and who publishes waits for room.
+    KeepAll,
+}
+
 #[derive(Clone, Debug, clap::Args)]
 struct EndArgs {
     role: Role,
@@ -153,6 +177,9 @@ struct EndArgs {
     /// What is done with the payload, where that is told apart: none, write or read
     #[arg(long)]
     touch: Option<Touch>,
+    /// Quality of service, where it is told apart
+    #[arg(long, value_enum, default_value_t)]
+    qos: Quality,
     /// File for the stamps of sent messages
     #[arg(long)]
     sent: Option<PathBuf>,
@@ -180,6 +207,14 @@ impl EndArgs {
 
     fn touch(&self) -> Touch {
         self.touch.unwrap_or_default()
+    }
+
+    fn qos(&self) -> QoS {
+        match self.qos {
+            Quality::Reliable => QoS::keep_last(self.depth),
+            Quality::BestEffort => QoS::keep_last(self.depth).best_effort(),
+            Quality::KeepAll => QoS::keep_all(),
+        }
     }
 
     fn course(&self) -> Course {
@@ -216,6 +251,7 @@ fn failed(text: impl fmt::Display) -> Failure {
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.part {
         Part::Launch(args) => launch::run(args),
+        Part::Hold(args) => hold::run(args),
         Part::FloorTcp(args) => floor::streams::<TcpStream>(args, Connections::One),
         Part::FloorTcpPair(args) => floor::streams::<TcpStream>(args, Connections::Pair),
         Part::FloorUnixStream(args) => floor::streams::<UnixStream>(args, Connections::One),
@@ -229,5 +265,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Part::RunnelIpcSpin(args) => runnel::run(&args.with_mode(Mode::Spin)),
         Part::RunnelIpcLoan(args) => runnel::run(&args.with_mode(Mode::Loan)),
         Part::RunnelIpcLoanSpin(args) => runnel::run(&args.with_mode(Mode::LoanSpin)),
+        Part::RunnelRtps(args) => runnel::run(&args.with_mode(Mode::Rtps)),
     }
 }

@@ -2,6 +2,7 @@
 //
 //   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE] [--rate HZ] [--watermark N]
 //     [--sizes B,B,..] [--topics N] [--subscribers N] [--touch none|write|read]
+//     [--qos reliable|best-effort|keep-all]
 #include <string.h>
 
 #include "roles.h"

@@ -30,6 +30,10 @@ static void set_option(Options *options, const char *name, const char *value) {
   if (!strcmp(name, "--watermark")) options->watermark = number(value);
   if (!strcmp(name, "--topics")) options->topics = number(value);
   if (!strcmp(name, "--subscribers")) options->subscribers = number(value);
+  if (!strcmp(name, "--qos")) {
+    options->best_effort = !strcmp(value, "best-effort");
+    options->keep_all = !strcmp(value, "keep-all");
+  }
   if (!strcmp(name, "--sizes")) set_sizes(options, value);
   if (!strcmp(name, "--touch")) {
     options->reads = !strcmp(value, "read");

@@ -13,7 +13,7 @@ typedef struct {
   uint64_t size, count, warm_up, depth, total, rate, watermark, topics, subscribers;
   uint64_t sizes[SIZES];
   size_t size_count;
-  bool writes, reads;
+  bool writes, reads, best_effort, keep_all;
 } Options;
 
 uint64_t number(const char *text);

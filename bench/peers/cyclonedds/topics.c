@@ -44,8 +44,8 @@ dds_entity_t topic(const char *name, const dds_topic_descriptor_t *type) {
 
 static dds_qos_t *quality(const Options *options) {
   dds_qos_t *qos = dds_create_qos();
-  dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(20));
-  dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, (int32_t)options->depth);
+  dds_qset_reliability(qos, options->best_effort ? DDS_RELIABILITY_BEST_EFFORT : DDS_RELIABILITY_RELIABLE, DDS_SECS(20));
+  dds_qset_history(qos, options->keep_all ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST, (int32_t)options->depth);
   return qos;
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Instant;
 
 use runnel_testkit::namespace::require_private_network;
@@ -10,9 +11,13 @@ use runnel_testkit::process::{Peer, Signal, free_port, within};
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
 
+/// The program, which sees nothing of what other tests do in ROS 2.
 fn runnel(arguments: &[&str]) -> Command {
+    static TESTS: AtomicU16 = AtomicU16::new(1);
+    thread_local!(static DOMAIN: u16 = TESTS.fetch_add(1, Ordering::Relaxed));
     let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
     command.args(arguments).stdin(Stdio::null());
+    command.env("ROS_DOMAIN_ID", DOMAIN.with(u16::to_string));
     for variable in
         ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "RUNNEL_LOG"]
     {
@@ -123,10 +128,10 @@ fn a_master_that_does_not_run_is_named_with_what_to_do() {
     require_private_network();
     let uri = format!("http://localhost:{}/", free_port());
     for arguments in [
-        &["topic", "list"][..],
-        &["topic", "echo", "/x"],
-        &["node", "list"],
-        &["topic", "pub", "/x", "std_msgs/Empty"],
+        &["topic", "list", "--ros1"][..],
+        &["topic", "echo", "/x", "--ros1"],
+        &["node", "list", "--ros1"],
+        &["topic", "pub", "/x", "std_msgs/Empty", "--ros1"],
     ] {
         let output = runnel(arguments).env("ROS_MASTER_URI", &uri).output().expect("it starts");
         let (code, output, error) = result(output);
@@ -153,7 +158,8 @@ fn what_is_published_is_echoed_and_the_type_learnt_on_the_way() {
 #[test]
 fn the_graph_is_shown_while_it_lives() {
     let graph = Graph::start();
-    let publish = ["topic", "pub", "/a/b", "geometry_msgs/Point", "[1, 2, 3]", "-r", "50", "__name:=source"];
+    let publish =
+        ["topic", "pub", "/a/b", "geometry_msgs/Point", "[1, 2, 3]", "-r", "50", "--ros1", "__name:=source"];
     let mut source = graph.spawn("source", &publish);
     graph.wait_for(&["topic", "list"], "/a/b\n");
     assert_eq!(graph.answer(&["topic", "echo", "/a/b/y", "--once"]), "2.0\n---\n");
@@ -176,7 +182,7 @@ fn the_graph_is_shown_while_it_lives() {
 #[test]
 fn a_node_that_died_is_cleaned_up() {
     let graph = Graph::start();
-    let mut victim = graph.spawn("victim", &["topic", "echo", "/x", "__name:=victim"]);
+    let mut victim = graph.spawn("victim", &["topic", "echo", "/x", "--ros1", "__name:=victim"]);
     victim.wait_for_line(|line| line.starts_with("waiting"), within(STEP)).expect("it listens");
     graph.wait_for(&["node", "list"], "/victim\n");
     victim.signal(Signal::KILL).expect("it runs");

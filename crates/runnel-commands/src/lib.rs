@@ -8,6 +8,7 @@ mod commands;
 mod completion;
 mod error;
 mod graph;
+mod graphs;
 mod logging;
 mod output;
 mod ros1;

@@ -79,6 +79,13 @@ pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, word: &str) -> 
     format!("{count} {word}{ending}")
 }
 
+/// Two columns, the second two spaces behind the longest of the first; where it is empty, the first stands alone.
+pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
+    let rows: Vec<[String; 2]> = rows.into_iter().collect();
+    let width = rows.iter().map(|[first, _]| first.chars().count()).max().unwrap_or_default();
+    lines(rows.iter().map(|[first, second]| format!("{first:<width$}  {second}").trim_end().to_owned()))
+}
+
 /// A table: columns as wide as their widest cell, two spaces between them. Numbers stand to the right: all columns
 /// but the first.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {

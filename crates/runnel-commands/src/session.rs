@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use runnel::core::names::{self, Remapping};
 use runnel::io::lookup::Family;
 use runnel::ros1::rpc::Uri;
-use runnel::{Context, ContextOptions, Node};
+use runnel::{Context, ContextOptions, Graphs, Node};
 
 use crate::arguments::Arguments;
 use crate::error::CliError;
@@ -69,12 +69,34 @@ impl Session {
         self.context(false)
     }
 
+    /// The same in these graphs.
+    ///
+    /// # Errors
+    /// When the environment is malformed.
+    pub fn asking_in(&self, graphs: Graphs) -> Result<Context, CliError> {
+        Ok(Context::with_options(self.options(false).graphs(graphs))?)
+    }
+
     /// A context for a command that runs until Ctrl-C, and then takes its leave of the graph.
     ///
     /// # Errors
     /// When the environment is malformed.
     pub fn running(&self) -> Result<Context, CliError> {
         self.context(true)
+    }
+
+    /// The same in these graphs.
+    ///
+    /// # Errors
+    /// When the environment is malformed.
+    pub fn running_in(&self, graphs: Graphs) -> Result<Context, CliError> {
+        Ok(Context::with_options(self.options(true).graphs(graphs))?)
+    }
+
+    /// True if the user says which master is meant.
+    pub fn names_master(&self) -> bool {
+        let variable = std::env::var_os("ROS_MASTER_URI").is_some_and(|uri| !uri.is_empty());
+        variable || self.context_arguments.iter().any(|argument| argument.starts_with("__master:="))
     }
 
     /// The arguments that say where nodes of this session stand, such as `__ip:=10.0.0.1`.

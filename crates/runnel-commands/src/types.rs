@@ -58,6 +58,14 @@ impl Types {
         self.library.message(&type_name(name)?).map_err(|error| self.unknown(error))
     }
 
+    /// The same in the form that it has in a generation.
+    ///
+    /// # Errors
+    /// As [`Types::message`].
+    pub fn message_in(&self, generation: Generation, name: &str) -> Result<Arc<Schema>, CliError> {
+        self.library.message_in(generation, &type_name(name)?).map_err(|error| self.unknown(error))
+    }
+
     /// The service type of this name.
     ///
     /// # Errors
@@ -125,14 +133,18 @@ impl ReceivedTypes {
     /// # Errors
     /// When the publisher does not define it and nothing here fits.
     pub fn of(&mut self, message: &RawMessage<'_>) -> Result<Arc<Schema>, CliError> {
-        if let Some(schema) = self.known.get(message.type_name(), message.md5()) {
+        let sum = match message.generation() {
+            Generation::Ros1 => message.md5(),
+            Generation::Ros2 => message.type_hash(),
+        };
+        if let Some(schema) = self.known.get(message.type_name(), sum) {
             return Ok(schema);
         }
-        let schema = match from_header(message) {
-            Some(schema) => schema,
-            None => self.known_here(message)?,
+        let schema = match (message.generation(), from_header(message)) {
+            (Generation::Ros1, Some(schema)) => schema,
+            _ => self.known_here(message)?,
         };
-        self.known.insert(message.type_name(), message.md5(), Arc::clone(&schema));
+        self.known.insert(message.type_name(), sum, Arc::clone(&schema));
         Ok(schema)
     }
 
@@ -141,17 +153,18 @@ impl ReceivedTypes {
             Some(types) => types,
             none => none.insert((self.load)()?),
         };
-        let schema = types.message(message.type_name())?;
-        match message.md5() {
-            "*" => Ok(schema),
-            md5 if md5 == schema.md5 => Ok(schema),
-            md5 => Err(CliError::Failed(format!(
-                "publisher {} sends another {} than the one known here: MD5 {md5} against {}",
-                message.publisher(),
-                message.type_name(),
-                schema.md5
-            ))),
+        let schema = types.message_in(message.generation(), message.type_name())?;
+        let (told, known) = match message.generation() {
+            Generation::Ros1 => (message.md5(), format!("MD5 {}", schema.md5)),
+            Generation::Ros2 => (message.type_hash(), schema.rihs01().unwrap_or_default()),
+        };
+        if matches!(told, "" | "*") || known.ends_with(told) {
+            return Ok(schema);
         }
+        let (publisher, name) = (message.publisher(), message.type_name());
+        Err(CliError::Failed(format!(
+            "publisher {publisher} sends another {name} than the one known here: {known}, where it says {told}"
+        )))
     }
 }
 
@@ -177,7 +190,7 @@ impl Known {
     }
 }
 
-/// The type as the publisher's connection header defines it, if it does so in words that can be read.
+/// The type as the connection header of a ROS 1 publisher defines it, if it does so in words that can be read.
 fn from_header(message: &RawMessage<'_>) -> Option<Arc<Schema>> {
     let name = TypeName::parse(message.type_name())?;
     let parsed = Schema::from_full_text(&name, message.definition());

@@ -129,7 +129,12 @@ fn a_writer_whose_user_must_say_that_it_lives_does_not_when_he_is_silent() {
 
 #[test]
 fn a_word_alone_is_a_sign_of_life() {
-    let qos = QoS::default().liveliness(Liveliness::ManualByTopic, Some(millis(200)));
+    for qos in [QoS::default(), QoS::default().best_effort()] {
+        a_word_is_a_sign_of_life(qos.liveliness(Liveliness::ManualByTopic, Some(millis(200))));
+    }
+}
+
+fn a_word_is_a_sign_of_life(qos: QoS) {
     let (mut net, writer, _) = pair(qos, qos);
     net.write(0, writer, &sample(1, 10)).unwrap();
     net.run_for(millis(100));

@@ -4,12 +4,12 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use runnel_core::Message;
-use runnel_core::qos::{History, QoS, Ros1Transport};
+use runnel_core::qos::{History, QoS, Reliability, Ros1Transport};
 use runnel_core::schema::{Generation, Schema};
 use runnel_ros1::node::TopicSpec;
 
 use crate::context::Context;
-use crate::data::{LinkInfo, Publication, PublicationOptions, QueueBound, SubscriptionOptions};
+use crate::data::{LinkInfo, Publication, PublicationOptions, QueueBound, SubscriptionSpec};
 use crate::forms::Forms;
 
 /// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
@@ -156,13 +156,15 @@ impl Topic {
     }
 
     /// How a subscription to it queues messages, which with `takes` come by reference if they are of this process.
-    pub(crate) fn subscription_options(&self, qos: QoS, takes: Option<TypeId>) -> SubscriptionOptions {
+    pub(crate) fn subscription_options(&self, qos: QoS, takes: Option<TypeId>) -> SubscriptionSpec {
         let (type_name, md5) = self.told_type();
-        SubscriptionOptions {
+        SubscriptionSpec {
             topic: self.name.clone(),
             type_name: type_name.to_owned(),
             md5: md5.to_owned(),
             bound: queue_bound(qos),
+            deadline: qos.deadline,
+            keeps_all: qos.history == History::KeepAll && qos.reliability == Reliability::Reliable,
             takes,
         }
     }

@@ -11,7 +11,6 @@ use std::time::Duration;
 use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::names::{self, Remapping};
-use runnel_core::qos::QoS;
 use runnel_core::schema::{Generation, Schema};
 use runnel_core::time::Time;
 use runnel_core::wire::Wire;
@@ -20,11 +19,12 @@ use runnel_ros1::node::Role;
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::context::Context;
-use crate::data::{Delivery, Kept, SubscriptionCore, Unreadable, When};
+use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, Unreadable, When};
 use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::forms::Forms;
 use crate::logging::{Logger, NodeLog};
+use crate::options::{PublisherOptions, SubscriptionOptions};
 use crate::publisher::{DynamicPublisher, Publisher};
 use crate::subscription::{RawMessage, Subscription};
 use crate::timers::{Follows, Timer};
@@ -110,7 +110,7 @@ impl Node {
         Ok(self.inner.remapping.remap(&resolved).to_owned())
     }
 
-    /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`] the topic is latched.
+    /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
     ///
     /// Returns once the master knows, or with a warning if it cannot be reached: it is told as soon as it can be.
     ///
@@ -119,10 +119,10 @@ impl Node {
     pub fn create_publisher<M: Message>(
         &self,
         topic: &str,
-        qos: impl Into<QoS>,
+        options: impl Into<PublisherOptions>,
     ) -> Result<Publisher<M>, Error> {
         let topic = self.topic_of::<M>(topic)?;
-        Ok(Publisher::new(self.publishing(&topic, qos.into())?))
+        Ok(Publisher::new(self.publishing(&topic, options)?))
     }
 
     /// Publishes messages of a type that is known only while the program runs.
@@ -133,11 +133,11 @@ impl Node {
         &self,
         topic: &str,
         schema: &Arc<Schema>,
-        qos: impl Into<QoS>,
+        options: impl Into<PublisherOptions>,
     ) -> Result<DynamicPublisher, Error> {
         let forms = Forms::of(schema);
         let topic = self.topic_of_forms(topic, &forms)?;
-        Ok(DynamicPublisher::new(self.publishing(&topic, qos.into())?, forms))
+        Ok(DynamicPublisher::new(self.publishing(&topic, options)?, forms))
     }
 
     /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
@@ -148,12 +148,12 @@ impl Node {
     pub fn create_subscription<M: Message>(
         &self,
         topic: &str,
-        qos: impl Into<QoS>,
+        options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&M) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let topic = self.topic_of::<M>(topic)?;
         let mut message = M::default();
-        self.subscribe(&topic, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
+        self.subscribe(&topic, options, Some(TypeId::of::<M>()), move |delivery| match delivery {
             Delivery::Shared(shared) => {
                 if let Some(message) = shared.downcast_ref() {
                     callback(message);
@@ -175,11 +175,11 @@ impl Node {
     pub fn create_view_subscription<M: Message>(
         &self,
         topic: &str,
-        qos: impl Into<QoS>,
+        options: impl Into<SubscriptionOptions>,
         mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let topic = self.topic_of::<M>(topic)?;
-        self.subscribe(&topic, qos.into(), Some(TypeId::of::<M>()), move |delivery| match delivery {
+        self.subscribe(&topic, options, Some(TypeId::of::<M>()), move |delivery| match delivery {
             Delivery::Shared(shared) => {
                 if let Some(message) = shared.downcast_ref::<M>() {
                     callback(message.view());
@@ -203,11 +203,11 @@ impl Node {
     pub fn create_borrowing_subscription<M: Message>(
         &self,
         topic: &str,
-        qos: impl Into<QoS>,
+        options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let topic = self.topic_of::<M>(topic)?;
-        self.subscribe(&topic, qos.into(), None, move |delivery| {
+        self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, queue } = delivery {
                 from.read_view::<M>(bytes)?;
                 callback(Borrowed::new(Kept::take(bytes, from, queue)));
@@ -228,14 +228,14 @@ impl Node {
         &self,
         topic: &str,
         schema: Option<&Schema>,
-        qos: impl Into<QoS>,
+        options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let topic = match schema {
             Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
             None => Topic::of_any(self.resolve(topic)?),
         };
-        self.subscribe(&topic, qos.into(), None, move |delivery| {
+        self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
                 callback(&RawMessage::new(bytes, from));
             }
@@ -254,12 +254,12 @@ impl Node {
         &self,
         topic: &str,
         schema: &Arc<Schema>,
-        qos: impl Into<QoS>,
+        options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let forms = Forms::of(schema);
         let topic = self.topic_of_forms(topic, &forms)?;
-        self.subscribe(&topic, qos.into(), None, move |delivery| {
+        self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
                 callback(&forms.decode(bytes, from.encoding)?);
             }
@@ -320,14 +320,17 @@ impl Node {
     pub(crate) fn subscribe(
         &self,
         topic: &Topic,
-        qos: QoS,
+        options: impl Into<SubscriptionOptions>,
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let SubscriptionOptions { qos, callbacks } = options.into();
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let core = SubscriptionCore::new(topic.subscription_options(qos, takes), when, callback);
+        let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
+        let events = QosEvents::new(callbacks, when.clone());
+        let core = SubscriptionCore::new(topic.subscription_options(qos, takes), when, events, callback);
         let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
-        let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), core, input);
+        let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), qos, core, input);
         self.inner.wait_topic_registered(Role::Subscriber, topic)?;
         Ok(subscription)
     }

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::Message;
-use runnel_core::qos::{History, QoS};
+use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, SliceSink, cdr};
 use runnel_io::clock;
 
 use crate::data::{Blank, Filled, Outgoing, Publication, Refused, SharedMessage, Unfit};
 use crate::error::Error;
 use crate::loan::Loan;
-use crate::node::publishing::PublisherEnd;
+use crate::node::publishing::{Offering, PublisherEnd};
+use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
 use crate::turning::Turning;
 pub use dynamic::DynamicPublisher;
 
@@ -102,7 +103,7 @@ pub(crate) struct Handle {
     /// Of the end's, at hand for each message.
     publication: Arc<Publication>,
     turning: Arc<Turning>,
-    keep_all: bool,
+    offering: Arc<Offering>,
     max_blocking: Duration,
 }
 
@@ -227,7 +228,38 @@ macro_rules! common_methods {
 
         /// Subscribers that are connected.
         pub fn subscription_count(&self) -> usize {
-            self.handle.end.publication.subscriber_count()
+            self.handle.end.publication.subscriber_count(&self.handle.offering.offer)
+        }
+
+        /// The quality of service that is offered, with what was to be the best available settled.
+        pub fn qos(&self) -> QoS {
+            self.handle.offering.offer.qos
+        }
+
+        /// Says that the publisher lives, as publishing does: needed within each lease when its liveliness is manual, of
+        /// no effect when it is automatic.
+        pub fn assert_liveliness(&self) {
+            self.handle.offering.offer.assert_liveliness();
+        }
+
+        /// Subscriptions that were met so far, and are now.
+        pub fn matched_status(&self) -> Matched {
+            self.handle.offering.events.statuses().matched
+        }
+
+        /// Deadlines within which nothing was published.
+        pub fn deadline_missed_status(&self) -> DeadlineMissed {
+            self.handle.offering.events.statuses().deadline
+        }
+
+        /// How often the publisher did not show within its lease that it lives.
+        pub fn liveliness_lost_status(&self) -> LivelinessLost {
+            self.handle.offering.events.statuses().liveliness_lost
+        }
+
+        /// Subscriptions that asked for more than is offered.
+        pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
+            self.handle.offering.events.statuses().incompatible_qos
         }
 
         /// Subscribers of other processes of this host that get messages by shared memory.
@@ -303,11 +335,11 @@ impl fmt::Debug for DynamicPublisher {
 }
 
 impl Handle {
-    pub(crate) fn new(end: Arc<PublisherEnd>, qos: QoS) -> Self {
+    pub(crate) fn new(offering: Arc<Offering>) -> Self {
+        let end = Arc::clone(&offering.end);
         let (publication, turning) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
-        let keep_all = qos.history == History::KeepAll;
-        Self { end, publication, turning, keep_all, max_blocking: MAX_BLOCKING }
+        Self { end, publication, turning, offering, max_blocking: MAX_BLOCKING }
     }
 
     pub(crate) fn topic(&self) -> &str {
@@ -328,7 +360,7 @@ impl Handle {
 
     /// Whether nobody but subscribers in the ROS 2 graph is to get messages.
     pub(crate) fn is_for_ros2_alone(&self) -> bool {
-        self.publication.is_for_ros2_alone()
+        self.publication.is_for_ros2_alone(&self.offering.offer)
     }
 
     /// Memory for a message of so many bytes in an encoding.
@@ -340,13 +372,14 @@ impl Handle {
     /// Publishes what was written there, as [`Handle::publish`] does.
     pub(crate) fn publish_filled(&self, filled: Filled<'_>) -> Result<(), Error> {
         self.attending(filled, self.max_blocking, |publication, filled| {
-            publication.publish_filled(filled, self.keep_all)
+            publication.publish_filled(filled, &self.offering.offer)
         })
     }
 
     /// Publishes a message; if all are to be kept, waits until nobody loses one for it, at most so long.
     fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
-        self.attending(message, patience, |publication, message| publication.publish(message, self.keep_all))
+        let offer = &*self.offering.offer;
+        self.attending(message, patience, |publication, message| publication.publish(message, offer))
     }
 
     fn attending<O>(
@@ -387,7 +420,7 @@ impl Handle {
                 return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
             let shared = &self.end.node.context.shared;
-            shared.wait(patience - waited, |_| publication.has_room(bytes))?;
+            shared.wait(patience - waited, |_| publication.has_room(bytes, &self.offering.offer))?;
         }
     }
 }

@@ -11,7 +11,7 @@ use runnel_io::clock;
 use runnel_msgs::rosgraph_msgs::Clock;
 
 use crate::announced::Topic;
-use crate::data::{Delivery, ReadyQueue, SubscriptionCore, When};
+use crate::data::{Delivery, QosEvents, ReadyQueue, SubscriptionCore, When};
 use crate::timers::Timers;
 
 /// The parameter that says whether time is simulated.
@@ -103,7 +103,7 @@ impl Simulation {
         let (topic, qos) = (Topic::of::<Clock>(CLOCK.to_owned()), QoS::keep_last(1).best_effort());
         let options = topic.subscription_options(qos, Some(TypeId::of::<Clock>()));
         let simulation = Arc::clone(self);
-        let core = SubscriptionCore::new(options, When::AtOnce, move |delivery| {
+        let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
             match delivery {
                 Delivery::Bytes { bytes, .. } => simulation.tell(decode::<Clock>(bytes)?.clock),
                 Delivery::Shared(shared) => {

@@ -4,12 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
+use runnel_core::qos::QoS;
 use runnel_core::schema::{Generation, Schema};
 use runnel_core::wire::Encoding;
 
 use crate::data::{LinkInfo, SubscriptionCore};
 use crate::driver::Inputs;
 use crate::node::NodeInner;
+use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 
 /// Messages that are taken out of turn at once, so that a publisher which never stops holds nobody up.
 const MOST_AT_ONCE: usize = 1000;
@@ -19,6 +21,7 @@ const MOST_AT_ONCE: usize = 1000;
 pub struct Subscription {
     node: Arc<NodeInner>,
     topic: String,
+    qos: QoS,
     core: Arc<SubscriptionCore>,
     inputs: Inputs,
 }
@@ -27,10 +30,11 @@ impl Subscription {
     pub(crate) fn new(
         node: Arc<NodeInner>,
         topic: String,
+        qos: QoS,
         core: Arc<SubscriptionCore>,
         inputs: Inputs,
     ) -> Self {
-        Self { node, topic, core, inputs }
+        Self { node, topic, qos, core, inputs }
     }
 
     /// The topic's absolute name.
@@ -44,9 +48,35 @@ impl Subscription {
         self.inputs.ros1.link_count() + ros2 + self.node.count_publishers_of_this_process(&self.core)
     }
 
+    /// The quality of service that is asked for, with what was to be the best available settled.
+    pub fn qos(&self) -> QoS {
+        self.qos
+    }
+
+    /// Publishers that were met so far, and are now.
+    pub fn matched_status(&self) -> Matched {
+        self.core.events().statuses().matched
+    }
+
+    /// Deadlines within which no message came.
+    pub fn deadline_missed_status(&self) -> DeadlineMissed {
+        self.core.events().statuses().deadline
+    }
+
+    /// Publishers of ROS 2 that live, and that do not say so any more.
+    pub fn liveliness_changed_status(&self) -> LivelinessChanged {
+        self.core.events().statuses().liveliness_changed
+    }
+
+    /// Publishers that offer less than is asked for.
+    pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
+        self.core.events().statuses().incompatible_qos
+    }
+
     /// Publishers of other processes of this host whose messages come by shared memory.
     pub fn shared_memory_count(&self) -> usize {
-        self.inputs.ros1.shared_memory_count()
+        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.shared_memory_count());
+        self.inputs.ros1.shared_memory_count() + ros2
     }
 
     /// Whether a node of this name is among the publishers.
@@ -96,6 +126,7 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         self.core.end();
         self.node.remove_subscription(&self.topic, &self.core);
+        self.core.events().forget();
         // Its callback may hold its own node, which would then wait in line for ever.
         drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
     }

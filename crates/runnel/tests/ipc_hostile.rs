@@ -17,8 +17,9 @@ use std::sync::atomic::Ordering;
 
 use common::wait_until;
 use fake_process::{
-    ASK, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, POSITION, RECORDS, RETURNED, RING, Record,
-    SLOT, WANTS, gift, is_ended, lending, opening, send, token_bytes, words,
+    ASK, ASK_SAMPLES, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, OPEN_SAMPLES, POSITION,
+    RECORDS, RETURNED, RING, ROOM, Record, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SLOT, WANTS, gift, is_ended,
+    lending, opening, send, token_bytes, words,
 };
 use ipc_scene::{Reader, Scene, alone, numbered};
 use logged::count_logged;
@@ -207,7 +208,7 @@ fn ends_beside(scene: &Scene, says: &[&str], act: impl FnOnce(&mut Reader)) {
 fn records_that_no_process_writes_end_the_session() {
     let _alone = alone();
     // Of those that one process has, not all are logged.
-    let scenes = [(); 3].map(|()| Scene::new());
+    let scenes = [(); 4].map(|()| Scene::new());
     let cases = Cell::new(0);
     let scene = || &scenes[cases.replace(cases.get() + 1) / 15];
     let record = |kind: u8, channel: u32, payload: &[u8], says: &[&str]| {
@@ -215,7 +216,7 @@ fn records_that_no_process_writes_end_the_session() {
             reader.session.push(kind, channel, payload);
         });
     };
-    for kind in [8, 9, 127, 255] {
+    for kind in [14, 15, 127, 255] {
         record(kind, 0, &[0; 16], &[&format!("it wrote a record of kind {kind}")]);
     }
     for (kind, lengths) in [
@@ -223,11 +224,23 @@ fn records_that_no_process_writes_end_the_session() {
         (ASK, &[0, 8, 15, 17, 24]),
         (OPEN, &[0, 16, 23, 25, 32]),
         (FORGET, &[0, 7, 9, 16]),
+        (OPEN_SAMPLES, &[0, 16, 23, 25]),
+        (SAMPLE_SLOT, &[0, 16, 23, 25]),
+        (ASK_SAMPLES, &[0, 16, 25]),
+        (ROOM, &[0, 16, 25]),
     ] {
         for length in lengths {
             let says = format!("it wrote a record of kind {kind} with {length} bytes");
             record(kind, 0, &vec![1; *length], &[&says]);
         }
+    }
+    for (kind, length) in [(SAMPLE, 0), (SAMPLE, 7), (SAMPLE_BEGIN, 7)] {
+        let says = format!("it wrote a sample of {length} bytes, without a number");
+        record(kind, 0, &vec![1; length], &[&says]);
+    }
+    for (channel, next) in [(1 << 16, 1), (1, 0), (1, 1 << 63)] {
+        let says = format!("it opened channel {channel} for sample {next}");
+        record(OPEN_SAMPLES, channel, &opening(5, next), &[&says]);
     }
     for channel in [1 << 16, 0xff_ffff] {
         record(OPEN, channel, &opening(5, 0), &[&format!("it opened channel {channel}")]);

@@ -165,6 +165,15 @@ impl Ros1Graph {
         }
     }
 
+    /// A domain of ROS 2 for commands that look at both graphs, apart from those of [`crate::ros2::Ros2Graph`]. Each
+    /// master has a port of its own, so that two graphs seldom share one.
+    fn domain(&self) -> String {
+        let port =
+            self.master_uri.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
+        let port: u16 = port.unwrap_or_default();
+        (51 + port % 49).to_string()
+    }
+
     /// A command with nothing of the user's environment but the search path.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let home = self.home.path();
@@ -180,6 +189,7 @@ impl Ros1Graph {
                 ("ROS_MASTER_URI", self.master_uri.as_str()),
                 ("ROS_IP", "127.0.0.1"),
                 ("LANG", "C.UTF-8"),
+                ("ROS_DOMAIN_ID", self.domain().as_str()),
             ])
             .envs([("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")])
             .current_dir(home);

@@ -167,12 +167,32 @@ impl Ros2Graph {
     /// A command with nothing of the user's environment but the search path, and with a `/dev/shm` of this graph:
     /// network namespaces do not keep apart what Fast DDS puts there, and what is killed leaves it behind.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let home = self.home.path();
         let mut command = Command::new("unshare");
         command
             .args(["--mount", "sh", "-c", "mount --bind \"$0\" /dev/shm && exec \"$@\""])
-            .arg(home.join("shm"))
-            .arg(program)
+            .arg(self.home.path().join("shm"))
+            .arg(program);
+        self.surround(command)
+    }
+
+    /// The talker or listener of `origin` without the programs between that keep `/dev/shm` apart: where its start is timed.
+    ///
+    /// # Panics
+    /// For origins that are no programs of their own.
+    pub fn program(&self, origin: Origin, role: &str) -> Command {
+        let program = match origin {
+            Origin::Cyclone => dds::cyclone(role),
+            Origin::FastDds => dds::fast_dds(role),
+            Origin::Runnel => built(&format!("runnel_ros2_{role}")),
+            _ => panic!("{origin} is a script or needs a word before the others"),
+        };
+        self.surround(Command::new(program))
+    }
+
+    /// Gives a command its environment.
+    fn surround(&self, mut command: Command) -> Command {
+        let home = self.home.path();
+        command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .envs([("HOME", home), ("ROS_HOME", home), ("ROS_LOG_DIR", home)])

@@ -97,6 +97,34 @@ fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
     runs.iter().for_each(|run| check_whole(run, &progress));
 }
 
+#[test]
+fn those_of_ros2_lose_nothing_over_udp_and_runnel_nothing_that_the_network_loses() {
+    let folder = tempfile::tempdir().unwrap();
+    let contestants = ["runnel-rtps", "cyclonedds", "fastdds"];
+    let progress = bench(&[&["udp", "loss", "--quick", "--only"], &contestants[..]].concat(), folder.path());
+    let runs = runs(folder.path());
+    for contestant in contestants {
+        let of = |scenario: &'static str| {
+            let is =
+                move |run: &&Value| run["contestant"] == contestant && run["case"]["scenario"] == scenario;
+            runs.iter().filter(is)
+        };
+        assert_eq!(placements(of("udp-reliable")), 2, "{contestant}: {progress}");
+        of("udp-reliable").for_each(|run| check_ping_pong(run, &progress));
+        let losses: HashSet<u64> =
+            of("loss").filter_map(|run| run["case"]["loss_percent"].as_u64()).collect();
+        assert_eq!(losses, HashSet::from([0, 10, 30, 50]), "{contestant}: {progress}");
+    }
+    let lossy = || runs.iter().filter(|run| run["case"]["scenario"] == "loss");
+    for run in lossy().filter(|run| run["contestant"] == "runnel-rtps") {
+        check_whole(run, &progress);
+        assert_eq!(run["out_of_order"], 0, "{run}");
+    }
+    // A network without faults would prove nothing.
+    let slow = |run: &Value| run["one_way_ns"]["max"].as_u64() > Some(5_000_000);
+    assert!(lossy().any(slow), "{progress}");
+}
+
 /// In how many placements there were turns.
 fn placements<'a>(runs: impl Iterator<Item = &'a Value>) -> usize {
     runs.map(|run| run["case"]["placement"].as_str().unwrap()).collect::<HashSet<_>>().len()

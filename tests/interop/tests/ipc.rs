@@ -25,7 +25,7 @@ fn apart(addresses: [&str; 2]) -> ([Container; 2], Peer) {
     Container::join(&containers[0], &containers[1], addresses);
     let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", addresses[0]]);
     wait_until("the master answers", within(30), || {
-        outcome(containers[1].runnel("runnel", &["node", "list"])).code == Some(0)
+        outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (containers, master)
 }

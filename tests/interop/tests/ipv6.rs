@@ -19,7 +19,7 @@ fn graph(host: &str, by: &'static str, original: bool) -> (Ros1Graph, Peer) {
         graph.runnel("runnel", &["master", "--port", &port, "--host", host])
     };
     interop::wait_until("the master answers", within(30), || {
-        outcome(graph.runnel("runnel", &["node", "list"])).code == Some(0)
+        outcome(graph.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (graph, master)
 }

@@ -110,7 +110,7 @@ fn control_and_tracer_on_two_hosts_drive_a_lap() {
     Container::join(&robot, &server, addresses);
     let _master = server.runnel("runnel", &["master", "--no-rosout", "--host", addresses[1]]);
     wait_until("the master answers", within(30), || {
-        outcome(robot.runnel("runnel", &["node", "list"])).code == Some(0)
+        outcome(robot.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     let _control = robot.runnel("line_trace", &["control", "--simulate"]);
     let _tracer = server.runnel("line_trace", &["tracer"]);

@@ -2,7 +2,9 @@
 
 use super::complaints::Complaints;
 use super::records::Records;
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, lock};
+use super::{
+    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, if_in_graph, lock,
+};
 use crate::body::Body;
 use crate::geometry::Pose;
 use crate::latency::{Direction, Log, TopicId};
@@ -30,12 +32,12 @@ const ODOM_EVERY: u32 = 3;
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
 ///
 /// A simulated robot's person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power
-/// by the service `motor_power`.
+/// by the service `motor_power`; in ROS 2 alone, where there are no services yet, from the first command that drives.
 pub struct ControlNode {
     node: Node,
     control: Arc<Mutex<Control>>,
     _subscriptions: [Subscription; 3],
-    _motor_power: ServiceServer,
+    _motor_power: Option<ServiceServer>,
     _timer: Timer,
 }
 
@@ -55,7 +57,9 @@ impl ControlNode {
         let powered = Arc::clone(&control);
         let motor_power = node.create_service::<SetBool, Infallible>(MOTOR_POWER, move |request| {
             Ok(lock(&powered).handle_motor_power(clock::monotonic(), request.data))
-        })?;
+        });
+        let motor_power = if_in_graph(motor_power)?;
+        lock(&control).is_powered_by_driving = motor_power.is_none();
         let ticking = Arc::clone(&control);
         let timer = node.create_timer(TICK, move || lock(&ticking).tick());
         Ok(Self { node, control, _subscriptions: subscriptions, _motor_power: motor_power, _timer: timer })
@@ -96,6 +100,8 @@ struct Control {
     tracer_shows_lamps: bool,
     /// A `cmd_vel` that drives has come.
     driven: bool,
+    /// The motors get power by that, for want of services.
+    is_powered_by_driving: bool,
     outputs: Outputs,
     records: Records,
     sensors_sent: TopicId,
@@ -127,6 +133,7 @@ impl Control {
             complaints: Complaints::default(),
             tracer_shows_lamps: false,
             driven: false,
+            is_powered_by_driving: false,
             outputs,
             sensors_sent: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Sent),
             cmd_vel_received: records.topic(&node.resolve(CMD_VEL)?, Direction::Received),
@@ -197,11 +204,16 @@ impl Control {
     fn handle_cmd_vel(&mut self, now: Instant, message: &Twist) {
         let velocity = Velocity::from(message);
         // The ones before are all alike, and nobody could tell which of them came.
-        self.driven |= velocity != Velocity::default();
+        let begins = !self.driven && velocity != Velocity::default();
+        self.driven |= begins;
         if self.driven {
             self.records.received(self.cmd_vel_received, now, message);
         }
         self.advance_to(now);
+        if begins && self.is_powered_by_driving {
+            let set = self.body.set_motor_power(true);
+            self.done(set);
+        }
         let set = self.body.set_velocity(velocity);
         self.done(set);
     }

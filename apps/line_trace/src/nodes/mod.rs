@@ -24,6 +24,8 @@ pub use watcher::{Received, WatcherNode};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use runnel::Error;
+
 /// Whether a node records when its messages pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
@@ -50,6 +52,14 @@ pub const ODOM: &str = "odom";
 
 /// Messages that may wait at either end: more than a second's worth, so that a stall shows as latency and not as loss.
 const DEPTH: usize = 100;
+
+/// `None` for what the graphs that a node is in do not have.
+fn if_in_graph<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
+    match made {
+        Err(Error::NotInGraph { .. }) => Ok(None),
+        made => made.map(Some),
+    }
+}
 
 /// What callbacks share. A callback that panicked has left it as usable as any other.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -2,7 +2,9 @@
 
 use super::complaints::{COMPLAINT, Complaints};
 use super::records::Records;
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, lock};
+use super::{
+    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, Recording, SWITCHES, if_in_graph, lock,
+};
 use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{Leds, Velocity};
 use crate::tracer::{Command, Tracer};
@@ -89,7 +91,8 @@ struct Outputs {
     cmd_vel: Publisher<Twist>,
     leds: Publisher<raspimouse_msgs::Leds>,
     buzzer: Publisher<Int16>,
-    motor_power: Client<SetBool>,
+    /// `None` in ROS 2 alone, where there are no services yet.
+    motor_power: Option<Client<SetBool>>,
 }
 
 impl Tracing {
@@ -98,7 +101,7 @@ impl Tracing {
             cmd_vel: node.create_publisher(CMD_VEL, DEPTH)?,
             leds: node.create_publisher(LEDS, QoS::keep_last(DEPTH).transient_local())?,
             buzzer: node.create_publisher(BUZZER, DEPTH)?,
-            motor_power: node.create_client(MOTOR_POWER)?,
+            motor_power: if_in_graph(node.create_client(MOTOR_POWER))?,
         };
         let mut records = Records::new(recording);
         let now = clock::monotonic();
@@ -168,6 +171,7 @@ impl Tracing {
 
     /// Asks for power, or for none, when that changes, and a while after it has failed.
     fn switch_motors(&mut self, now: Instant, on: bool) -> Result<(), Error> {
+        let Some(client) = &self.outputs.motor_power else { return Ok(()) };
         let (was, asked) = self.motor_power;
         let again = now.since(asked) >= COMPLAINT && self.not_powered.load(Ordering::Relaxed);
         if on == was && !again {
@@ -176,7 +180,7 @@ impl Tracing {
         self.motor_power = (on, now);
         self.not_powered.store(false, Ordering::Relaxed);
         let not_powered = Arc::clone(&self.not_powered);
-        self.outputs.motor_power.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
+        client.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
             let why = match result {
                 Ok(response) if response.success => return,
                 Ok(response) => response.message,

@@ -9,7 +9,7 @@ use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, number, set_number};
 
-use super::{lock, message, topics, wait_for_others, wait_until_due};
+use super::{PATIENCE, lock, message, topics, wait_for_others, wait_for_publishers, wait_until_due};
 use crate::talk::{say_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure, failed};
 
@@ -17,7 +17,11 @@ use crate::{EndArgs, Failure, failed};
 const PACED: usize = 4;
 
 pub(super) fn source(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
-    let publisher = |topic: &String| node.create_publisher(topic, args.depth);
+    let publisher = |topic: &String| {
+        let mut publisher = node.create_publisher(topic, args.qos())?;
+        publisher.set_max_blocking_time(PATIENCE);
+        Ok::<_, runnel::Error>(publisher)
+    };
     let publishers = topics(args, "burst").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let (mut message, mut sent) = (message(args.trial()), Stamps::of(args.trial()));
     // The others are quiet.
@@ -94,11 +98,12 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         let take = take.clone();
         if args.mode.loans() {
             let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
-            return node.create_view_subscription::<UInt8MultiArray>(topic, args.depth, view);
+            return node.create_view_subscription::<UInt8MultiArray>(topic, args.qos(), view);
         }
-        node.create_subscription(topic, args.depth, move |message: &UInt8MultiArray| take(&message.data))
+        node.create_subscription(topic, args.qos(), move |message: &UInt8MultiArray| take(&message.data))
     };
-    let _bursts = topics(args, "burst").iter().map(subscription).collect::<Result<Vec<_>, _>>()?;
+    let bursts = topics(args, "burst").iter().map(subscription).collect::<Result<Vec<_>, _>>()?;
+    wait_for_publishers(args, context, &bursts)?;
     say_ready()?;
     serve(context)?;
     let (stamps, all_whole) = &*lock(&received);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use runnel::core::Message;
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, ContextOptions, PollingPolicy, Publisher};
+use runnel::{Context, ContextOptions, Graphs, PollingPolicy, Publisher, Subscription};
 use runnel_floor::{Pace, Stamps, Trial, now};
 
 use crate::talk::{say_ready, serve, wait_for_go};
@@ -27,7 +27,8 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
     let polling = if args.mode.spins() { PollingPolicy::Spin } else { PollingPolicy::Block };
     let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
-    let options = options.ipc(args.mode != Mode::Network);
+    let graphs = if args.mode == Mode::Rtps { Graphs::Ros2 } else { Graphs::Ros1 };
+    let options = options.ipc(!args.mode.is_remote()).graphs(graphs);
     let context = Context::with_options(options)?;
     let node = |name: &str| context.create_node(name);
     match args.role {
@@ -80,11 +81,29 @@ fn wait_for_others<M: Message>(
         return Err(failed(format_args!("nobody subscribes to {topic}")));
     }
     let late = now() + PATIENCE.as_nanos() as u64;
-    while args.mode != Mode::Network && publisher.shared_memory_count() < count {
+    while !args.mode.is_remote() && publisher.shared_memory_count() < count {
         if now() > late {
             return Err(failed(format_args!("{topic} stays on the network")));
         }
         context.sleep_wall(LOOK)?;
+    }
+    Ok(())
+}
+
+/// Waits until each of the subscriptions has a publisher: in ROS 2 one side may know of the other before that knows of it.
+fn wait_for_publishers<'a>(
+    args: &EndArgs,
+    context: &Context,
+    subscriptions: impl IntoIterator<Item = &'a Subscription>,
+) -> Result<(), Failure> {
+    let late = now() + PATIENCE.as_nanos() as u64;
+    for subscription in subscriptions {
+        while args.mode == Mode::Rtps && subscription.publisher_count() == 0 {
+            if now() > late {
+                return Err(failed(format_args!("nobody publishes {}", subscription.topic())));
+            }
+            context.sleep_wall(LOOK)?;
+        }
     }
     Ok(())
 }

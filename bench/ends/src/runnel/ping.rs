@@ -7,7 +7,7 @@ use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 
-use super::{PATIENCE, lock, message, publish, topics, wait_for_others};
+use super::{PATIENCE, lock, message, publish, topics, wait_for_others, wait_for_publishers};
 use crate::talk::{end_with_bench, say_ready, serve, wait_for_go};
 use crate::{EndArgs, Failure};
 
@@ -40,7 +40,7 @@ impl Ping {
 }
 
 pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
-    let publisher = |topic: &String| node.create_publisher(topic, args.depth);
+    let publisher = |topic: &String| node.create_publisher(topic, args.qos());
     let publishers = topics(args, "ping").iter().map(publisher).collect::<Result<Vec<_>, _>>()?;
     let ping = Arc::new(Mutex::new(Ping {
         context: context.clone(),
@@ -51,9 +51,10 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         total: args.trial().total(),
     }));
     let answered = Arc::clone(&ping);
-    let _answers =
-        node.create_subscription("pong", args.depth, move |answer| lock(&answered).answered(answer))?;
+    let answers =
+        node.create_subscription("pong", args.qos(), move |answer| lock(&answered).answered(answer))?;
     publishers.iter().try_for_each(|publisher| wait_for_others(args, context, publisher, 1))?;
+    wait_for_publishers(args, context, [&answers])?;
     say_ready()?;
     wait_for_go()?;
     lock(&ping).send(0);
@@ -64,7 +65,7 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
 }
 
 pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
-    let publisher = node.create_publisher("pong", args.depth)?;
+    let publisher = node.create_publisher("pong", args.qos())?;
     let received = Arc::new(Mutex::new(Stamps::of(args.trial())));
     let question = |topic: &String| {
         let (answering, stamps, ending) = (publisher.clone(), Arc::clone(&received), context.clone());
@@ -72,10 +73,11 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
             lock(&stamps).take(number(&message.data).unwrap_or_default());
             publish(&answering, message, &ending);
         };
-        node.create_subscription(topic, args.depth, answer)
+        node.create_subscription(topic, args.qos(), answer)
     };
-    let _questions = topics(args, "ping").iter().map(question).collect::<Result<Vec<_>, _>>()?;
+    let questions = topics(args, "ping").iter().map(question).collect::<Result<Vec<_>, _>>()?;
     wait_for_others(args, context, &publisher, 1)?;
+    wait_for_publishers(args, context, &questions)?;
     say_ready()?;
     serve(context)?;
     args.write_received(&lock(&received))
@@ -83,10 +85,10 @@ pub(super) fn pong(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
 
 /// As [`ping`] at a rate, and without waiting for each answer.
 pub(super) fn flow(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
-    let publisher = node.create_publisher("ping", args.depth)?;
+    let publisher = node.create_publisher("ping", args.qos())?;
     let answers = Arc::new(Mutex::new((0, Stamps::of(args.trial()))));
     let noted = Arc::clone(&answers);
-    let _answers = node.create_subscription("pong", args.depth, move |answer: &UInt8MultiArray| {
+    let _answers = node.create_subscription("pong", args.qos(), move |answer: &UInt8MultiArray| {
         let (count, stamps) = &mut *lock(&noted);
         stamps.take(number(&answer.data).unwrap_or_default());
         *count += 1;

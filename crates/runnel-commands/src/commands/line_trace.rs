@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use line_trace::latency::Log;
 use line_trace::nodes::{ControlNode, Recording, TracerNode};
-use runnel::{Context, ContextOptions};
+use runnel::{Context, ContextOptions, Graphs};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::demo::scene::Scene;
@@ -21,6 +21,10 @@ const RECORDS: Duration = Duration::from_millis(250);
 pub struct Args {
     #[command(subcommand)]
     role: Role,
+
+    /// In ROS 2 in place of ROS 1
+    #[arg(long, global = true)]
+    ros2: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,7 +39,8 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     // Whichever way the demonstration ends, its nodes end with it.
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from)?;
     // The node is to be what the demonstration expects, whatever was typed.
-    let context = Context::with_options(ContextOptions::default().arguments([""; 0]))?;
+    let graphs = if args.ros2 { Graphs::Ros2 } else { Graphs::Ros1 };
+    let context = Context::with_options(ContextOptions::default().arguments([""; 0]).graphs(graphs))?;
     match &args.role {
         Role::Control(scene) => {
             let node = ControlNode::new(&context, scene.robot()?, Recording::On)?;

@@ -84,7 +84,7 @@ pub enum Command {
 }
 
 /// A time that is not negative.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "must be a number of seconds".to_owned())
 }

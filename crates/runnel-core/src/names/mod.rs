@@ -1,10 +1,12 @@
 //! Names in the ROS graph: what is valid, how they are resolved, remapped, and set by command-line arguments.
 
 mod arguments;
+mod mangle;
 mod remap;
 mod validate;
 
 pub use arguments::{ArgumentError, Arguments};
+pub use mangle::{DdsTopic, dds_type, ros_type};
 pub use remap::{RemapRule, Remapping};
 pub use validate::{
     Generation, MAX_NAME_LEN, NameError, NameErrorKind, validate_name, validate_namespace,

@@ -15,7 +15,10 @@ use runnel_core::qos::{Durability, History, Liveliness, QoS, Reliability};
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
 
 /// Encapsulated as XCDR1. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
-const XCDR1: i16 = 0;
+pub const XCDR1: i16 = 0;
+
+/// Encapsulated as XCDR2.
+pub const XCDR2: i16 = 2;
 
 /// Which side of a topic an endpoint is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,9 +124,18 @@ impl Endpoint {
         self.partitions.is_empty() || self.partitions.iter().any(|name| name.is_empty() || name == "*")
     }
 
-    /// True if it offers, or takes, XCDR1.
-    pub fn speaks_xcdr1(&self) -> bool {
-        self.representations.is_empty() || self.representations.contains(&XCDR1)
+    /// The encoding of what it writes: a writer that names several offers the first. Source: DDS-XTypes 1.3, section
+    /// 7.6.3.1.1.
+    pub fn writes(&self) -> i16 {
+        self.representations.first().copied().unwrap_or(XCDR1)
+    }
+
+    /// True if it reads an encoding.
+    pub fn reads(&self, representation: i16) -> bool {
+        match self.representations.as_slice() {
+            [] => representation == XCDR1,
+            named => named.contains(&representation),
+        }
     }
 }
 
@@ -280,7 +292,8 @@ mod tests {
         assert_eq!(writer.qos, QoS::keep_last(1));
         assert_eq!(reader.qos, QoS::keep_last(1).best_effort());
         assert!(!writer.tells_history && !reader.tells_history);
-        assert!(writer.speaks_xcdr1() && writer.is_in_default_partition());
+        assert_eq!((writer.writes(), reader.reads(XCDR1), reader.reads(XCDR2)), (XCDR1, true, false));
+        assert!(writer.is_in_default_partition());
     }
 
     #[test]
@@ -303,10 +316,7 @@ mod tests {
             list.bytes(pid::DATA_REPRESENTATION, &[1, 0, 0, 0, 2, 0]);
         });
         let reader = Endpoint::parse(Role::Reader, &bytes).unwrap();
-        assert_eq!(
-            (&reader.partitions[..], reader.speaks_xcdr1()),
-            (&["a".into(), String::new()][..], false)
-        );
+        assert_eq!((&reader.partitions[..], reader.reads(XCDR1)), (&["a".into(), String::new()][..], false));
         assert!(reader.is_in_default_partition());
     }
 

@@ -7,7 +7,7 @@ mod endpoint;
 mod fields;
 mod participant;
 
-pub use endpoint::{Endpoint, Role};
+pub use endpoint::{Endpoint, Role, XCDR1, XCDR2};
 pub use fields::AnnounceError;
 pub use participant::{BuiltinEndpoints, ParticipantData};
 

@@ -28,7 +28,7 @@ fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
         || ours.type_name != other.type_name
         || writer.exclusive != reader.exclusive
         || !other.is_in_default_partition()
-        || !other.speaks_xcdr1();
+        || !reader.reads(writer.writes());
     if strangers {
         return Verdict::Strangers;
     }
@@ -164,5 +164,47 @@ impl<P: Lend> Participant<P> {
         }
         let writers: Vec<EntityId> = self.writers.keys().copied().collect();
         writers.into_iter().for_each(|writer| self.wake_writer(writer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announce::{XCDR1, XCDR2};
+    use alloc::vec;
+    use runnel_core::qos::QoS;
+
+    fn endpoint(entity: EntityId, representations: &[i16]) -> Endpoint {
+        Endpoint {
+            guid: GuidPrefix([7; 12]).with(entity),
+            topic: "rt/chatter".into(),
+            type_name: "std_msgs::msg::dds_::String_".into(),
+            qos: QoS::default(),
+            tells_history: true,
+            exclusive: false,
+            partitions: vec![],
+            representations: representations.to_vec(),
+            expects_inline_qos: false,
+            unicast: vec![],
+            user_data: vec![],
+        }
+    }
+
+    #[test]
+    fn a_reader_meets_writers_of_the_encodings_that_it_reads() {
+        let writer = |named: &[i16]| endpoint(EntityId::user_writer(1), named);
+        let reader = |named: &[i16]| endpoint(EntityId::user_reader(1), named);
+        let meet = |ours: &Endpoint, other: &Endpoint| matches!(verdict(ours, other), Verdict::Match);
+        let ours = reader(&super::super::READ);
+        // The first that a writer names is what it writes; 1 is XML.
+        let offers: [(&[i16], bool); 5] =
+            [(&[], true), (&[XCDR1], true), (&[XCDR2], true), (&[XCDR2, XCDR1], true), (&[1, XCDR1], false)];
+        for (named, meets) in offers {
+            assert_eq!(meet(&ours, &writer(named)), meets, "{named:?}");
+        }
+        let ours = writer(&[]);
+        for (named, meets) in [(&[][..], true), (&[XCDR2, XCDR1], true), (&[XCDR2], false), (&[1], false)] {
+            assert_eq!(meet(&ours, &reader(named)), meets, "{named:?}");
+        }
     }
 }

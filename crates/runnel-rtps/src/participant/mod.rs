@@ -17,14 +17,14 @@ mod word;
 
 pub use peers::Peer;
 
-use crate::announce::{Endpoint, Role};
+use crate::announce::{self, Endpoint, Role};
 use crate::config::Config;
 use crate::datagram::Datagram;
 use crate::event::{Event, Sample};
 use crate::reader::{Reader, WriterProxy};
 use crate::stored::{Lend, Stored};
 use crate::timers::Timers;
-use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, Timestamp};
+use crate::wire::{EntityId, EntityKind, Guid, GuidPrefix, Heartbeat, Timestamp};
 use crate::writer::{Full, Writer};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -204,7 +204,8 @@ impl<P: Lend> Participant<P> {
             tells_history: true,
             exclusive: false,
             partitions: Vec::new(),
-            representations: Vec::new(),
+            // What a writer offers when nothing is said is XCDR1.
+            representations: if id.kind() == EntityKind::Reader { READ.to_vec() } else { Vec::new() },
             expects_inline_qos: false,
             unicast: Vec::new(),
             user_data,
@@ -362,6 +363,11 @@ const DISCOVERY: [(EntityId, EntityId); 3] = [
     (EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
     (EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER),
 ];
+
+/// The encodings that readers of ours take from whoever offers one of them. A writer offers one alone, and ours offer XCDR1, as
+/// those of ROS 2 do. Another writer for readers that take nothing but XCDR2 would be met by those that take both as well:
+/// DDS gives it no means to pass them over, and they would have each message twice, or a publisher that never says a word.
+const READ: [i16; 2] = [announce::XCDR1, announce::XCDR2];
 
 /// What discovery is told by.
 fn discovery_qos() -> QoS {

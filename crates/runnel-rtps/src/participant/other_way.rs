@@ -14,6 +14,7 @@ use crate::reader::{Arrival, copied};
 use crate::stored::{Lend, Stored};
 use crate::wire::{EntityId, Guid, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
+use runnel_core::qos::{History, Reliability};
 use runnel_core::time::Instant;
 
 impl<P: Lend> Participant<P> {
@@ -111,6 +112,12 @@ impl<P: Lend> Participant<P> {
     /// gets by another way is to be told by [`Participant::sample_passed`].
     pub fn is_watched(&self, reader: EntityId, writer: Guid) -> bool {
         self.is_watched_for(reader, writer)
+    }
+
+    /// Whether a reader of ours keeps all, so that writers wait for its user.
+    pub fn keeps_all(&self, reader: EntityId) -> bool {
+        let qos = self.endpoints.get(&reader).map(|endpoint| endpoint.qos);
+        qos.is_some_and(|qos| qos.history == History::KeepAll && qos.reliability == Reliability::Reliable)
     }
 
     /// The user has got a sample by another way.

@@ -214,7 +214,7 @@ impl ReaderProxy {
     }
 
     pub(super) fn assert_liveliness(&mut self) {
-        (self.heartbeat, self.liveliness) = (true, true);
+        self.liveliness = true;
     }
 
     /// It tells what it has and misses. True if there is something to be sent to it.
@@ -286,7 +286,7 @@ impl ReaderProxy {
         if not_before.is_none() && !out.has_body() {
             not_before = self.fill_fresh(now, ends, history, out);
         }
-        if out.len() == empty && !self.heartbeat {
+        if out.len() == empty && !self.heartbeat && !self.liveliness {
             return not_before.map_or(Filled::Nothing, Filled::NotBefore);
         }
         if self.spec.reliable {
@@ -297,6 +297,8 @@ impl ReaderProxy {
             if !owed {
                 self.since = now;
             }
+        } else if self.liveliness {
+            self.fill_heartbeat(ends, history, heartbeats, out);
         }
         Filled::Something
     }
@@ -468,7 +470,8 @@ impl ReaderProxy {
         heartbeats: &mut u32,
         out: &mut Datagram<B>,
     ) {
-        let must_answer = self.heartbeat || self.flight.wants_probe();
+        // Fast DDS takes for a sign of life only what asks for nothing: what asks follows.
+        let must_answer = !self.liveliness && (self.heartbeat || self.flight.wants_probe());
         if must_answer {
             self.flight.probe = Some(self.flight.sent);
         }
@@ -484,7 +487,8 @@ impl ReaderProxy {
             liveliness: self.liveliness,
         };
         heartbeat.emit(out.out());
-        (self.heartbeat, self.liveliness) = (false, false);
+        self.heartbeat &= self.liveliness;
+        self.liveliness = false;
     }
 }
 

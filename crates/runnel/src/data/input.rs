@@ -42,13 +42,16 @@ impl TopicInput {
     /// Adds a subscription: it gets what latched publishers sent last.
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
         let mut mixed = false;
-        for link in lock(&self.links).iter() {
+        let links = lock(&self.links);
+        subscription.events().matched(links.len() as i64);
+        for link in links.iter() {
             if subscription.reads(&link.from) {
                 link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
             } else {
                 mixed = true;
             }
         }
+        drop(links);
         let mut readers = lock(&self.readers);
         readers.mixed |= mixed;
         readers.all.push(subscription);
@@ -69,13 +72,27 @@ impl TopicInput {
         let Readers { all, mixed, .. } = &mut *readers;
         all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
         readers.settle();
+        all_matched(&readers, 1);
         drop(readers);
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
 
     /// A link to a publisher is gone.
     pub(crate) fn leave(&self, from: &Arc<LinkInfo>) {
-        lock(&self.links).retain(|link| !Arc::ptr_eq(&link.from, from));
+        let mut links = lock(&self.links);
+        let before = links.len();
+        links.retain(|link| !Arc::ptr_eq(&link.from, from));
+        let left = before - links.len();
+        drop(links);
+        all_matched(&lock(&self.readers), -(left as i64));
+    }
+
+    /// The publisher at the other end of a link is known by another name.
+    pub(crate) fn rename(&self, from: &Arc<LinkInfo>, named: &Arc<LinkInfo>) {
+        let mut links = lock(&self.links);
+        if let Some(link) = links.iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
+            link.from = Arc::clone(named);
+        }
     }
 
     /// Publishers of other processes that are connected.
@@ -160,6 +177,11 @@ impl TopicInput {
     pub(crate) fn for_each(&self, each: impl FnMut(&Arc<SubscriptionCore>)) {
         lock(&self.readers).all.iter().for_each(each);
     }
+}
+
+/// So many publishers more are connected.
+fn all_matched(readers: &Readers, by: i64) {
+    readers.all.iter().for_each(|subscription| subscription.events().matched(by));
 }
 
 impl Readers {

@@ -6,11 +6,13 @@ mod events;
 mod frames;
 mod input;
 mod publication;
+mod qos_events;
 mod ready;
 mod received;
 mod service;
 mod subscription;
 mod unsent;
+mod watch;
 mod way;
 
 // What the two graphs have in common is of ROS 1, which was here first: how long a message is stands before it, and what
@@ -20,13 +22,15 @@ pub(crate) use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, Que
 pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
 pub(crate) use publication::{
-    Blank, Filled, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, Unfit,
+    Blank, Filled, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter, Unfit,
 };
+pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use received::Kept;
 pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
 pub(crate) use subscription::{
-    Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionOptions, Unreadable,
+    Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionSpec, Unreadable,
 };
 pub(crate) use unsent::Unsent;
+pub(crate) use watch::Watched;
 pub(crate) use way::Way;

@@ -5,6 +5,8 @@ mod blank;
 mod framed;
 mod link;
 mod locals;
+mod offer;
+mod sample_link;
 mod unfit;
 mod writer;
 
@@ -31,6 +33,8 @@ use crate::sync::lock;
 pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
+pub(crate) use offer::Offer;
+use sample_link::SampleLink;
 pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 
@@ -50,6 +54,8 @@ pub(crate) struct Publication {
     published: AtomicU64,
     /// Links whose subscribers read messages in shared memory.
     channels: AtomicUsize,
+    /// Subscribers in the ROS 2 graph that do.
+    sample_channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
     info: Arc<LinkInfo>,
@@ -63,8 +69,12 @@ struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Local>,
-    /// Who serves the subscribers in the ROS 2 graph.
-    writer: Option<RtpsWriter>,
+    /// What its publishers offer, each QoS once.
+    offers: Vec<Arc<Offer>>,
+    /// It shows that it lives, as far as it has promised to.
+    lives: bool,
+    /// Subscribers in the ROS 2 graph that get messages in shared memory.
+    sample_links: Vec<SampleLink>,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -117,7 +127,9 @@ impl Publication {
             links: Vec::new(),
             datagram_links: Vec::new(),
             locals: Vec::new(),
-            writer: None,
+            offers: Vec::new(),
+            lives: true,
+            sample_links: Vec::new(),
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -130,6 +142,7 @@ impl Publication {
             reactor,
             pool,
             channels,
+            sample_channels: AtomicUsize::new(0),
             state,
             dropped: AtomicU64::new(0),
             published: AtomicU64::new(0),
@@ -149,6 +162,8 @@ impl Publication {
         options.latching |= wanted.latching;
         options.bound = options.bound.max(wanted.bound);
         links.iter_mut().for_each(|link| link.set_bound(options.bound));
+        let bound = options.bound;
+        state.set_bound_beside(bound);
     }
 
     /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
@@ -160,7 +175,7 @@ impl Publication {
     /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
     pub(crate) fn copied(&self) -> u64 {
         let state = lock(&self.state);
-        state.copied + state.links.iter().map(Link::copied).sum::<u64>()
+        state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_beside()
     }
 
     /// Messages that were published.
@@ -168,15 +183,14 @@ impl Publication {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// Subscribers, those of this process included.
-    pub(crate) fn subscriber_count(&self) -> usize {
-        let state = lock(&self.state);
-        state.links.len() + state.datagram_links.len() + state.locals.len() + state.matched()
+    /// Subscribers that get what is published with an offer, those of this process included.
+    pub(crate) fn subscriber_count(&self, offer: &Offer) -> usize {
+        lock(&self.state).subscriber_count(offer)
     }
 
     /// Subscribers that read messages in shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
-        self.channels.load(Ordering::Relaxed)
+        self.channels.load(Ordering::Relaxed) + self.sample_channels.load(Ordering::Relaxed)
     }
 
     /// Whether a subscriber of another process is a node of this name.
@@ -186,12 +200,12 @@ impl Publication {
             || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
-    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. With
-    /// `keep_all` only if no message is dropped for it.
+    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. If the
+    /// offer is to keep all, only if no message is dropped for it.
     ///
     /// # Errors
     /// When nobody gets the message.
-    pub(crate) fn publish<O: Outgoing>(&self, message: O, keep_all: bool) -> Result<(), Refused<O>> {
+    pub(crate) fn publish<O: Outgoing>(&self, message: O, offer: &Offer) -> Result<(), Refused<O>> {
         // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
         // message, too, which may have been dropped by all who had it when they have got it.
         let shared_message;
@@ -199,7 +213,8 @@ impl Publication {
         let mut complaint = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
-        if keep_all && let Some(subscriber) = state.full_in_ros2() {
+        let keep_all = offer.keeps_all();
+        if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });
         }
         let shared_type = message.shared_type();
@@ -217,7 +232,7 @@ impl Publication {
             bytes = Some(frame);
         }
         // Both forms are had before anybody gets one.
-        let cdr = match state.written_cdr(&message) {
+        let cdr = match state.written_cdr(&message, offer) {
             Ok(cdr) => cdr,
             Err(unfit) => {
                 bytes.into_iter().for_each(|frame| state.give_back(frame));
@@ -228,7 +243,7 @@ impl Publication {
             complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
         }
         if let Some(frame) = cdr {
-            state.send_cdr(frame);
+            self.send_cdr(&mut state, frame, offer);
         }
         if shared > 0 {
             shared_message = message.into_shared();
@@ -236,6 +251,7 @@ impl Publication {
                 local.core.push_shared(Arc::clone(&shared_message), &mut unheard);
             }
         }
+        state.note_published(offer);
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
@@ -246,7 +262,7 @@ impl Publication {
     /// The message in memory where subscribers of other processes can read it, if any can and it is long. That is had
     /// without the lock, since it may have to be made.
     fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
-        if self.shared_memory_count() == 0 {
+        if self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let length = LENGTH + message.wire_len();
@@ -259,7 +275,7 @@ impl Publication {
 
     /// Memory for so many bytes where subscribers of other processes can read them.
     fn slot(&self, length: usize) -> Option<SlotMut> {
-        if length < SHORTEST || self.shared_memory_count() == 0 {
+        if length < SHORTEST || self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         lock(&self.state).links.iter().for_each(Link::take_back);
@@ -332,6 +348,7 @@ impl Publication {
             self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
+        state.tell_matched(1);
     }
 
     /// A subscriber's link of datagrams stands: it gets the message that was kept.
@@ -360,6 +377,7 @@ impl Publication {
         let latched = state.latched.as_ref();
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
+        state.tell_matched(1);
         drop(state);
         complain(complaint);
     }
@@ -382,11 +400,16 @@ impl Publication {
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
-        let State { links, copied, .. } = &mut *state;
+        let State { links, datagram_links, copied, .. } = &mut *state;
+        let before = links.len() + datagram_links.len();
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
         links.retain(|link| link.conn != conn);
+        datagram_links.retain(|link| link.conn != conn);
+        let left = before - links.len() - datagram_links.len();
         self.count_channels(&state);
-        state.datagram_links.retain(|link| link.conn != conn);
+        if left > 0 {
+            state.tell_matched(-(left as i64));
+        }
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
@@ -426,7 +449,9 @@ impl Publication {
     pub(crate) fn is_reserved_everywhere(&self) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
-        reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())))
+        let in_ros1 =
+            reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())));
+        in_ros1 && state.is_reserved_beside()
     }
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
@@ -447,9 +472,9 @@ impl Publication {
     }
 
     /// Whether one more message of so many bytes pushes out none.
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
         let mut state = lock(&self.state);
-        self.full_at(&mut state, bytes).is_none() && state.full_in_ros2().is_none()
+        self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
     }
 
     /// The slowest of the subscribers for which one more message of so many bytes would push out another.
@@ -462,7 +487,7 @@ impl Publication {
     /// True if every message went to the kernel.
     pub(crate) fn is_flushed(&self) -> bool {
         let state = lock(&self.state);
-        state.links.iter().all(Link::is_flushed) && state.is_acknowledged()
+        state.links.iter().all(Link::is_flushed) && state.is_flushed_beside() && state.is_acknowledged()
     }
 }
 
@@ -471,11 +496,17 @@ impl Drop for Publication {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
+        state.sample_links = Vec::new();
         self.pool.trim();
     }
 }
 
 impl State {
+    /// Who stands in the way of another message, whatever its bytes.
+    fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
+        self.full_local().or_else(|| self.full_in_ros2(offer))
+    }
+
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self) -> bool {
         self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()

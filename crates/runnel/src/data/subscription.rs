@@ -1,26 +1,33 @@
 //! The receiving side: a bounded queue between the sockets and the user's callback.
 
 mod queue;
+mod room;
 mod spares;
 
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
+use runnel_core::time::Instant;
 use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
+use runnel_io::clock;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
 
 use super::QueueBound;
+use super::qos_events::QosEvents;
 use super::ready::{Runnable, When};
 use super::received::Received;
+use super::watch::{Pulse, Watched};
 use crate::ipc::Frame;
 use crate::logging::console;
 use crate::sync::{lock, try_lock};
 use queue::Item;
 pub(crate) use queue::Queue;
+use room::Room;
 
 /// What a subscription knows of the publisher that a message came from. What each message touches comes first.
 #[derive(Debug, Default)]
@@ -113,9 +120,13 @@ type Callback = Box<dyn FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send>;
 /// What a subscription is to. What each message is held against comes first.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct SubscriptionOptions {
+pub(crate) struct SubscriptionSpec {
     /// What may wait for the callback.
     pub(crate) bound: QueueBound,
+    /// The longest time between two messages.
+    pub(crate) deadline: Option<Duration>,
+    /// Publishers that keep all are to wait when there is no room.
+    pub(crate) keeps_all: bool,
     pub(crate) topic: String,
     pub(crate) type_name: String,
     /// MD5 sum of the type; `*` takes any.
@@ -131,17 +142,21 @@ pub(crate) struct SubscriptionCore {
     myself: Weak<SubscriptionCore>,
     when: When,
     received: AtomicU64,
+    deadline: Pulse,
+    room: Room,
     callback: Mutex<Callback>,
-    options: SubscriptionOptions,
+    options: SubscriptionSpec,
     dropped: AtomicU64,
     lost: AtomicU64,
     malformed: AtomicU64,
+    events: QosEvents,
 }
 
 impl SubscriptionCore {
     pub(crate) fn new(
-        options: SubscriptionOptions,
+        options: SubscriptionSpec,
         when: When,
+        events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
@@ -149,12 +164,24 @@ impl SubscriptionCore {
             myself: myself.clone(),
             when,
             received: AtomicU64::new(0),
+            deadline: Pulse::new(options.deadline),
+            room: Room::default(),
             callback: Mutex::new(Box::new(callback)),
             options,
             dropped: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
+            events,
         })
+    }
+
+    pub(super) fn topic(&self) -> &str {
+        &self.options.topic
+    }
+
+    /// What the user is told of it.
+    pub(crate) fn events(&self) -> &QosEvents {
+        &self.events
     }
 
     pub(super) fn type_name(&self) -> &str {
@@ -194,7 +221,7 @@ impl SubscriptionCore {
         if self.agrees_with(&publisher.md5) {
             return None;
         }
-        let SubscriptionOptions { topic, type_name, md5, .. } = &self.options;
+        let SubscriptionSpec { topic, type_name, md5, .. } = &self.options;
         let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
         let [publisher, theirs, their_md5] = [publisher, theirs, their_md5].map(|words| told(words));
         Some(format!(
@@ -220,6 +247,7 @@ impl SubscriptionCore {
     /// Messages did not arrive whole.
     pub(super) fn lose(&self, messages: u64) {
         self.lost.fetch_add(messages, Ordering::Relaxed);
+        self.events.messages_lost(messages);
     }
 
     /// Messages that could not be read.
@@ -297,6 +325,9 @@ impl SubscriptionCore {
         if queue.has_ended() {
             return;
         }
+        if self.deadline.is_asked() {
+            self.deadline.beat(clock::monotonic());
+        }
         // Written under this lock only.
         self.received.store(self.received() + 1, Ordering::Relaxed);
         while queue.is_full_for(&item, self.options.bound) {
@@ -345,6 +376,16 @@ impl SubscriptionCore {
     }
 }
 
+impl Watched for SubscriptionCore {
+    fn look(&self, now: Instant) -> Option<Instant> {
+        let (missed, next) = self.deadline.look(now)?;
+        if missed > 0 {
+            self.events.deadline_missed(missed);
+        }
+        Some(next)
+    }
+}
+
 impl Runnable for SubscriptionCore {
     fn run(&self) {
         self.run_on(&|| false);
@@ -380,6 +421,7 @@ impl Running<'_> {
         let mut queue = lock(&self.core.queue);
         spare.into_iter().for_each(|spare| queue.give_back(spare));
         (self.item, self.more) = queue.take();
+        self.core.make_room(&queue);
     }
 
     fn call(&mut self) {

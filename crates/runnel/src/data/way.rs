@@ -27,9 +27,9 @@ pub(crate) struct Way {
 }
 
 /// A channel, which is closed when it is dropped.
-struct Channel {
-    sender: Arc<Sender>,
-    number: u32,
+pub(super) struct Channel {
+    pub(super) sender: Arc<Sender>,
+    pub(super) number: u32,
 }
 
 impl Drop for Channel {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use runnel_core::qos::QoS;
 
 use super::Driver;
+use super::incompatible::why_not;
 use super::nodes::NodeKey;
 use super::ros2::as_offered;
-use crate::data::{Publication, SubscriptionCore};
+use crate::data::{Offer, Publication, SubscriptionCore};
 
 /// What the nodes of this process have in the ROS 2 graph.
 #[derive(Default)]
@@ -25,15 +26,18 @@ struct Endpoint<E> {
 }
 
 impl Driver {
-    /// A node offers a topic, or more of it than before.
-    pub(super) fn offer(&mut self, node: NodeKey, topic: &str, qos: QoS, publication: &Arc<Publication>) {
-        let offers = &mut self.endpoints.offers;
+    /// A node offers a topic, or something else of it than before.
+    pub(super) fn offer(
+        &mut self,
+        node: NodeKey,
+        topic: &str,
+        offer: &Arc<Offer>,
+        publication: &Arc<Publication>,
+    ) {
+        let (offers, qos) = (&mut self.endpoints.offers, offer.qos);
         let index = match offers.iter().position(|offer| Arc::ptr_eq(&offer.end, publication)) {
             Some(index) => {
-                let both = widest(offers[index].qos, qos);
-                if std::mem::replace(&mut offers[index].qos, both) == both {
-                    return;
-                }
+                offers[index].qos = widest(offers[index].qos, qos);
                 index
             }
             None => {
@@ -43,10 +47,10 @@ impl Driver {
             }
         };
         let Endpoints { offers, requests } = &self.endpoints;
-        let offer = &offers[index];
+        let of = &offers[index];
         let refused: Vec<_> =
-            requests.iter().filter_map(|request| Some((request.node, try_match(offer, request)?))).collect();
-        refused.into_iter().for_each(|(node, why)| self.say_incompatible(node, &why));
+            requests.iter().filter_map(|request| refuse(of, request, std::slice::from_ref(offer))).collect();
+        refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
     }
 
     /// A node requests a topic.
@@ -59,19 +63,30 @@ impl Driver {
     ) {
         let request = Endpoint { node, topic: topic.to_owned(), qos, end: Arc::clone(subscription) };
         let offers = self.endpoints.offers.iter();
-        let refused: Vec<_> = offers.filter_map(|offer| try_match(offer, &request)).collect();
+        let refused: Vec<_> =
+            offers.filter_map(|offer| refuse(offer, &request, &offer.end.offers())).collect();
         self.endpoints.requests.push(request);
-        refused.into_iter().for_each(|why| self.say_incompatible(node, &why));
+        refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
     }
 
-    fn say_incompatible(&mut self, node: NodeKey, why: &str) {
-        if let Some(node) = self.node_slot(node) {
+    fn say_incompatible(&mut self, (node, why): &(NodeKey, String)) {
+        if let Some(node) = self.node_slot(*node) {
             node.warn_of_peer(format_args!("{why}"));
         }
     }
 }
 
 impl Endpoints {
+    /// What is offered of a topic.
+    pub(super) fn offered(&self, topic: &str) -> impl Iterator<Item = QoS> {
+        self.offers.iter().filter(move |offer| offer.topic == topic).map(|offer| offer.qos)
+    }
+
+    /// What is asked for of a topic.
+    pub(super) fn requested(&self, topic: &str) -> impl Iterator<Item = QoS> {
+        self.requests.iter().filter(move |request| request.topic == topic).map(|request| request.qos)
+    }
+
     /// A publication is gone.
     pub(super) fn forget_publication(&mut self, publication: &Arc<Publication>) {
         self.offers.retain(|offer| !Arc::ptr_eq(&offer.end, publication));
@@ -89,22 +104,34 @@ impl Endpoints {
     }
 }
 
-/// Matches a publication with a subscription, if both are of one topic; why they do not meet, if they should.
-fn try_match(offer: &Endpoint<Publication>, request: &Endpoint<SubscriptionCore>) -> Option<String> {
-    if offer.topic != request.topic {
+/// Matches a publication with a subscription, if both are of one topic and that is possible. If it is not, both are told,
+/// the publishers by what they have offered; what is to be said of it by whom, unless callbacks hear of it.
+fn refuse(
+    of: &Endpoint<Publication>,
+    request: &Endpoint<SubscriptionCore>,
+    offers: &[Arc<Offer>],
+) -> Option<(NodeKey, String)> {
+    if of.topic != request.topic {
         return None;
     }
     // Who takes any type takes what is offered.
-    let asked = if request.end.takes_any() { as_offered(request.qos, &offer.qos) } else { request.qos };
-    let missing = asked.incompatible_with(&offer.qos);
-    if missing.is_empty() {
-        offer.end.match_local(Arc::clone(&request.end), asked.is_latching());
+    let asked = if request.end.takes_any() { as_offered(request.qos, &of.qos) } else { request.qos };
+    let policies = asked.incompatible_with(&of.qos);
+    if policies.is_empty() {
+        of.end.match_local(Arc::clone(&request.end), asked.is_latching());
         return None;
     }
-    let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-    let (topic, missing) = (&offer.topic, missing.join(" and "));
-    Some(format!(
-        "topic {topic}: a publisher of this process does not offer what a subscription asks for: {missing}"
+    let told = |offer: &Arc<Offer>| offer.incompatible(&asked.incompatible_with(&offer.qos));
+    let publishers_hear = offers.iter().fold(true, |all, offer| told(offer) & all);
+    let node = match request.end.events().incompatible(&policies) {
+        false => request.node,
+        true if publishers_hear => return None,
+        true => of.node,
+    };
+    let why = why_not(&policies, &of.qos, &asked);
+    Some((
+        node,
+        format!("topic {}: a publisher and a subscription of this process do not meet: {why}", of.topic),
     ))
 }
 

@@ -13,6 +13,7 @@ mod datagrams;
 mod engine;
 mod engines;
 mod events;
+mod incompatible;
 mod links;
 mod listeners;
 mod locals;
@@ -27,6 +28,7 @@ mod socket;
 mod table;
 mod throttle;
 mod topics;
+mod watches;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -60,6 +62,7 @@ pub(crate) use table::Key;
 use table::Table;
 use throttle::Throttle;
 pub(crate) use topics::Inputs;
+use watches::Watches;
 
 /// Bytes read from a socket at once.
 const SCRATCH: usize = 64 * 1024;
@@ -93,6 +96,7 @@ pub(crate) struct Driver {
     clock: Option<(NodeKey, Arc<SubscriptionCore>)>,
     sessions: Sessions,
     ros2: Ros2,
+    watches: Watches,
 }
 
 /// An engine and what the driver keeps for it.
@@ -146,6 +150,7 @@ impl Driver {
             clock: None,
             sessions: Sessions::new(ipc, pool),
             ros2: Ros2::new(ros2),
+            watches: Watches::default(),
         }
     }
 
@@ -169,6 +174,7 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
+        self.serve_watches();
         self.serve_ros2(&mut turned);
         waited.map(|_| turned)
     }
@@ -217,8 +223,8 @@ impl Driver {
         let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
         let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
-        let ros2 = self.ros2.rtps().and_then(|rtps| rtps.deadline());
-        [until, engines, paused, sessions, ros2].into_iter().flatten().min()
+        let ros2 = self.ros2.deadline();
+        [until, engines, paused, sessions, ros2, self.watches.next()].into_iter().flatten().min()
     }
 
     fn serve_deadlines(&mut self) {
@@ -262,7 +268,8 @@ impl Driver {
                 self.rtps_readable(&socket);
             }
             Some(Socket::Interfaces(_)) => self.interfaces_readable(key),
-            Some(Socket::Opened(_) | Socket::Nothing) | None => {}
+            Some(Socket::SampleInput(_) | Socket::SampleOutput(_) | Socket::Opened(_) | Socket::Nothing)
+            | None => {}
         }
     }
 
@@ -271,6 +278,7 @@ impl Driver {
             Some(Socket::Control(_)) => self.control_writable(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
             Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key),
+            Some(Socket::SampleOutput(output)) => output.publication.samples_writable(output.pair()),
             Some(Socket::Served(served)) => served.client.writable(),
             Some(Socket::Called(_)) => self.flush_request(key),
             _ => {}
@@ -326,6 +334,7 @@ impl Driver {
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
             Socket::Output(Output { publication, conn, .. })
             | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
+            Socket::SampleOutput(output) => output.publication.leave_samples(output.pair()),
             // Requests that wait hold the socket open, whose end would be told again and again.
             Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
             _ => {}

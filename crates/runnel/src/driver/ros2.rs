@@ -3,16 +3,19 @@
 mod any;
 mod graph;
 mod inbox;
+mod neighbours;
+mod qos;
+mod sight;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, Weak};
 
-use runnel_core::qos::{Policy, QoS};
+use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_core::wire::Encoding;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Interest, Token, clock};
+use runnel_rtps::announce::Role;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
@@ -21,13 +24,17 @@ use super::socket::Socket;
 use super::table::Key;
 use super::{Driver, Turned};
 use crate::announced::Topic;
-use crate::data::{LinkInfo, Publication, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, Offer, RtpsWriter, SubscriptionCore, TopicInput};
 use crate::logging::console;
 use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
 use any::AnyEnd;
 pub(super) use any::as_offered;
 use graph::Graph;
 use inbox::Inbox;
+use neighbours::Neighbours;
+
+/// So often that is done where all that has come is to be received; peers may send without end.
+const MOST_BATCHES: usize = 256;
 
 /// What the driver keeps for the ROS 2 graph.
 pub(super) struct Ros2 {
@@ -38,6 +45,10 @@ pub(super) struct Ros2 {
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
+    /// Participants whose processes may be of this host.
+    neighbours: Neighbours,
+    /// Datagrams are being received.
+    receiving: bool,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -48,7 +59,7 @@ pub(super) struct Ros2 {
 struct WriterEnd {
     node: NodeKey,
     topic: String,
-    publication: Weak<Publication>,
+    offer: Weak<Offer>,
 }
 
 struct ReaderEnd {
@@ -63,6 +74,10 @@ struct ReaderEnd {
     /// Publishers have told its type.
     any: bool,
     links: HashMap<Guid, Arc<LinkInfo>>,
+    /// Publishers that do not say any more that they live.
+    lapsed: HashSet<Guid>,
+    /// How many messages more there is room for, if publishers are to wait for it.
+    room: Option<usize>,
 }
 
 impl Ros2 {
@@ -76,6 +91,8 @@ impl Ros2 {
             readers,
             any: Vec::new(),
             graph,
+            neighbours: Neighbours::default(),
+            receiving: false,
             brought,
             inbox: None,
             heard_at: None,
@@ -85,11 +102,17 @@ impl Ros2 {
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
         self.rtps.as_ref()
     }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let rtps = self.rtps.as_ref()?;
+        [rtps.deadline(), self.neighbours.deadline()].into_iter().flatten().min()
+    }
 }
 
 impl Driver {
     /// Joins the ROS 2 graph with the first node that is to be there.
-    pub(super) fn join_ros2(&mut self) -> io::Result<()> {
+    pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
         let Some(settings) = self.ros2.settings.as_ref().filter(|_| self.ros2.rtps.is_none()) else {
             return Ok(());
         };
@@ -117,30 +140,27 @@ impl Driver {
     }
 
     /// What a node publishes a topic with is offered to others.
-    pub(super) fn add_writer(
-        &mut self,
-        node: NodeKey,
-        topic: &Topic,
-        qos: QoS,
-        publication: &Arc<Publication>,
-    ) {
+    pub(super) fn add_writer(&mut self, node: NodeKey, topic: &Topic, offer: &Arc<Offer>) {
         let (Some(rtps), Some(ros2)) = (self.ros2.rtps.clone(), &topic.ros2) else { return };
-        if publication.has_writer() || !ros2.is_known() {
+        if !ros2.is_known() {
             return;
         }
-        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
-        let (topic, of) = (topic.name.clone(), Arc::downgrade(publication));
-        publication.set_writer(Some(RtpsWriter::new(Arc::clone(&rtps), id, qos.is_latching())));
-        self.ros2.writers.insert(id, WriterEnd { node, topic, publication: of });
+        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos));
+        offer.set_writer(RtpsWriter::new(rtps, id));
+        let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
+        self.ros2.writers.insert(id, end);
         self.tell_of_nodes();
         self.take_ros2_events();
+        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader);
     }
 
-    pub(super) fn remove_writer(&mut self, publication: &Arc<Publication>) {
-        let Some(id) = publication.set_writer(None) else { return };
-        self.ros2.writers.remove(&id);
-        if let Some(rtps) = &self.ros2.rtps {
-            rtps.remove_endpoint(id);
+    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
+        for id in offers.iter().filter_map(|offer| offer.writer_id()) {
+            self.pairs_of_endpoint_parted(id);
+            self.ros2.writers.remove(&id);
+            if let Some(rtps) = &self.ros2.rtps {
+                rtps.remove_endpoint(id);
+            }
         }
         self.tell_of_nodes();
     }
@@ -173,10 +193,14 @@ impl Driver {
             type_hash: ros2.rihs01.clone(),
             any: false,
             links: HashMap::new(),
+            lapsed: HashSet::new(),
+            room: None,
         };
         self.ros2.readers.insert(id, end);
+        self.begin_room(id, core);
         self.tell_of_nodes();
         self.take_ros2_events();
+        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer);
         Some(input)
     }
 
@@ -190,6 +214,7 @@ impl Driver {
 
     fn end_readers(&mut self, ids: &[EntityId]) {
         for id in ids {
+            self.pairs_of_endpoint_parted(*id);
             self.ros2.readers.remove(id);
             if let Some(rtps) = &self.ros2.rtps {
                 rtps.remove_endpoint(*id);
@@ -200,18 +225,42 @@ impl Driver {
         }
     }
 
-    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn.
-    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) {
-        let Some(rtps) = self.ros2.rtps.clone() else { return };
-        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
-        let mut brought = std::mem::take(&mut self.ros2.brought);
-        for (datagram, from) in inbox.receive(socket) {
-            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
-            brought.events.drain(..).for_each(|event| self.ros2_event(event));
-            brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
+    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
+        let Some(rtps) = self.ros2.rtps.clone() else { return false };
+        if std::mem::replace(&mut self.ros2.receiving, true) {
+            return false;
         }
-        self.ros2.brought = brought;
+        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
+        let mut any = false;
+        for (datagram, from) in inbox.receive(socket) {
+            any = true;
+            let mut brought = std::mem::take(&mut self.ros2.brought);
+            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
+            self.give_brought(brought, datagram);
+        }
         self.ros2.inbox = Some(inbox);
+        self.ros2.receiving = false;
+        any
+    }
+
+    /// What has come is given to whom it concerns, some of it from this datagram.
+    pub(super) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
+        brought.events.drain(..).for_each(|event| self.ros2_event(event));
+        brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+        self.ros2.brought = brought;
+    }
+
+    /// Receives what has come so far, unless that is being done.
+    pub(super) fn hear_rtps(&mut self) {
+        for key in self.sockets.keys() {
+            let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
+            let socket = Arc::clone(socket);
+            let mut batches = 0;
+            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
+                batches += 1;
+            }
+        }
     }
 
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
@@ -221,16 +270,21 @@ impl Driver {
             return self.name_publishers(from);
         }
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
-        let Some(from) = end.links.get(&sample.writer) else { return };
-        match sample.payload {
-            SamplePayload::Own(bytes) => end.input.push(bytes, from),
-            SamplePayload::Here(place) => {
-                let bytes = datagram.get(place).unwrap_or_default();
-                end.input.push_filled(bytes.len(), from, |into| {
-                    into.clear();
-                    into.extend_from_slice(bytes);
-                });
+        if let Some(from) = end.links.get(&sample.writer) {
+            match sample.payload {
+                SamplePayload::Own(bytes) => end.input.push(bytes, from),
+                SamplePayload::Here(place) => {
+                    let bytes = datagram.get(place).unwrap_or_default();
+                    end.input.push_filled(bytes.len(), from, |into| {
+                        into.clear();
+                        into.extend_from_slice(bytes);
+                    });
+                }
             }
+        }
+        if end.room.is_some() {
+            self.room_taken(sample.reader);
+            self.pair_progressed(sample.reader, sample.writer);
         }
     }
 
@@ -249,13 +303,25 @@ impl Driver {
             rtps.handle_timeout();
             turned.served = true;
         }
+        if rtps.wants_more() {
+            self.fill_rooms();
+        }
         self.take_ros2_events();
+        if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
+            self.tell_neighbours(now);
+        }
     }
 
     fn ros2_event(&mut self, event: Event) {
         match event {
-            Event::Matched { local, remote } => self.ros2_matched(local, remote),
-            Event::Unmatched { local, remote } => self.ros2_unmatched(local, remote),
+            Event::Matched { local, remote } => {
+                self.ros2_matched(local, remote);
+                self.pair_met(local, remote);
+            }
+            Event::Unmatched { local, remote } => {
+                self.pair_parted(local, remote);
+                self.ros2_unmatched(local, remote);
+            }
             Event::Incompatible { local, remote, policies } => {
                 self.ros2_incompatible(local, remote, &policies)
             }
@@ -266,84 +332,76 @@ impl Driver {
                 }
             }
             Event::Trouble(line) => console::warning!("{line}"),
-            Event::ParticipantLost(participant) => self.ros2.graph.forget(participant),
-            Event::EndpointFound(endpoint) => self.publisher_found(endpoint),
+            Event::ParticipantLost(participant) => {
+                self.ros2.graph.forget(participant);
+                self.neighbour_lost(participant);
+            }
+            Event::Told { participant, bytes } => self.neighbour_told(participant, &bytes),
+            Event::EndpointFound(endpoint) => {
+                self.publisher_found(endpoint);
+                self.warn_of_type(endpoint);
+            }
             Event::EndpointLost(endpoint) => self.publisher_lost(endpoint),
-            Event::ParticipantFound(_)
-            | Event::DeadlineMissed { .. }
-            | Event::LivelinessChanged { .. }
-            | Event::LivelinessLost { .. }
-            | Event::Told { .. } => {}
+            Event::LivelinessChanged { reader, writer, alive } => {
+                self.liveliness_changed(reader, writer, alive);
+            }
+            // What this process has promised or asks for is watched for with what it does within itself.
+            Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
+            Event::ParticipantFound(_) => {}
         }
     }
 
     fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
-        if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
-            publication.count_matched(1);
+        if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.count_matched(1);
         }
         if self.ros2.is_heard_otherwise(local, remote) {
             return;
         }
-        let Some(end) = self.ros2.readers.get_mut(&local) else { return };
-        let node = self.ros2.graph.node_of(remote).map(str::to_owned);
+        let Ros2 { rtps: Some(rtps), readers, graph, .. } = &mut self.ros2 else { return };
+        let Some(end) = readers.get_mut(&local) else { return };
+        let Some(told) = rtps.publisher(remote) else { return };
+        let node = graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
             publisher: node.unwrap_or_else(|| remote.to_string()),
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
-            type_hash: end.type_hash.clone(),
-            encoding: Encoding::Xcdr1,
+            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
+            encoding: told.encoding,
             ..LinkInfo::default()
         });
         end.input.join(&from);
         end.links.insert(remote, from);
+        end.tell_life(1, 0);
     }
 
     /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
     fn name_publishers(&mut self, participant: GuidPrefix) {
         let Ros2 { readers, graph, .. } = &mut self.ros2;
-        for end in readers.values_mut() {
+        let mut renamed = Vec::new();
+        for (reader, end) in readers.iter_mut() {
             for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
                 let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
                     continue;
                 };
                 let named = Arc::new(from.named(node));
-                end.input.leave(from);
-                end.input.join(&named);
+                end.input.rename(from, &named);
                 *from = named;
+                renamed.push((*reader, *writer));
             }
         }
+        renamed.into_iter().for_each(|(reader, writer)| self.pair_renamed(reader, writer));
     }
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
-        if let Some(publication) = self.ros2.writers.get(&local).and_then(|end| end.publication.upgrade()) {
-            publication.count_matched(-1);
+        if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.count_matched(-1);
         }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {
             end.input.leave(&from);
-        }
-    }
-
-    fn ros2_incompatible(&mut self, local: EntityId, remote: Guid, policies: &[Policy]) {
-        let missing: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        let missing = missing.join(" and ");
-        let (node, line) = if let Some(end) = self.ros2.writers.get(&local) {
-            let topic = &end.topic;
-            (
-                end.node,
-                format!("topic {topic}: subscription {remote} asks for what is not offered: {missing}"),
-            )
-        } else if let Some(end) = self.ros2.readers.get(&local).filter(|end| !end.any) {
-            let topic = &end.topic;
-            (
-                end.node,
-                format!("topic {topic}: publisher {remote} does not offer what is asked for: {missing}"),
-            )
-        } else {
-            return;
-        };
-        if let Some(node) = self.node_slot(node) {
-            node.warn_of_peer(format_args!("{line}"));
+            let lapsed = i64::from(end.lapsed.remove(&remote));
+            end.tell_life(lapsed - 1, -lapsed);
         }
     }
 

@@ -17,9 +17,10 @@ mod greeting;
 mod hearing;
 mod late;
 mod processes;
+mod samples;
 mod versions;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ use ending::Ending;
 pub(super) use greeting::Greeting;
 use late::{LateLinks, PATIENCE};
 use processes::Processes;
+pub(super) use samples::{SampleInput, SampleOutput};
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -125,6 +127,10 @@ pub(super) struct Session {
     /// Tokens that were not asked for or not answered yet: for want of room, or because a header of ours is on its way.
     unasked: Vec<u128>,
     unopened: Vec<u128>,
+    /// Tokens that the other process has asked for and this one does not know yet, the latest.
+    early: VecDeque<(u128, u64)>,
+    /// Pairs whose writers could not be told of room.
+    untold: Vec<Key>,
     /// Links that wait for what their connections still have, and whether these are being read.
     late: LateLinks,
     catching_up: bool,
@@ -155,6 +161,8 @@ impl Session {
             channels: Vec::new(),
             unasked: Vec::new(),
             unopened: Vec::new(),
+            early: VecDeque::new(),
+            untold: Vec::new(),
             late: LateLinks::default(),
             catching_up: false,
             hearing: false,
@@ -205,6 +213,14 @@ impl Sessions {
     pub(super) fn no_longer_than_patience(&self, wait: Option<Duration>) -> Option<Duration> {
         let left = self.late_since.map(|since| (since + PATIENCE).since(clock::monotonic()));
         [wait, left].into_iter().flatten().min()
+    }
+
+    /// The session with a process, if it stands.
+    fn session_with(&self, process: u128, sockets: &Table<Socket>) -> Option<Key> {
+        match self.peers.get(&process).and_then(|key| sockets.get(*key)) {
+            Some(Socket::Session(session)) => Some(*session),
+            _ => None,
+        }
     }
 
     /// Logs what a peer did, unless there is too much of it.
@@ -286,14 +302,34 @@ impl Driver {
 
     /// Whoever has asked for a link asks to have it by a session as well.
     fn ask(&mut self, session: Key, key: Key, token: u128) {
-        if !matches!(self.sockets.get(key), Some(Socket::Input(_) | Socket::Called(_))) {
-            return;
+        match self.sockets.get(key) {
+            Some(Socket::Input(_) | Socket::Called(_) | Socket::SampleInput(_)) => {}
+            Some(Socket::SampleOutput(_)) => return self.go_over_if_asked(session, token),
+            _ => return,
         }
-        if let Some(session) = self.sessions.open.get_mut(session)
-            && !session.sender.ask(token)
-        {
+        let samples = match self.sockets.get(key) {
+            Some(Socket::SampleInput(input)) => Some(input.window()),
+            _ => None,
+        };
+        let Some(session) = self.sessions.open.get_mut(session) else { return };
+        let asked = match samples {
+            Some(window) => session.sender.ask_samples(token, window),
+            None => session.sender.ask(token),
+        };
+        if !asked {
             session.unasked.push(token);
         }
+    }
+
+    /// Whether this process has sessions at all.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.sessions.settings.is_some()
+    }
+
+    /// By what other processes of this host find this one.
+    pub(super) fn own_process(&mut self) -> Option<u128> {
+        self.listen_for_processes();
+        self.sessions.settings.as_ref().map(|settings| settings.identity.process)
     }
 
     /// Some thread has found room for links that wait.
@@ -309,7 +345,8 @@ impl Driver {
         self.hear(session);
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
-        let waiting = open.sender.ready_links();
+        let (untold, waiting) = (std::mem::take(&mut open.untold), open.sender.ready_links());
+        untold.into_iter().for_each(|key| self.tell_room(key));
         for token in unasked {
             if let Some(key) = self.sessions.links.get(&token).copied() {
                 self.ask(session, key, token);

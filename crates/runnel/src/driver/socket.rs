@@ -11,7 +11,7 @@ use runnel_ros1::node::{Meeting, Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
-use super::sessions::Greeting;
+use super::sessions::{Greeting, SampleInput, SampleOutput};
 use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
 use crate::ipc::Sender;
@@ -47,6 +47,10 @@ pub(super) enum Socket {
     Bell(Key),
     /// The bell by which threads of this process wake the driver for sessions.
     OwnBell,
+    /// Stands for a writer of another process in the ROS 2 graph, which may be of this host; no descriptor.
+    SampleInput(SampleInput),
+    /// Stands for a reader of another process, likewise.
+    SampleOutput(SampleOutput),
     /// Where datagrams of the ROS 2 graph come in.
     Rtps(Arc<Datagrams>),
     /// Tells that the interfaces of the host may have changed.
@@ -73,6 +77,8 @@ impl Socket {
             | Self::Session(_)
             | Self::Bell(_)
             | Self::OwnBell
+            | Self::SampleInput(_)
+            | Self::SampleOutput(_)
             | Self::Rtps(_)
             | Self::Interfaces(_)
             | Self::Nothing => return None,
@@ -94,6 +100,8 @@ impl Socket {
             | Self::Output(Output { meeting, .. })
             | Self::Served(Served { meeting, .. })
             | Self::Called(Called { meeting, .. }) => *meeting,
+            Self::SampleInput(SampleInput { meeting, .. })
+            | Self::SampleOutput(SampleOutput { meeting, .. }) => Some(*meeting),
             _ => None,
         }
     }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use runnel_core::names::{Generation, validate_name};
 use runnel_core::qos::QoS;
-use runnel_ros1::node::{Role, TopicError, TopicSpec};
+use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
+use runnel_rtps::announce::Role;
 
 use super::Driver;
 use super::nodes::NodeKey;
 use crate::announced::Topic;
-use crate::data::{Publication, SubscriptionCore, TopicInput};
+use crate::data::{Offer, Publication, SubscriptionCore, TopicInput};
 use crate::error::Error;
 
 /// By what a subscription gets messages of other processes, from each graph.
@@ -32,26 +33,27 @@ impl Driver {
         &mut self,
         key: NodeKey,
         topic: &Topic,
-        qos: QoS,
+        offer: &Arc<Offer>,
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
         let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
-        slot.begin(Role::Publisher, &topic.name);
-        self.advertise(key, topic, qos, publication)?;
+        slot.begin(Ros1Role::Publisher, &topic.name);
+        self.advertise(key, topic, offer, publication)?;
         let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
         slot.outputs.insert(topic.name.clone(), Arc::clone(publication));
         self.rejoin_locals(&topic.name);
         Ok(())
     }
 
-    /// A publisher of a node's publishes a topic, the first or one more, which may ask for more than those before it.
+    /// A publisher of a node's publishes a topic, the first or one more, which may offer more than those before it.
     pub(crate) fn advertise(
         &mut self,
         key: NodeKey,
         topic: &Topic,
-        qos: QoS,
+        offer: &Arc<Offer>,
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
+        let qos = offer.qos;
         let places = self.places(key, topic, qos)?;
         if let Some(spec) = places.ros1 {
             self.with_ros1(key, |node, now| node.advertise(now, spec)).ok_or(Error::ShuttingDown)??;
@@ -59,11 +61,42 @@ impl Driver {
             return Err(type_conflict(topic, has));
         }
         publication.widen(&topic.publication_options(qos));
+        if !offer.announce() {
+            return Ok(());
+        }
+        self.watch_endpoint(offer);
         if places.ros2 {
-            self.offer(key, &topic.name, qos, publication);
-            self.add_writer(key, topic, qos, publication);
+            self.offer(key, &topic.name, offer, publication);
+            self.add_writer(key, topic, offer);
         }
         Ok(())
+    }
+
+    /// Nobody publishes a topic any more with what was offered, but others do with something else.
+    pub(crate) fn withdraw(&mut self, publication: &Publication, offer: &Arc<Offer>) {
+        if publication.withdraw(offer) {
+            self.remove_writers(std::slice::from_ref(offer));
+        }
+    }
+
+    /// What a publisher of a topic offers, given what is asked for now.
+    pub(crate) fn settled_for_publisher(&self, topic: &str, qos: QoS) -> QoS {
+        if !qos.best_available.any() {
+            return qos;
+        }
+        let mut requested = self.ros2.told_on(topic, Role::Reader);
+        requested.extend(self.endpoints.requested(topic));
+        qos.settled_for_publisher(&requested)
+    }
+
+    /// What a subscription to a topic asks for, given what is offered now.
+    pub(crate) fn settled_for_subscription(&self, topic: &str, qos: QoS) -> QoS {
+        if !qos.best_available.any() {
+            return qos;
+        }
+        let mut offered = self.ros2.told_on(topic, Role::Writer);
+        offered.extend(self.endpoints.offered(topic));
+        qos.settled_for_subscription(&offered)
     }
 
     /// A node publishes a topic no longer.
@@ -72,7 +105,8 @@ impl Driver {
         self.with_ros1(key, |node, now| node.unadvertise(now, topic));
         if let Some(publication) = self.node_slot(key).and_then(|slot| slot.outputs.remove(topic)) {
             self.endpoints.forget_publication(&publication);
-            self.remove_writer(&publication);
+            self.remove_writers(&publication.offers());
+            publication.end();
         }
     }
 
@@ -95,6 +129,7 @@ impl Driver {
             return Err(type_conflict(topic, has));
         }
         input.add(Arc::clone(core));
+        self.watch_endpoint(core);
         self.rejoin_locals(&topic.name);
         let mut ros2 = None;
         if places.ros2 {

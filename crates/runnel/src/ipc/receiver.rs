@@ -43,6 +43,26 @@ pub(crate) enum Heard {
         token: u128,
         before: u64,
     },
+    /// Of a pair of the ROS 2 graph.
+    OpenSamples {
+        token: u128,
+        next: u64,
+    },
+    /// The same of such a pair, and how many samples may come at first; 0 for any number.
+    AskSamples {
+        token: u128,
+        window: u64,
+    },
+    /// Samples of such a pair may come before this one.
+    Room {
+        token: u128,
+        end: u64,
+    },
+    /// A sample of such a pair, or its beginning.
+    Sample {
+        number: u64,
+        piece: Piece,
+    },
     Close,
     Nothing,
 }
@@ -57,6 +77,14 @@ pub(crate) enum Piece {
 }
 
 impl Piece {
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Lent(lent) => lent,
+            Self::Message(bytes) | Self::Bytes(bytes) => bytes,
+        }
+    }
+
     /// Bytes of this process's own memory that it takes.
     pub(crate) fn own_bytes(&self) -> usize {
         match self {
@@ -121,14 +149,31 @@ impl Receiver {
         Ok(match record.kind {
             kind::MESSAGE => Heard::Stream(Piece::Message(self.copied(record))),
             kind::BYTES => Heard::Stream(Piece::Bytes(self.copied(record))),
-            kind::SLOT => {
-                let lent = self.borrow(Lending::from_words(self.words(record)?))?;
-                let copies = self.copies;
-                Heard::Stream(if copies {
-                    Piece::Message(lent.skip(LENGTH).copied())
-                } else {
-                    Piece::Lent(lent)
-                })
+            kind::SLOT => Heard::Stream(self.lent_piece(self.words(record)?)?),
+            kind::SAMPLE | kind::SAMPLE_BEGIN => {
+                let (number, mut bytes) = (self.number(record)?, Vec::new());
+                self.copy_sample(record, &mut bytes);
+                let whole = record.is_sample();
+                Heard::Sample {
+                    number,
+                    piece: if whole { Piece::Message(bytes) } else { Piece::Bytes(bytes) },
+                }
+            }
+            kind::SAMPLE_SLOT => {
+                let [number, first, second] = self.words(record)?;
+                Heard::Sample { number, piece: self.lent_piece([first, second])? }
+            }
+            kind::ASK_SAMPLES => {
+                let [low, high, window] = self.words(record)?;
+                Heard::AskSamples { token: record::token([low, high]), window }
+            }
+            kind::ROOM => {
+                let [low, high, end] = self.words(record)?;
+                Heard::Room { token: record::token([low, high]), end }
+            }
+            kind::OPEN_SAMPLES => {
+                let [low, high, next] = self.words(record)?;
+                Heard::OpenSamples { token: record::token([low, high]), next }
             }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
@@ -143,6 +188,26 @@ impl Receiver {
             }
             unknown => return Err(format!("it wrote a record of kind {unknown}")),
         })
+    }
+
+    /// A whole message in a slot that the peer lends.
+    fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, Misbehaved> {
+        let lent = self.borrow(Lending::from_words(words))?;
+        Ok(if self.copies { Piece::Message(lent.skip(LENGTH).copied()) } else { Piece::Lent(lent) })
+    }
+
+    /// The number of a sample.
+    #[inline]
+    pub(crate) fn number(&self, record: &Record) -> Result<u64, Misbehaved> {
+        let number = self.ring.first_word(&self.inbox.ring(), record);
+        number.ok_or_else(|| format!("it wrote a sample of {} bytes, without a number", record.len))
+    }
+
+    /// Has a buffer hold a sample that a record carries, without its number.
+    #[inline]
+    pub(crate) fn copy_sample(&self, record: &Record, into: &mut Vec<u8>) {
+        into.clear();
+        self.ring.copy_behind_word(&self.inbox.ring(), record, into);
     }
 
     fn copied(&self, record: &Record) -> Vec<u8> {

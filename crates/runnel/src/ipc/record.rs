@@ -3,6 +3,9 @@
 //! A link keeps its own stream of bytes when it goes over from its connection to a channel: `Open` says how many bytes of
 //! it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in a
 //! message that happens, and nothing when it goes back.
+//!
+//! Samples of the ROS 2 graph have numbers of their own, which they bear here as they do on the network: what is left out
+//! was dropped, and what comes by either way is put in order by its number.
 
 use super::ring::Record;
 
@@ -22,12 +25,30 @@ pub(crate) mod kind {
     pub(crate) const CLOSE: u8 = 6;
     /// Nothing more comes by this segment, whose memory is given back: words (its number).
     pub(crate) const FORGET: u8 = 7;
+    /// From here on a pair of the ROS 2 graph comes by this channel: words (token low, high, number of the next sample).
+    pub(crate) const OPEN_SAMPLES: u8 = 8;
+    /// A whole sample: a word (its number), and the message without the length before it.
+    pub(crate) const SAMPLE: u8 = 9;
+    /// A whole sample in a slot, with its length before it: words (its number, segment and loan, slot and length).
+    pub(crate) const SAMPLE_SLOT: u8 = 10;
+    /// The first bytes of a sample that goes on in `BYTES`: a word (its number), and then its length.
+    pub(crate) const SAMPLE_BEGIN: u8 = 11;
+    /// The samples of the pair of this token may come by this session: words (token low, high, how many may come before there
+    /// is more room, or 0 for any number).
+    pub(crate) const ASK_SAMPLES: u8 = 12;
+    /// There is more room: words (token low, high, number of the first sample that has to wait).
+    pub(crate) const ROOM: u8 = 13;
 }
 
 impl Record {
     /// True if it is a whole message.
     pub(crate) fn is_message(&self) -> bool {
         self.kind == kind::MESSAGE
+    }
+
+    /// True if it is a whole sample of the ROS 2 graph.
+    pub(crate) fn is_sample(&self) -> bool {
+        self.kind == kind::SAMPLE
     }
 }
 

@@ -283,13 +283,30 @@ impl RingReader {
     /// own message, not more.
     #[inline]
     pub(crate) fn copy(&self, ring: &(impl Cells + ?Sized), record: &Record, out: &mut Vec<u8>) {
+        self.copy_from(ring, record, 0, out);
+    }
+
+    /// The same without the first word of the payload.
+    #[inline]
+    pub(crate) fn copy_behind_word(&self, ring: &(impl Cells + ?Sized), record: &Record, out: &mut Vec<u8>) {
+        self.copy_from(ring, record, 1, out);
+    }
+
+    #[inline]
+    fn copy_from(&self, ring: &(impl Cells + ?Sized), record: &Record, skipped: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        out.resize(start + record.words() * WORD, 0);
+        out.resize(start + record.words().saturating_sub(skipped) * WORD, 0);
         let (words, _) = out[start..].as_chunks_mut::<WORD>();
         for (index, word) in words.iter_mut().enumerate() {
-            *word = ring.load(self.place(1 + index)).to_le_bytes();
+            *word = ring.load(self.place(1 + skipped + index)).to_le_bytes();
         }
-        out.truncate(start + record.len as usize);
+        out.truncate(start + (record.len as usize).saturating_sub(skipped * WORD));
+    }
+
+    /// The first word of the payload of the record that [`Self::peek`] gave, if it has one.
+    #[inline]
+    pub(crate) fn first_word(&self, ring: &(impl Cells + ?Sized), record: &Record) -> Option<u64> {
+        (record.len as usize >= WORD).then(|| ring.load(self.place(1)))
     }
 
     /// The payload of the record that [`Self::peek`] gave, if it is `N` words and nothing else.

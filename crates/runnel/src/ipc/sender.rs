@@ -22,6 +22,7 @@ use super::returns::ReturnReader;
 use super::ring::RingWriter;
 use crate::data::LENGTH;
 use crate::sync::lock;
+pub(crate) use ending::Unread;
 use lending::Offered;
 
 /// A message up to so many bytes goes into the ring in one piece.
@@ -107,6 +108,27 @@ impl Sender {
 
     /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
     pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize, tally: &mut Tally) -> usize {
+        self.send((channel, None), frame, sent, tally)
+    }
+
+    /// The same of a sample of the ROS 2 graph, which has a number.
+    pub(crate) fn send_sample(
+        &self,
+        (channel, number): (u32, u64),
+        frame: &Frame,
+        sent: usize,
+        tally: &mut Tally,
+    ) -> usize {
+        self.send((channel, Some(number)), frame, sent, tally)
+    }
+
+    fn send(
+        &self,
+        (channel, number): (u32, Option<u64>),
+        frame: &Frame,
+        sent: usize,
+        tally: &mut Tally,
+    ) -> usize {
         if tally.awaits.is_some_and(|segment| !self.has_mapped(segment)) {
             return 0;
         }
@@ -119,7 +141,7 @@ impl Sender {
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
         let offered = match frame {
-            Frame::Slot(slot) => self.lend(state, channel, slot),
+            Frame::Slot(slot) => self.lend(state, (channel, number), slot),
             Frame::Own(_) => Offered::NotShared,
         };
         match offered {
@@ -131,7 +153,10 @@ impl Sender {
             }
             Offered::TooMuch | Offered::NotShared => {}
         }
-        let sent = self.send_copy(state, channel, bytes);
+        let sent = match number {
+            Some(number) => self.send_sample_copy(state, channel, number, bytes),
+            None => self.send_copy(state, channel, bytes),
+        };
         tally.copied += u64::from(offered == Offered::TooMuch && sent > 0);
         sent
     }
@@ -142,6 +167,20 @@ impl Sender {
             return self.send_pieces(state, channel, bytes);
         }
         if self.push(state, (kind::MESSAGE, channel), &[&bytes[LENGTH..]]) { bytes.len() } else { 0 }
+    }
+
+    /// The same of a sample.
+    fn send_sample_copy(&self, state: &mut State, channel: u32, number: u64, bytes: &[u8]) -> usize {
+        let number = number.to_le_bytes();
+        if bytes.len() <= ONE_PIECE {
+            let pushed = self.push(state, (kind::SAMPLE, channel), &[&number, &bytes[LENGTH..]]);
+            return if pushed { bytes.len() } else { 0 };
+        }
+        let (first, rest) = bytes.split_at(ONE_PIECE);
+        if !self.push(state, (kind::SAMPLE_BEGIN, channel), &[&number, first]) {
+            return 0;
+        }
+        first.len() + self.send_pieces(state, channel, rest)
     }
 
     /// Sends bytes of a link's stream; how many.
@@ -193,14 +232,39 @@ impl Sender {
         self.push(&mut lock(&self.state), (kind::ASK, 0), &[&words])
     }
 
+    /// Asks the peer to send the samples of the pair of this token here: so many until it hears of more room, or any number if
+    /// that is 0. False if there is no room for that now.
+    pub(crate) fn ask_samples(&self, token: u128, window: u64) -> bool {
+        self.push_about(kind::ASK_SAMPLES, token, window)
+    }
+
+    /// Tells the peer that the samples of a pair may come before this one; false if there is no room for that now.
+    pub(crate) fn tell_room(&self, token: u128, end: u64) -> bool {
+        self.push_about(kind::ROOM, token, end)
+    }
+
+    fn push_about(&self, kind: u8, token: u128, word: u64) -> bool {
+        let [low, high] = record::token_words(token);
+        self.push(&mut lock(&self.state), (kind, 0), &[&record::bytes([low, high, word])])
+    }
+
     /// Opens a channel for the link of this token, of whose stream `before` bytes went by another way. `None` if there is
     /// no room now.
     pub(crate) fn open(&self, token: u128, before: u64) -> Option<u32> {
+        self.open_as(kind::OPEN, token, before)
+    }
+
+    /// Opens a channel for the pair of this token, whose next sample has this number, likewise.
+    pub(crate) fn open_samples(&self, token: u128, next: u64) -> Option<u32> {
+        self.open_as(kind::OPEN_SAMPLES, token, next)
+    }
+
+    fn open_as(&self, kind: u8, token: u128, before: u64) -> Option<u32> {
         let state = &mut *lock(&self.state);
         let [low, high] = record::token_words(token);
         self.close_closing(state);
         let channel = state.channels.take()?;
-        let opened = self.push(state, (kind::OPEN, channel), &[&record::bytes([low, high, before])]);
+        let opened = self.push(state, (kind, channel), &[&record::bytes([low, high, before])]);
         if !opened {
             state.channels.free.push(channel);
         }

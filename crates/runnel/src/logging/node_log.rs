@@ -23,7 +23,7 @@ use super::loggers::{Loggers, ROOT};
 use super::{Level, Logger, Place, UnknownLevel, console};
 use crate::announced::{Ros1Type, Topic};
 use crate::context::Context;
-use crate::data::{Publication, ServiceCore, When};
+use crate::data::{Offer, Publication, ServiceCore, When};
 use crate::error::Error;
 use crate::node::NodeInner;
 use crate::publisher::typed;
@@ -51,6 +51,8 @@ pub(crate) struct NodeLog {
     /// The least level of the library's own lines that is kept and published.
     library: Arc<AtomicU8>,
     rosout: Option<Arc<Publication>>,
+    /// What it is published with.
+    offered: Offer,
     file: Option<LogFile>,
     /// What the node publishes: each line tells, so that viewers can filter by it.
     topics: Mutex<Vec<String>>,
@@ -70,7 +72,8 @@ impl NodeLog {
         let file = file.and_then(|path| open(&node, path));
         let (clock, topics) = (Arc::clone(&shared.clock), Mutex::default());
         let loggers = Loggers::new(Level::Info);
-        let log = Self { node, clock, library: loggers.handle(LIBRARY), loggers, rosout, file, topics };
+        let (library, offered) = (loggers.handle(LIBRARY), Offer::default());
+        let log = Self { node, clock, library, loggers, rosout, offered, file, topics };
         if let Some(level) = &shared.arguments.log_level {
             log.set_given_level(level)?;
         }
@@ -145,7 +148,7 @@ impl NodeLog {
         }
         if let Some(rosout) = &self.rosout {
             // Too long to be sent is too long to be read.
-            let _ = rosout.publish(typed(self.message(line)), false);
+            let _ = rosout.publish(typed(self.message(line)), &self.offered);
         }
     }
 
@@ -197,7 +200,8 @@ impl NodeInner {
         }
         let Some(rosout) = log.rosout() else { return Ok(()) };
         let (topic, qos) = self::rosout();
-        self.driver().add_publication(self.key, &topic, qos, rosout)?;
+        let offer = rosout.offer(qos, &Arc::default());
+        self.driver().add_publication(self.key, &topic, &offer, rosout)?;
         log.add_topic(ROSOUT);
         for (name, make) in log.services() {
             self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?))?;

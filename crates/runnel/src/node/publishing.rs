@@ -11,9 +11,10 @@ use runnel_ros1::node::Role;
 use super::{Node, NodeInner};
 use crate::announced::Topic;
 use crate::context::GLANCE;
-use crate::data::Publication;
+use crate::data::{Offer, Publication, QosEvents, When};
 use crate::error::Error;
 use crate::logging::ROSOUT;
+use crate::options::PublisherOptions;
 use crate::publisher::Handle;
 use crate::sync::lock;
 
@@ -29,37 +30,62 @@ pub(crate) struct PublisherEnd {
     stays: bool,
 }
 
+/// What one publisher of the user's has of an end of its own, with all its clones.
+pub(crate) struct Offering {
+    pub(crate) end: Arc<PublisherEnd>,
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) events: Arc<QosEvents>,
+}
+
 impl Node {
     /// What a publisher of the user's publishes a topic with.
-    pub(crate) fn publishing(&self, topic: &Topic, qos: QoS) -> Result<Handle, Error> {
-        Ok(Handle::new(self.publisher_end(topic, qos)?, qos))
+    pub(crate) fn publishing(
+        &self,
+        topic: &Topic,
+        options: impl Into<PublisherOptions>,
+    ) -> Result<Handle, Error> {
+        let PublisherOptions { qos, callbacks } = options.into();
+        let shared = &self.inner.context.shared;
+        let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
+        let events = QosEvents::new(callbacks, When::Spun(Arc::clone(&shared.ready)));
+        Ok(Handle::new(self.offering(topic, qos, Arc::new(events))?))
     }
 
-    /// The end of a topic that the node publishes, made with the first publisher.
-    fn publisher_end(&self, topic: &Topic, qos: QoS) -> Result<Arc<PublisherEnd>, Error> {
+    /// What a publisher offers of a topic, whose end is made with the first one of the node's.
+    fn offering(&self, topic: &Topic, qos: QoS, events: Arc<QosEvents>) -> Result<Arc<Offering>, Error> {
         let (inner, name) = (&self.inner, &topic.name);
         let (mut publishers, end) = inner.publishers_and(name)?;
         if let Some(end) = end {
-            let advertised = inner.driver().advertise(inner.key, topic, qos, &end.publication);
+            let offering = Offering::new(end, qos, events);
+            let publication = &offering.end.publication;
+            let advertised = inner.driver().advertise(inner.key, topic, &offering.offer, publication);
             // Were this the last handle of the end by now, its end would want the lock.
             drop(publishers);
-            return advertised.map(|()| end);
+            return advertised.map(|()| offering);
         }
         let own = inner.log().rosout().filter(|_| name == ROSOUT);
         let new = || topic.publication(&inner.context, &inner.full_name, qos);
         let publication = own.map_or_else(new, Arc::clone);
         let stays = own.is_some();
-        if stays {
-            inner.driver().advertise(inner.key, topic, qos, &publication)?;
+        let offer = publication.offer(qos, &events);
+        let added = if stays {
+            inner.driver().advertise(inner.key, topic, &offer, &publication)
         } else {
-            inner.driver().add_publication(inner.key, topic, qos, &publication)?;
+            inner.driver().add_publication(inner.key, topic, &offer, &publication)
+        };
+        if added.is_err() {
+            offer.leave(&events);
+        }
+        added?;
+        if !stays {
             inner.log().add_topic(name);
         }
         let end = Arc::new(PublisherEnd { node: Arc::clone(inner), publication, topic: name.clone(), stays });
         publishers.insert(name.clone(), Arc::downgrade(&end));
         drop(publishers);
+        let offering = Arc::new(Offering { end, offer, events });
         inner.wait_topic_registered(Role::Publisher, topic)?;
-        Ok(end)
+        Ok(offering)
     }
 }
 
@@ -79,6 +105,30 @@ impl NodeInner {
             }
             self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
         }
+    }
+}
+
+impl Offering {
+    fn new(end: Arc<PublisherEnd>, qos: QoS, events: Arc<QosEvents>) -> Arc<Self> {
+        let offer = end.publication.offer(qos, &events);
+        Arc::new(Self { end, offer, events })
+    }
+}
+
+impl Drop for Offering {
+    /// What this publisher was the last to offer is offered no longer. What the last one of the topic offers goes with its
+    /// end.
+    fn drop(&mut self) {
+        self.offer.leave(&self.events);
+        self.events.forget();
+        let PublisherEnd { node, publication, .. } = &*self.end;
+        if publication.is_offered_alone(&self.offer) {
+            return;
+        }
+        // What was published just before is still to arrive.
+        let shared = &node.context.shared;
+        let _ = shared.wait_out(Duration::from_secs(1), |_| self.offer.is_acknowledged());
+        node.driver().withdraw(publication, &self.offer);
     }
 }
 

@@ -4,6 +4,7 @@
 //! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
 //! it: samples and events are taken out and given on when it is free.
 
+mod other_way;
 mod sample;
 mod settings;
 mod sockets;
@@ -19,7 +20,8 @@ use std::sync::{Arc, Mutex};
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Waker, clock, host};
-use runnel_rtps::wire::{EntityId, GuidPrefix, Timestamp, VendorId};
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
 use runnel_rtps::{Config, EndpointOptions, Event, Participant, Sample};
 
 use crate::ipc::Frame;
@@ -29,6 +31,9 @@ use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
+
+/// What topics of ROS begin with in DDS.
+const TOPIC: &str = "rt";
 
 /// No time at all.
 const NEVER: u64 = u64::MAX;
@@ -40,6 +45,8 @@ pub(crate) struct Rtps {
     deadline: AtomicU64,
     /// It has events that nobody has taken yet.
     has_events: AtomicBool,
+    /// A subscription has room again for what its reader holds back.
+    wants_more: AtomicBool,
     /// Until when the driver sleeps, if it does.
     sleeps_until: AtomicU64,
     waker: Waker,
@@ -75,10 +82,12 @@ impl Rtps {
         let participant = Participant::new(clock::monotonic(), config);
         let deadline = AtomicU64::new(participant.poll_timeout().map_or(NEVER, |at| at.0));
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
+        let wants_more = AtomicBool::new(false);
         Ok(Self {
             inner: Mutex::new(Inner { participant, sockets }),
             deadline,
             has_events,
+            wants_more,
             sleeps_until,
             waker,
         })
@@ -112,6 +121,11 @@ impl Rtps {
         done
     }
 
+    /// Looks at the participant, of which nothing comes that would have to be sent.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant<CdrFrame>) -> T) -> T {
+        look(&lock(&self.inner).participant)
+    }
+
     fn wake_sleeper(&self) {
         if self.sleeps_until.swap(0, Ordering::SeqCst) != 0 {
             self.waker.wake();
@@ -122,7 +136,8 @@ impl Rtps {
     pub(crate) fn fall_asleep(&self, until: Option<Instant>) -> bool {
         let until = until.map_or(NEVER, |at| at.0).max(1);
         self.sleeps_until.store(until, Ordering::SeqCst);
-        let sleeps = self.deadline.load(Ordering::SeqCst) >= until && !self.has_events.load(Ordering::SeqCst);
+        let is_busy = self.has_events.load(Ordering::SeqCst) || self.wants_more.load(Ordering::SeqCst);
+        let sleeps = self.deadline.load(Ordering::SeqCst) >= until && !is_busy;
         if !sleeps {
             self.wake_up();
         }
@@ -164,6 +179,43 @@ impl Rtps {
             return Vec::new();
         }
         self.work(|participant, _| std::iter::from_fn(|| participant.poll_event()).collect())
+    }
+
+    /// A subscription has room again for what its reader holds back.
+    pub(crate) fn ask_for_more(&self) {
+        self.wants_more.store(true, Ordering::SeqCst);
+        self.wake_sleeper();
+    }
+
+    /// Whether one has, since this was last asked.
+    pub(crate) fn wants_more(&self) -> bool {
+        self.wants_more.load(Ordering::SeqCst) && self.wants_more.swap(false, Ordering::SeqCst)
+    }
+
+    /// There is room for so many messages more of a reader; gives those that it held back.
+    pub(crate) fn set_room(&self, reader: EntityId, room: usize) -> Vec<Sample> {
+        self.work(|participant, now| {
+            participant.set_room(now, reader, room);
+            std::iter::from_fn(|| participant.poll_sample()).collect()
+        })
+    }
+
+    /// The user says that a writer lives.
+    pub(crate) fn assert_liveliness(&self, writer: EntityId) {
+        self.work(|participant, now| participant.assert_liveliness(now, writer));
+    }
+
+    /// The endpoints that others have on a topic of ROS.
+    pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
+        let inner = lock(&self.inner);
+        let all = inner.participant.peers().flat_map(|peer| peer.endpoints.values());
+        let on_topic = |endpoint: &&Endpoint| endpoint.topic.strip_prefix(TOPIC) == Some(topic);
+        all.filter(on_topic).cloned().collect()
+    }
+
+    /// An endpoint of ours or of another.
+    pub(crate) fn endpoint(&self, guid: Guid) -> Option<Endpoint> {
+        lock(&self.inner).participant.endpoint(guid).cloned()
     }
 
     /// The interfaces of this host may be others.
@@ -217,7 +269,7 @@ impl Rtps {
 pub(crate) fn endpoint_of(topic: &str, dds_type: &str, rihs01: &str, qos: QoS) -> EndpointOptions {
     let user_data = if rihs01.is_empty() { String::new() } else { format!("typehash={rihs01};") };
     EndpointOptions {
-        topic: format!("rt{topic}"),
+        topic: format!("{TOPIC}{topic}"),
         type_name: dds_type.to_owned(),
         qos,
         user_data: user_data.into_bytes(),

@@ -1,7 +1,8 @@
 //! What publishers of other processes tell of a topic.
 
 use runnel_core::qos::QoS;
-use runnel_rtps::announce::{Endpoint, Role};
+use runnel_core::wire::Encoding;
+use runnel_rtps::announce::{Endpoint, Role, XCDR2};
 use runnel_rtps::wire::Guid;
 
 use super::Rtps;
@@ -20,6 +21,8 @@ pub(crate) struct Told {
     pub(crate) dds_type: String,
     /// Such as `RIHS01_...`; empty if it does not tell.
     pub(crate) type_hash: String,
+    /// How its messages are serialized.
+    pub(crate) encoding: Encoding,
     pub(crate) qos: QoS,
 }
 
@@ -30,6 +33,7 @@ impl Told {
             topic: endpoint.topic.clone(),
             dds_type: endpoint.type_name.clone(),
             type_hash: type_hash(&endpoint.user_data).to_owned(),
+            encoding: if endpoint.writes() == XCDR2 { Encoding::Xcdr2 } else { Encoding::Xcdr1 },
             qos: endpoint.qos,
         })
     }

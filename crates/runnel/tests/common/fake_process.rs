@@ -18,6 +18,12 @@ pub const ASK: u8 = 4;
 pub const OPEN: u8 = 5;
 pub const CLOSE: u8 = 6;
 pub const FORGET: u8 = 7;
+pub const OPEN_SAMPLES: u8 = 8;
+pub const SAMPLE: u8 = 9;
+pub const SAMPLE_SLOT: u8 = 10;
+pub const SAMPLE_BEGIN: u8 = 11;
+pub const ASK_SAMPLES: u8 = 12;
+pub const ROOM: u8 = 13;
 
 /// Words of an outbox.
 pub const POSITION: usize = 0;

@@ -90,6 +90,7 @@ def parser():
     words.add_argument("--lifespan", type=float)
     words.add_argument("--liveliness", default="automatic", choices=["automatic", "manual_by_topic"])
     words.add_argument("--lease", type=float)
+    words.add_argument("--xcdr2", action="store_true", help="offer, or take, this encoding alone")
     return words
 
 
@@ -111,6 +112,8 @@ def qos(options):
         policies.append(Policy.Deadline(duration(seconds=options.deadline)))
     if options.lifespan is not None:
         policies.append(Policy.Lifespan(duration(seconds=options.lifespan)))
+    if options.xcdr2:
+        policies.append(Policy.DataRepresentation(use_xcdrv2_representation=True))
     return Qos(*policies)
 
 

@@ -10,6 +10,9 @@ use runnel::Error;
 use runnel::core::Message;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
 
+/// How often is looked who is there.
+const LOOK: Duration = Duration::from_millis(1);
+
 fn main() -> Result<(), Error> {
     let words = Words::of_command_line();
     match words.type_name.as_str() {
@@ -34,7 +37,7 @@ fn listen<M: Message>(words: &Words) -> Result<(), Error> {
     say("ready");
     let mut matched = 0;
     while context.ok() && (most == 0 || heard.load(Ordering::Relaxed) < most) {
-        context.spin_once(Duration::from_millis(10))?;
+        context.spin_once(LOOK)?;
         let now = subscription.publisher_count();
         if now != std::mem::replace(&mut matched, now) {
             say(&format!("matched {now}"));

@@ -9,6 +9,9 @@ use runnel::core::Message;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
 use runnel::{Context, Error, Publisher};
 
+/// How often is looked who is there.
+const LOOK: Duration = Duration::from_millis(1);
+
 fn main() -> Result<(), Error> {
     let words = Words::of_command_line();
     match words.type_name.as_str() {
@@ -50,7 +53,7 @@ fn talk<M: Message>(words: &Words, made: fn(u32, usize) -> M) -> Result<(), Erro
 }
 
 fn turn<M: Message>(context: &Context, publisher: &Publisher<M>, matched: &mut usize) -> Result<(), Error> {
-    context.spin_once(Duration::from_millis(10))?;
+    context.spin_once(LOOK)?;
     let now = publisher.subscription_count();
     if now != std::mem::replace(matched, now) {
         say(&format!("matched {now}"));

@@ -34,6 +34,13 @@ const CYCLONEDDS: &[(&str, &str)] = sources!("cyclonedds":
 /// A program that does nothing.
 const BARE: &str = include_str!("../../../../../bench/peers/bare/bare.rs");
 
+/// The Fast DDS ends, which share some with those of roscpp.
+const FAST_DDS: &[(&str, &str)] = sources!("fastdds": "ends.cpp", "place.hpp", "roles.hpp", "talk.hpp");
+const SHARED: &[(&str, &str)] = sources!("roscpp": "options.hpp", "stamps.hpp");
+
+const NO_FAST_DDS: &str =
+    "Fast DDS is not installed (Debian: apt-get install g++ libfastrtps-dev libfastcdr-dev)";
+
 const NO_ROSCPP: &str = "roscpp is not installed (Debian: apt-get install g++ pkg-config libroscpp-dev libstd-msgs-dev libstd-srvs-dev)";
 
 const NO_CYCLONEDDS: &str =
@@ -131,6 +138,36 @@ pub fn cyclonedds(folder: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
+/// The Fast DDS ends, built with the system's compiler and Fast DDS.
+///
+/// # Errors
+/// When Fast DDS or the compiler is missing or refuses.
+pub fn fast_dds(folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = folder.join("fastdds");
+    let program = folder.join("ends");
+    let sources = || FAST_DDS.iter().chain(SHARED);
+    if sources().all(|(name, text)| is_built(&program, &folder.join(name), text)) {
+        return Ok(program);
+    }
+    let header = "#include <fastdds/dds/domain/DomainParticipant.hpp>";
+    let look = || {
+        write_source(&folder.join("look.cpp"), header)?;
+        output(Command::new("g++").args(["-std=c++17", "-fsyntax-only"]).arg(folder.join("look.cpp")))
+    };
+    look().map_err(|_| Failure::Missing(NO_FAST_DDS.into()))?;
+    let compile = || {
+        sources().try_for_each(|(name, text)| write_source(&folder.join(name), text))?;
+        // Another bench may be about to do the same: neither is to start what the other has half written.
+        let unfinished = program.with_extension(std::process::id().to_string());
+        let mut compiler = Command::new("g++");
+        compiler.args(["-O2", "-std=c++17", "-o"]).args([&unfinished, &folder.join("ends.cpp")]);
+        output(compiler.args(["-lfastrtps", "-lfastcdr", "-lpthread"]))?;
+        fs::rename(unfinished, &program)
+    };
+    compile().map_err(Failure::missing("Fast DDS's ends cannot be compiled"))?;
+    Ok(program)
+}
+
 /// The iceoryx2 ends, built by cargo with the crates that their lock names.
 ///
 /// # Errors
@@ -145,13 +182,13 @@ pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
     Ok(target.join("release/runnel-bench-iceoryx2"))
 }
 
-/// The node of `crates/runnel/examples/idle.rs`.
+/// The idle node of an example in `crates/runnel/examples`.
 ///
 /// # Errors
 /// When the sources, cargo or what it needs is missing.
-pub fn idle_node(folder: &Path, build: Build) -> Result<PathBuf, Failure> {
-    let built = cargo_build(folder, build, &["-p", "runnel", "--example", "idle"]);
-    Ok(built.map_err(Failure::missing("the idle node cannot be built"))?.join("examples/idle"))
+pub fn idle_node(folder: &Path, example: &str, build: Build) -> Result<PathBuf, Failure> {
+    let built = cargo_build(folder, build, &["-p", "runnel", "--example", example]);
+    Ok(built.map_err(Failure::missing("the idle node cannot be built"))?.join("examples").join(example))
 }
 
 /// The line tracer's program for a robot, with both nodes in it.

@@ -15,6 +15,9 @@ pub const FLOOR: &str = "floor-tcp";
 /// What they are compared with among the operating system's own ways.
 pub const FLOOR_UNIX: &str = "floor-unix-stream";
 
+/// What they are compared with over UDP.
+pub const FLOOR_UDP: &str = "floor-udp";
+
 /// The peer that the figures are compared with.
 pub const ROSCPP: &str = "roscpp";
 
@@ -31,7 +34,7 @@ const ENTRIES: &[Entry] = &[
     // One way, a pair of connections, as TCPROS has for two topics, would be no other than one.
     Entry::new("floor-tcp-pair", Made::Own, answers),
     Entry::new(FLOOR_UNIX, Made::Own, messages),
-    Entry { largest: 65_507, ..Entry::new("floor-udp", Made::Own, ipc) },
+    Entry { largest: 65_507, ..Entry::new(FLOOR_UDP, Made::Own, datagrams) },
     Entry { largest: 200_000, ..Entry::new("floor-unix-dgram", Made::Own, ipc) },
     Entry { largest: 200_000, ..Entry::new("floor-unix-seqpacket", Made::Own, ipc) },
     Entry::new("floor-futex", Made::Own, ipc),
@@ -43,9 +46,11 @@ const ENTRIES: &[Entry] = &[
     Entry { spins: true, ..Entry::new("runnel-ipc-loan-spin", Made::OwnNode, spinning_one_way) },
     Entry::new(ROSCPP, Made::Roscpp, nodes),
     Entry::new(ROSCPP_AT_RUNNEL, Made::Roscpp, Exchange::asks_master),
-    Entry::new("iceoryx2-event", Made::Iceoryx2("event"), peers),
+    Entry::new("iceoryx2-event", Made::Iceoryx2("event"), iceoryx2),
     Entry { spins: true, ..Entry::new("iceoryx2-poll", Made::Iceoryx2("poll"), pollers) },
+    Entry::new("runnel-rtps", Made::OwnPeer, Exchange::is_of_ros2),
     Entry::new("cyclonedds", Made::CycloneDds, peers),
+    Entry::new("fastdds", Made::FastDds, Exchange::is_of_ros2),
 ];
 
 /// Cyclone DDS in no other network than loopback.
@@ -73,12 +78,16 @@ enum Made {
     Own,
     /// A part of it whose ends find each other by a master.
     OwnNode,
+    /// A part of it whose ends find each other by themselves.
+    OwnPeer,
     /// Compiled against roscpp.
     Roscpp,
     /// Built with iceoryx2; how its ends wait.
     Iceoryx2(&'static str),
     /// Compiled against Cyclone DDS.
     CycloneDds,
+    /// Compiled against Fast DDS.
+    FastDds,
 }
 
 impl Entry {
@@ -87,9 +96,9 @@ impl Entry {
     }
 }
 
-/// All that needs no services or parameters.
+/// All that needs no services or parameters, nor the wire of ROS 2.
 fn messages(exchange: Exchange) -> bool {
-    !exchange.is_call()
+    !exchange.is_call() && !exchange.is_of_ros2()
 }
 
 /// Where messages go both ways and a connection carries many.
@@ -99,6 +108,11 @@ fn answers(exchange: Exchange) -> bool {
 
 fn ipc(exchange: Exchange) -> bool {
     exchange == Exchange::Ipc
+}
+
+/// Where datagrams go there and back.
+fn datagrams(exchange: Exchange) -> bool {
+    matches!(exchange, Exchange::Ipc | Exchange::Reliable | Exchange::BestEffort)
 }
 
 /// Where what is sent is not sent back.
@@ -121,14 +135,19 @@ fn spinning_one_way(exchange: Exchange) -> bool {
     one_way(exchange) && pollers(exchange)
 }
 
-/// All but the operating system's own ways.
+/// All but the operating system's own ways and the wire of ROS 2.
 fn nodes(exchange: Exchange) -> bool {
-    exchange != Exchange::Ipc
+    exchange != Exchange::Ipc && !exchange.is_of_ros2()
 }
 
 /// Messages between programs that know nothing of ROS.
-fn peers(exchange: Exchange) -> bool {
+fn iceoryx2(exchange: Exchange) -> bool {
     nodes(exchange) && !exchange.is_call()
+}
+
+/// The same, and what is of the wire of ROS 2.
+fn peers(exchange: Exchange) -> bool {
+    iceoryx2(exchange) || exchange.is_of_ros2()
 }
 
 /// As far as no two ends that never sleep have to share a CPU, none of real-time priority is to wait for long, and there
@@ -147,7 +166,11 @@ pub fn names() -> Vec<&'static str> {
 
 /// What the figures of an exchange are compared with.
 pub fn floor_of(exchange: Exchange) -> &'static str {
-    if exchange == Exchange::Ipc { FLOOR_UNIX } else { FLOOR }
+    match exchange {
+        Exchange::Ipc => FLOOR_UNIX,
+        Exchange::Reliable | Exchange::BestEffort => FLOOR_UDP,
+        _ => FLOOR,
+    }
 }
 
 /// A contestant that can be started.
@@ -240,6 +263,7 @@ fn made(entry: &Entry, room: &mut Room) -> Result<Contestant, Failure> {
     let (program, introduction) = match entry.made {
         Made::Own => (own(entry.name), Introduction::Address),
         Made::OwnNode => (own(entry.name), Introduction::Master),
+        Made::OwnPeer => (own(entry.name), Introduction::Itself),
         Made::Roscpp => (vec![built(compile::roscpp(room.folder())?)], Introduction::Master),
         Made::Iceoryx2(wait) => {
             (vec![built(compile::iceoryx2(room.folder())?), wait.into()], Introduction::Itself)
@@ -248,6 +272,7 @@ fn made(entry: &Entry, room: &mut Room) -> Result<Contestant, Failure> {
             let program = built(compile::cyclonedds(room.folder())?);
             (vec!["env".into(), CYCLONEDDS_URI.into(), program], Introduction::Itself)
         }
+        Made::FastDds => (vec![built(compile::fast_dds(room.folder())?)], Introduction::Itself),
     };
     let Entry { name, spins, largest, .. } = *entry;
     Ok(Contestant { name, program, introduction, spins, largest })
@@ -280,9 +305,12 @@ mod tests {
         let carrying = Scenario::ALL.into_iter().flat_map(Scenario::exchanges).filter(|one| !one.is_call());
         for exchange in carrying {
             let playing = playing(*exchange);
-            assert!(playing.contains(&floor_of(*exchange)), "{exchange:?}");
+            // Nobody compares what a network that is at fault carries.
+            assert_ne!(playing.contains(&floor_of(*exchange)), exchange.tells_faults(), "{exchange:?}");
             let nodes = playing.contains(&RUNNEL) && playing.contains(&ROSCPP);
-            assert_eq!(nodes, *exchange != Exchange::Ipc, "{exchange:?}");
+            assert_eq!(nodes, *exchange != Exchange::Ipc && !exchange.is_of_ros2(), "{exchange:?}");
+            let peers = ["runnel-rtps", "cyclonedds", "fastdds"].map(|peer| playing.contains(&peer));
+            assert_eq!(peers == [true; 3], exchange.is_of_ros2(), "{exchange:?}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::contestants::{self, Contestant};
 use super::failure::Failure;
+use super::faults::require_own_network;
 use super::machine;
 use super::outcome::Outcome;
 use super::plan::{Amount, Case, Exchange, Placement, Task};
@@ -14,6 +15,12 @@ use super::turn::{self, Setting};
 /// # Errors
 /// When the user asks for the end, or results cannot be saved. A run that fails is written down as such.
 pub fn measure(exchange: Exchange, tasks: Vec<Task>, amount: Amount, room: &mut Room) -> Result<(), Failure> {
+    if let Some(why) =
+        tasks.iter().find(|task| task.fault.is_some()).and_then(|_| require_own_network().err())
+    {
+        room.note(format!("{} not measured: {why}", exchange.name()));
+        return Ok(());
+    }
     let contestants = contestants::ready(exchange, room)?;
     let priority = priority(exchange, room);
     let turns = turns(tasks, &contestants, room);

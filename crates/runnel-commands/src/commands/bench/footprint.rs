@@ -16,8 +16,8 @@ const SETTLING: Duration = Duration::from_secs(3);
 
 /// The programs that are looked at. The nodes have one publisher and one subscription each, but for those of the robot, which
 /// works: 60 times a second.
-pub const PROGRAMS: [&str; 6] =
-    ["runnel", "runnel-static", "robot-static", "topic-echo", "roscpp", "bare-static"];
+pub const PROGRAMS: [&str; 7] =
+    ["runnel", "runnel-static", "dual-static", "robot-static", "topic-echo", "roscpp", "bare-static"];
 
 /// One program.
 #[derive(Clone, Debug, Serialize)]
@@ -87,12 +87,13 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
 
 fn command(program: &str, room: &Room) -> Result<Vec<String>, Failure> {
     let folder = room.folder();
-    if matches!(program, "runnel" | "runnel-static" | "robot-static") {
+    if matches!(program, "runnel" | "runnel-static" | "dual-static" | "robot-static") {
         room.progress(&format!("building {program} (the first time takes a minute)"));
     }
     let path = match program {
-        "runnel" => compile::idle_node(folder, Build::Ordinary)?,
-        "runnel-static" => compile::idle_node(folder, Build::Static)?,
+        "runnel" => compile::idle_node(folder, "idle", Build::Ordinary)?,
+        "runnel-static" => compile::idle_node(folder, "idle", Build::Static)?,
+        "dual-static" => compile::idle_node(folder, "idle_dual", Build::Static)?,
         "bare-static" => compile::bare(folder)?,
         "robot-static" => {
             let robot = compile::robot(folder, Build::Static)?;

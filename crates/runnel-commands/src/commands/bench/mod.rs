@@ -10,6 +10,7 @@ mod compile;
 mod contestants;
 mod exchange;
 mod failure;
+mod faults;
 mod first;
 mod footprint;
 mod leftovers;

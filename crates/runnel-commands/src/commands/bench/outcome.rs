@@ -34,6 +34,12 @@ impl Taken {
         Self { sent, late, ..Self::default() }
     }
 
+    /// How long after a time the first message came.
+    pub fn first_after(&self, at: u64) -> Option<u64> {
+        let first = self.arrived.iter().map(|stamp| stamp.nanos).filter(|nanos| *nanos >= at).min();
+        first.map(|nanos| nanos - at)
+    }
+
     /// The stamps of each case of a task, numbered as if there were no others: of each that takes turns, or of each
     /// size.
     pub fn parts(&self, task: &Task) -> Vec<Self> {
@@ -97,6 +103,8 @@ pub struct Outcome {
     pub lost: u64,
     /// Messages that arrived or came back more than once.
     pub doubled: u64,
+    /// Messages that arrived after a later one, each where it came first.
+    pub out_of_order: u64,
     /// From sending to receiving, in ping-pong both ways (not of calls).
     pub one_way: Vec<u64>,
     /// From sending to having it back or answered, in the order of sending (not of what goes one way).
@@ -105,6 +113,8 @@ pub struct Outcome {
     pub late: Vec<u64>,
     /// From the first message's sending to the last one's arrival; 0 of calls.
     pub span: u64,
+    /// From the network's return to the first message, where it was away.
+    pub healed: Option<u64>,
     /// What it cost the ends to be there, where that is measured.
     pub costs: Option<Costs>,
 }
@@ -135,10 +145,12 @@ impl Outcome {
             sent: sent.count(),
             lost: sent.count() - came as u64,
             doubled: arrived.doubled + back.doubled,
+            out_of_order: overtaken(&taken.arrived),
             one_way,
             round_trip,
             late: taken.late.iter().map(|stamp| stamp.nanos).collect(),
             span: span(&taken.sent, &taken.arrived),
+            healed: None,
             costs: None,
         };
         if answered && !exchange.is_call() {
@@ -152,10 +164,12 @@ impl Outcome {
         self.sent += other.sent;
         self.lost += other.lost;
         self.doubled += other.doubled;
+        self.out_of_order += other.out_of_order;
         self.one_way.extend(other.one_way);
         self.round_trip.extend(other.round_trip);
         self.late.extend(other.late);
         self.span = self.span.max(other.span);
+        self.healed = self.healed.max(other.healed);
         self.costs = self.costs.or(other.costs);
     }
 
@@ -204,6 +218,18 @@ fn delays(from: &Times, to: &Times) -> Result<Vec<u64>, Failure> {
         _ => Some(Err(Failure::Contradiction(format!("message {number} arrived before it was sent")))),
     };
     pairs.enumerate().filter_map(delay).collect()
+}
+
+/// How many messages others of higher numbers have overtaken.
+fn overtaken(arrived: &[Stamp]) -> u64 {
+    let mut seen = HashSet::new();
+    let mut highest = 0;
+    let mut overtaken = 0;
+    for stamp in arrived.iter().filter(|stamp| seen.insert(stamp.number)) {
+        overtaken += u64::from(stamp.number < highest);
+        highest = highest.max(stamp.number);
+    }
+    overtaken
 }
 
 fn span(sent: &[Stamp], arrived: &[Stamp]) -> u64 {
@@ -259,8 +285,21 @@ mod tests {
         };
         let outcome = Outcome::of(Exchange::Queue, trial(3, 0), &taken).unwrap();
         assert_eq!((outcome.sent, outcome.lost, outcome.doubled), (3, 1, 1));
+        assert_eq!(outcome.out_of_order, 0, "what comes again is only doubled");
         let taken = Taken { back: stamps(&[(0, 9)]), ..taken };
         assert_eq!(Outcome::of(Exchange::PingPong, trial(3, 0), &taken).unwrap().lost, 2);
+    }
+
+    #[test]
+    fn what_others_have_overtaken_is_counted() {
+        let arrived = stamps(&[(1, 5), (0, 6), (4, 7), (2, 8), (3, 9), (4, 10), (5, 11)]);
+        assert_eq!(overtaken(&arrived), 3);
+    }
+
+    #[test]
+    fn a_network_has_healed_with_the_first_message_after_it_was_back() {
+        let taken = Taken { arrived: stamps(&[(0, 5), (1, 30), (2, 20)]), ..Taken::default() };
+        assert_eq!((taken.first_after(6), taken.first_after(31)), (Some(14), None));
     }
 
     #[test]
@@ -319,7 +358,7 @@ mod tests {
             late: vec![1],
             span: trip,
             doubled: 1,
-            costs: None,
+            ..Outcome::default()
         };
         let mut both = one(10, 0);
         both.join(one(30, 1));

@@ -5,7 +5,7 @@ mod task;
 
 use serde::{Serialize, Serializer};
 
-pub use exchange::{Exchange, Figure};
+pub use exchange::{BEFORE_CUT, Exchange, Figure};
 pub use task::{Case, Task};
 
 /// Bytes of a parameter that is an int; other sizes are those of strings.
@@ -50,6 +50,18 @@ pub enum Scenario {
     /// Setting and getting a parameter: an int, then a string of 100 B
     #[value(name = "param")]
     Param,
+    /// The wire of ROS 2 over UDP: ping-pong, reliable and best effort
+    #[value(name = "udp")]
+    Udp,
+    /// 1 kB at 250 a second while datagrams are lost, doubled and reordered
+    #[value(name = "loss")]
+    Loss,
+    /// 2 MiB at 30 a second, best effort
+    #[value(name = "large")]
+    Large,
+    /// A minute without network: how soon messages come again
+    #[value(name = "blackout")]
+    Blackout,
     /// Memory, threads and wake-ups of idle programs; time to a first message
     #[value(name = "footprint")]
     Footprint,
@@ -57,7 +69,7 @@ pub enum Scenario {
 
 impl Scenario {
     /// All, in the order in which they are measured.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::PingPong,
         Self::Queue,
         Self::Rates,
@@ -70,6 +82,10 @@ impl Scenario {
         Self::Idle,
         Self::Service,
         Self::Param,
+        Self::Udp,
+        Self::Loss,
+        Self::Large,
+        Self::Blackout,
         Self::Footprint,
     ];
 
@@ -88,6 +104,10 @@ impl Scenario {
             Self::Idle => &[Exchange::Idle],
             Self::Service => &[Exchange::CallOnce, Exchange::CallPersistent],
             Self::Param => &[Exchange::SetParam],
+            Self::Udp => &[Exchange::Reliable, Exchange::BestEffort],
+            Self::Loss => &[Exchange::Loss],
+            Self::Large => &[Exchange::Large],
+            Self::Blackout => &[Exchange::Blackout],
             Self::Footprint => &[],
         }
     }
@@ -160,6 +180,8 @@ pub struct Amount {
     pub subscribers: &'static [usize],
     /// Seconds that programs with little or nothing to do are watched for.
     pub idle_seconds: u64,
+    /// Seconds without network.
+    pub blackout_seconds: u64,
 }
 
 impl Amount {
@@ -179,6 +201,7 @@ impl Amount {
         topics: &[1, 10, 100, 1000],
         subscribers: &[1, 2, 4, 8, 16, 32, 64],
         idle_seconds: 10,
+        blackout_seconds: 60,
     };
     /// Enough to see that everything works.
     pub const QUICK: Self = Self {
@@ -196,5 +219,6 @@ impl Amount {
         topics: &[1, 10],
         subscribers: &[1, 4],
         idle_seconds: 2,
+        blackout_seconds: 2,
     };
 }

@@ -34,10 +34,13 @@ pub struct Run {
 
 impl Run {
     /// The outcome, if all messages arrived, and each once. Of calls only those that failed are left out: they are told,
-    /// and change nothing for the others, as a lost message does for those that find more room.
+    /// and change nothing for the others, as a lost message does for those that find more room. Where it is told how many are
+    /// lost, all counts.
     pub fn clean(&self) -> Option<&Outcome> {
-        let whole = |outcome: &&Outcome| outcome.lost == 0 || self.case.exchange.is_call();
-        self.result.as_ref().ok().filter(|outcome| outcome.doubled == 0).filter(whole)
+        let exchange = self.case.exchange;
+        let whole = |outcome: &&Outcome| outcome.lost == 0 || exchange.is_call() || exchange.tells_faults();
+        let once = |outcome: &&Outcome| outcome.doubled == 0 || exchange.tells_faults();
+        self.result.as_ref().ok().filter(once).filter(whole)
     }
 
     fn to_json(&self) -> Json {
@@ -53,6 +56,8 @@ impl Run {
             "sent": count(|outcome| outcome.sent),
             "lost": count(|outcome| outcome.lost),
             "doubled": count(|outcome| outcome.doubled),
+            "out_of_order": count(|outcome| outcome.out_of_order),
+            "healed_ns": outcome.and_then(|outcome| outcome.healed),
             "one_way_ns": samples(|outcome| &outcome.one_way),
             "round_trip_ns": samples(|outcome| &outcome.round_trip),
             "late_ns": samples(|outcome| &outcome.late),

@@ -25,6 +25,8 @@ pub struct CaseSummary {
     pub lost: u64,
     /// Messages doubled in all turns.
     pub doubled: u64,
+    /// Messages that came after later ones in all turns.
+    pub out_of_order: u64,
     /// Why turns came to nothing, each reason once.
     pub failures: Vec<String>,
     /// Of all messages of all turns that count.
@@ -33,6 +35,8 @@ pub struct CaseSummary {
     pub round_trip_ns: Option<Summary>,
     /// From being due to being sent, where messages are due at times.
     pub late_ns: Option<Summary>,
+    /// From the network's return to the first message, where it was away.
+    pub healed_ns: Option<Summary>,
     /// The median of the turns.
     pub jitter_ns: Option<f64>,
     /// The median of the turns.
@@ -78,10 +82,12 @@ impl CaseSummary {
             rounds_counted: clean.len(),
             lost: outcomes().map(|outcome| outcome.lost).sum(),
             doubled: outcomes().map(|outcome| outcome.doubled).sum(),
+            out_of_order: outcomes().map(|outcome| outcome.out_of_order).sum(),
             failures: failures(runs),
             one_way_ns: all(|outcome| &outcome.one_way),
             round_trip_ns: all(|outcome| &outcome.round_trip),
             late_ns: all(|outcome| &outcome.late),
+            healed_ns: Summary::of(clean.iter().filter_map(|outcome| outcome.healed).collect()),
             jitter_ns: median(clean.iter().filter_map(|outcome| jitter(&outcome.round_trip)).collect()),
             messages_per_second,
             megabytes_per_second: messages_per_second.map(|rate| rate * case.size as f64 / 1e6),

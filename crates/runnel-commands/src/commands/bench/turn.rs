@@ -3,18 +3,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use runnel_floor::{Stamp, Stamps, Trial};
+use runnel_floor::{Stamp, Stamps, Trial, now};
 
 use super::contestants::{Contestant, Introduction};
 use super::failure::Failure;
+use super::faults::{Fault, Trouble};
 use super::outcome::{Costs, Outcome, Taken, last_of};
-use super::plan::{Exchange, Figure, Placement, Task};
+use super::plan::{BEFORE_CUT, Exchange, Figure, Placement, Task};
 use super::process::Process;
 use super::room::{Place, Room};
 use super::usage;
-
-/// How long one run may take beyond what its rate takes, from starting its ends to their having ended.
-const WATCHDOG: Duration = Duration::from_secs(30);
 
 /// How long ends may take to write down what they have when a run took too long.
 const SALVAGE: Duration = Duration::from_secs(5);
@@ -35,7 +33,7 @@ pub struct Setting<'a> {
 /// When an end or a master does not do its part, or the user asks for the end.
 pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> Result<Vec<Outcome>, Failure> {
     let task = setting.task;
-    let deadline = Instant::now() + WATCHDOG + task.duration();
+    let deadline = Instant::now() + task.patience() + task.duration();
     let master = match contestant.introduction {
         Introduction::OwnMaster(kind) => {
             let [cpu, _] = setting.placement.cpus();
@@ -46,8 +44,9 @@ pub fn run(setting: &Setting<'_>, contestant: &Contestant, room: &mut Room) -> R
     let uri = master.as_ref().map(|(_, uri)| uri.as_str());
     let start = |_| Group::start(setting, contestant, uri, deadline, room);
     let mut groups = (0..task.pairs.unwrap_or(1)).map(start).collect::<Result<Vec<_>, _>>()?;
-    let waited = exchange(task, &mut groups, deadline);
-    let outcomes = read(task, &groups);
+    let mut whole_again = None;
+    let waited = exchange(task, &mut groups, deadline, &mut whole_again, room);
+    let outcomes = read(task, &groups, whole_again);
     match (waited, outcomes) {
         (Ok(costs), outcomes) => outcomes.map(|outcomes| with_costs(outcomes, costs)),
         // What was lost is why it took too long. A call that is not answered yet is only late.
@@ -128,10 +127,23 @@ impl Group {
 /// that were started just before. The last one begins.
 fn stages(task: &Task) -> Vec<(Role, usize)> {
     match task.exchange {
-        Exchange::PingPong | Exchange::Ipc | Exchange::Flow | Exchange::FlowPairs | Exchange::Topics => {
+        Exchange::PingPong
+        | Exchange::Ipc
+        | Exchange::Flow
+        | Exchange::FlowPairs
+        | Exchange::Topics
+        | Exchange::Reliable
+        | Exchange::BestEffort => {
             vec![("pong", 1), ("ping", 1)]
         }
-        Exchange::Queue | Exchange::Rates | Exchange::Sizes | Exchange::Subscribers | Exchange::Idle => {
+        Exchange::Queue
+        | Exchange::Rates
+        | Exchange::Sizes
+        | Exchange::Subscribers
+        | Exchange::Idle
+        | Exchange::Loss
+        | Exchange::Large
+        | Exchange::Blackout => {
             vec![("sink", task.subscribers.unwrap_or(1)), ("source", 1)]
         }
         Exchange::Hello => vec![("listener", 1), ("talker", 1)],
@@ -170,10 +182,20 @@ fn launch(
 }
 
 /// Has all ends exchange what they should, until all have ended; gives what it cost them if they are watched.
-fn exchange(task: &Task, groups: &mut [Group], deadline: Instant) -> Result<Option<Costs>, Failure> {
+fn exchange(
+    task: &Task,
+    groups: &mut [Group],
+    deadline: Instant,
+    whole_again: &mut Option<u64>,
+    room: &mut Room,
+) -> Result<Option<Costs>, Failure> {
     for end in groups.iter_mut().flat_map(|group| &mut group.ends) {
         end.process.line_after("ready", deadline)?;
     }
+    let _trouble = match task.fault {
+        Some(Fault::Lossy(percent)) => Some(Trouble::lossy(percent, room)?),
+        Some(Fault::Cut(_)) | None => None,
+    };
     let mut costs = if task.rate.is_none() { watch(task, groups)? } else { None };
     for near in groups.iter_mut().filter_map(Group::near) {
         near.process.say("go")?;
@@ -181,8 +203,22 @@ fn exchange(task: &Task, groups: &mut [Group], deadline: Instant) -> Result<Opti
     if task.rate.is_some() {
         costs = watch(task, groups)?;
     }
+    if let Some(Fault::Cut(away)) = task.fault {
+        *whole_again = Some(cut(away, groups)?);
+    }
     wait(&mut groups.iter_mut().flat_map(|group| &mut group.ends).collect::<Vec<_>>(), deadline)?;
     Ok(costs)
+}
+
+/// Takes the network away for a while; gives the time at which it was there again, in nanoseconds of `CLOCK_MONOTONIC`.
+fn cut(away: Duration, groups: &mut [Group]) -> Result<u64, Failure> {
+    let mut watch =
+        |span| groups.iter_mut().find_map(Group::near).map_or(Ok(()), |end| end.process.watch(span));
+    watch(BEFORE_CUT)?;
+    let trouble = Trouble::cut()?;
+    watch(away)?;
+    drop(trouble);
+    Ok(now())
 }
 
 /// Watches the two ends of the first group, if they are to be.
@@ -219,11 +255,14 @@ fn wait(ends: &mut [&mut End], deadline: Instant) -> Result<(), Failure> {
 }
 
 /// What came of each case, of all groups together.
-fn read(task: &Task, groups: &[Group]) -> Result<Vec<Outcome>, Failure> {
+fn read(task: &Task, groups: &[Group], whole_again: Option<u64>) -> Result<Vec<Outcome>, Failure> {
     let of_group = |group: &Group| {
         let taken = taken(task, group)?;
         let cases = task.cases(Placement::OneCore);
-        let of = |(case, taken): (_, &Taken)| Outcome::of(case, task.trial(), taken);
+        let of = |(case, taken): (_, &Taken)| {
+            let healed = whole_again.and_then(|at| taken.first_after(at));
+            Ok(Outcome { healed, ..Outcome::of(case, task.trial(), taken)? })
+        };
         let cases = cases.into_iter().map(|case| case.exchange);
         cases.zip(&taken.parts(task)).map(of).collect::<Result<Vec<_>, _>>()
     };

@@ -5,8 +5,8 @@ use line_trace::latency::Statistics;
 use line_trace::signals::{Leds, LightSensors, Switches};
 use line_trace::tracer::Stage;
 use line_trace::track::Track;
-use runnel::ros1::rpc::Uri;
 
+use super::place::Place;
 use super::screen::{self, Screen};
 use crate::error::CliError;
 use crate::output::Output;
@@ -74,20 +74,18 @@ impl Display {
         output: Output,
         headless: bool,
         track: (&Track, &str),
-        master: &Uri,
+        place: &Place,
     ) -> Result<Self, CliError> {
         let form = match (output.json, headless || !screen::is_to_be_had()) {
             (true, _) => Form::Silent,
             (false, true) => {
-                output.text(&introduction(master))?;
+                output.text(&introduction(place))?;
                 Form::Lines { last: None }
             }
             (false, false) => {
                 let (track, name) = track;
                 let title = format!("Line tracer, track {name}");
-                let at = master.to_string();
-                let at = at.trim_end_matches('/');
-                let foot = format!("Ctrl-C ends it. To look on: runnel topic list __master:={at}");
+                let foot = format!("Ctrl-C ends it. To look on: {}", place.look_on());
                 Form::Screen(Box::new(Screen::take(track, title, foot)?))
             }
         };
@@ -111,13 +109,21 @@ impl Display {
 }
 
 /// What is about to be seen.
-fn introduction(master: &Uri) -> String {
+fn introduction(place: &Place) -> String {
     let program = std::env::args_os().next().unwrap_or_else(|| "runnel".into());
     let program = program.display();
+    let (master, echo) = match place {
+        Place::Ros1 { master, .. } => (
+            "their master is in this one",
+            format!("ROS_MASTER_URI={master} {program} topic echo /light_sensors"),
+        ),
+        Place::Ros2 => {
+            ("in ROS 2 they need no master", format!("{program} topic echo /light_sensors --ros2"))
+        }
+    };
     format!(
         "A simulated Raspberry Pi Mouse traces a line: robot and tracer are nodes in a\n\
-         process each, and their master is in this one. To look on from elsewhere:\n\
-         ROS_MASTER_URI={master} {program} topic echo /light_sensors\n"
+         process each, and {master}. To look on from elsewhere:\n{echo}\n"
     )
 }
 

@@ -2,6 +2,7 @@
 
 mod display;
 mod drive;
+pub mod place;
 mod process;
 mod recording;
 mod report;
@@ -9,18 +10,16 @@ pub mod scene;
 mod screen;
 mod usage;
 
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use line_trace::track::Track;
-use runnel::ros1::rpc::Uri;
-use runnel::{Context, ContextOptions, MasterOptions};
 
 use crate::error::CliError;
 use crate::session::Session;
 use display::Display;
 use drive::{Drive, Goal};
+use place::Place;
 use process::NodeProcess;
 use recording::Recording;
 use report::Report;
@@ -29,7 +28,8 @@ use scene::Scene;
 /// Watch a simulated line-tracing robot drive a lap
 ///
 /// A master runs in this process, the robot and its tracer in a process each. At the end there are the latency of
-/// their messages, the memory they took, and a page with the path. No ROS is needed, and one that runs is not touched.
+/// their messages, the memory they took, and a page with the path. No ROS is needed, and one that runs is not touched;
+/// with --ros2 there is no master, and what runs in the domain sees the robot.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Laps to drive
@@ -43,8 +43,12 @@ pub struct Args {
     #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     deadline: u64,
 
+    /// Drive in ROS 2 in place of ROS 1, with no master, in the domain of ROS_DOMAIN_ID
+    #[arg(long)]
+    ros2: bool,
+
     /// Record what robot and tracer say in this file, a bag for rosbag
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "ros2")]
     record: Option<PathBuf>,
 
     /// Print lines instead of drawing, also on a terminal
@@ -59,14 +63,12 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     check_folder(&args.out)?;
     let track = args.scene.track()?;
-    // The master serves to the very end, so it has a context that no signal stops.
-    let master = context(false, "http://127.0.0.1:1/")?;
-    let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0)))?;
-    let watcher = context(true, &uri.to_string())?;
+    let place = Place::prepare(args.ros2)?;
+    let watcher = place.watcher()?;
     let recording = args.record.as_deref().map(|file| Recording::begin(&watcher, file)).transpose()?;
-    let nodes = start(&uri, &args.scene)?;
+    let nodes = start(&place, &args.scene)?;
     let mut drive = Drive::new(&watcher, &track, nodes)?;
-    let mut display = Display::begin(session.output, args.headless, (&track, args.scene.name()), &uri)?;
+    let mut display = Display::begin(session.output, args.headless, (&track, args.scene.name()), &place)?;
     let goal = Goal { laps: args.laps, lap_within: Duration::from_secs(args.deadline) };
     let watched = drive.watch(&watcher, goal, &mut display);
     // The terminal is itself again, before anything is said.
@@ -79,16 +81,10 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
 }
 
 /// The two nodes. The tracer is first, as on the robot, whose switches nobody presses before it runs.
-fn start(master: &Uri, scene: &Scene) -> Result<[NodeProcess; 2], CliError> {
-    let tracer = NodeProcess::start("tracer", &["tracer".into()], master)?;
+fn start(place: &Place, scene: &Scene) -> Result<[NodeProcess; 2], CliError> {
+    let tracer = NodeProcess::start("tracer", &["tracer".into()], place)?;
     let control = [vec!["control".into()], scene.arguments()].concat();
-    Ok([NodeProcess::start("control", &control, master)?, tracer])
-}
-
-/// A context on loopback for this master, whatever the environment says.
-fn context(signals: bool, master: &str) -> Result<Context, CliError> {
-    let arguments = vec![format!("__master:={master}"), "__ip:=127.0.0.1".into(), "__ns:=/".into()];
-    Ok(Context::with_options(ContextOptions::default().arguments(arguments).signals(signals))?)
+    Ok([NodeProcess::start("control", &control, place)?, tracer])
 }
 
 fn check_folder(folder: &Path) -> Result<(), CliError> {

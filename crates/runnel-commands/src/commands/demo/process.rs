@@ -8,10 +8,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use line_trace::latency::Log;
-use runnel::ros1::rpc::Uri;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::place::Place;
 use crate::child::ends_within;
 use crate::error::CliError;
 
@@ -42,14 +42,18 @@ pub struct NodeProcess {
 }
 
 impl NodeProcess {
-    /// Starts this program again as the node that the arguments say, of this master.
+    /// Starts this program again as the node that the arguments say, in this place.
     ///
     /// # Errors
     /// When the program cannot be started.
-    pub fn start(name: &'static str, arguments: &[String], master: &Uri) -> Result<Self, CliError> {
+    pub fn start(name: &'static str, arguments: &[String], place: &Place) -> Result<Self, CliError> {
         let (output, errors) = (memory_file(name)?, memory_file(name)?);
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("line-trace").args(arguments).env("ROS_MASTER_URI", master.to_string());
+        command.arg("line-trace").args(arguments);
+        match place {
+            Place::Ros1 { master, .. } => command.env("ROS_MASTER_URI", master.to_string()),
+            Place::Ros2 => command.arg("--ros2"),
+        };
         CLEARED.iter().for_each(|variable| {
             command.env_remove(variable);
         });

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use runnel::ros1::rpc::Uri;
 use serde_json::{Value as Json, json};
 
+use super::ros2::Ros2Info;
 use super::unknown;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
+use crate::graphs::{Listening, Sight, Which};
 use crate::output::lines;
 use crate::session::Session;
 
@@ -19,9 +21,15 @@ pub struct Args {
     #[arg(value_name = "NODE", required = true, add = completion::nodes())]
     nodes: Vec<String>,
 
-    /// Only what the master knows, without asking the nodes
+    /// Of ROS 1, only what the master knows, without asking the nodes
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 /// What is known of a node.
@@ -43,29 +51,60 @@ struct Own {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let nodes = args.nodes.iter().map(|name| session.resolve(name)).collect::<Result<Vec<_>, CliError>>()?;
-    let context = session.asking()?;
-    let graph = Graph::new(&context);
-    for node in nodes {
-        show(args, session, &graph, node)?;
-    }
-    Ok(())
+    let sight = Sight::open(session, args.which, &args.listening)?;
+    nodes.iter().try_for_each(|node| show(args, session, &sight, node))
 }
 
-fn show(args: &Args, session: &Session, graph: &Graph<'_>, node: String) -> Result<(), CliError> {
-    let state = graph.system_state()?;
-    let uri = graph.node_uri(&node)?;
-    if uri.is_none() && !state.nodes().contains(node.as_str()) {
-        return Err(unknown(&node));
+fn show(args: &Args, session: &Session, sight: &Sight, node: &str) -> Result<(), CliError> {
+    let ros1 = sight.ros1().map(|graph| Found::of(&graph, node, args.quiet)).transpose()?.flatten();
+    let ros2 = sight.ros2.as_ref().and_then(|graph| Ros2Info::of(graph, node));
+    if ros1.is_none() && ros2.is_none() {
+        return Err(unknown(node));
     }
-    let mut info = Info::known(&state, &graph.topic_types()?, node, uri);
-    if let Some(uri) = info.uri.as_deref().filter(|_| !args.quiet) {
-        info.own = Some(graph.pid(uri).and_then(|pid| Ok(Own { pid, connections: graph.connections(uri)? })));
-    }
-    let peers = info.peers(graph, &state)?;
-    session.output.answer(|| info.text(&peers), || info.json(&peers))?;
-    match info.own {
-        Some(Err(error)) => Err(CliError::Failed(format!("node {} does not answer: {error}", info.node))),
+    let text = || {
+        let ros1 = ros1.as_ref().map(|Found { info, peers }| info.text(peers));
+        let ros2 = ros2.as_ref().map(|info| info.text(node));
+        match (ros1, ros2) {
+            (Some(ros1), Some(ros2)) => format!("ROS 1\n{ros1}\nROS 2\n{ros2}"),
+            (ros1, ros2) => ros1.or(ros2).unwrap_or_default(),
+        }
+    };
+    let json = || {
+        let ros1 = ros1.as_ref().map(|Found { info, peers }| info.json(peers));
+        let mut json = ros1.unwrap_or_else(|| json!({ "node": node }));
+        if let Some(info) = &ros2 {
+            json["ros2"] = info.to_json();
+        }
+        json
+    };
+    session.output.answer(text, json)?;
+    match ros1.and_then(|found| found.info.own) {
+        Some(Err(error)) => Err(CliError::Failed(format!("node {node} does not answer: {error}"))),
         _ => Ok(()),
+    }
+}
+
+/// A node that the master knows, and the names of those that it is linked to by their addresses.
+struct Found {
+    info: Info,
+    peers: BTreeMap<String, String>,
+}
+
+impl Found {
+    /// `None` if the master does not know the node.
+    fn of(graph: &Graph<'_>, node: &str, quiet: bool) -> Result<Option<Self>, CliError> {
+        let state = graph.system_state()?;
+        let uri = graph.node_uri(node)?;
+        if uri.is_none() && !state.nodes().contains(node) {
+            return Ok(None);
+        }
+        let mut info = Info::known(&state, &graph.topic_types()?, node.to_owned(), uri);
+        if let Some(uri) = info.uri.as_deref().filter(|_| !quiet) {
+            let own = graph.pid(uri).and_then(|pid| Ok(Own { pid, connections: graph.connections(uri)? }));
+            info.own = Some(own);
+        }
+        let peers = info.peers(graph, &state)?;
+        Ok(Some(Self { info, peers }))
     }
 }
 

@@ -1,21 +1,28 @@
 //! `runnel node list`
 
+use std::collections::BTreeSet;
+
+use runnel::{NodeInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
+use crate::commands::topic::place;
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::{Graph, is_within};
-use crate::output::lines;
+use crate::graph::is_within;
+use crate::graphs::{Listening, Sight, Which, is_hidden, keys, words};
+use crate::output::{columns, lines};
 use crate::session::Session;
 
 /// List nodes
+///
+/// Where both generations have nodes, each is told with those that it is in.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this node, and those below it
     #[arg(add = completion::nodes())]
     namespace: Option<String>,
 
-    /// Show where each answers too
+    /// Show where each answers too, and also nodes of ROS 2 whose names begin with an underscore
     #[arg(short, long)]
     all: bool,
 
@@ -26,32 +33,128 @@ pub struct Args {
     /// Only say how many there are
     #[arg(short, long, conflicts_with_all = ["all", "uri"])]
     count_nodes: bool,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
+}
+
+/// A node in one or both graphs.
+#[derive(Debug, PartialEq, Eq)]
+struct Listed {
+    name: String,
+    ros1: bool,
+    /// Its participants, of which several have a node of that name if something is amiss.
+    ros2: Vec<String>,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
-    let graph = Graph::new(&context);
     let namespace = args.namespace.as_ref().map(|name| session.resolve(name)).transpose()?;
-    let state = graph.system_state()?;
-    let nodes = state
-        .nodes()
-        .into_iter()
-        .filter(|node| namespace.as_ref().is_none_or(|outer| is_within(node, outer)));
-    let nodes: Vec<&str> = nodes.collect();
+    let sight = Sight::open(session, args.which, &args.listening)?;
+    let state = sight.ros1().map(|graph| graph.system_state()).transpose()?.unwrap_or_default();
+    let none = Ros2Graph::default();
+    let mut nodes = listed(&state.nodes(), sight.ros2.as_ref().unwrap_or(&none), args.all);
+    nodes.retain(|node| namespace.as_ref().is_none_or(|outer| is_within(&node.name, outer)));
+    if nodes.iter().any(|node| node.ros2.len() > 1) {
+        session.output.note("some nodes of ROS 2 have one name, which confuses tools and parameters");
+    }
+    let count = nodes.iter().map(Listed::count).sum::<usize>();
     if args.count_nodes {
-        return session.output.answer(|| nodes.len().to_string(), || json!(nodes.len()));
+        return session.output.answer(|| count.to_string(), || json!(count));
     }
     if !(args.all || args.uri) {
-        return session.output.answer(|| lines(&nodes), || json!(nodes));
+        return session
+            .output
+            .answer(|| text(&nodes), || nodes.iter().map(|node| node.name.as_str()).collect());
     }
-    let uris = nodes.iter().map(|node| graph.node_uri(node)).collect::<Result<Vec<_>, CliError>>()?;
-    let line = |(node, uri): (&&str, &Option<String>)| {
-        let uri = uri.as_deref().unwrap_or("unknown address");
-        if args.uri { uri.to_owned() } else { format!("{uri} \t{node}") }
+    let uri = |node: &Listed| {
+        sight.ros1().filter(|_| node.ros1).map(|graph| graph.node_uri(&node.name)).transpose()
     };
-    let both = || nodes.iter().zip(&uris);
+    let uris = nodes.iter().map(uri).collect::<Result<Vec<_>, CliError>>()?;
+    let rows: Vec<(&Listed, Vec<String>)> = nodes
+        .iter()
+        .zip(uris)
+        .map(|(node, uri)| {
+            let ros1 = uri.map(|uri| uri.unwrap_or_else(|| "unknown address".into()));
+            (node, ros1.into_iter().chain(node.ros2.iter().cloned()).collect())
+        })
+        .collect();
+    let line = |(node, places): &(&Listed, Vec<String>)| {
+        let line = |place: &String| if args.uri { place.clone() } else { format!("{place} \t{}", node.name) };
+        places.iter().map(line).collect::<Vec<_>>()
+    };
     session.output.answer(
-        || lines(both().map(line)),
-        || both().map(|(node, uri)| json!({ "node": node, "uri": uri })).collect::<Json>(),
+        || lines(rows.iter().flat_map(line)),
+        || rows.iter().map(|(node, places)| node.placed_json(places)).collect::<Json>(),
     )
+}
+
+/// The nodes of both graphs, in order.
+fn listed(ros1: &BTreeSet<&str>, ros2: &Ros2Graph, hidden: bool) -> Vec<Listed> {
+    let of_ros2: Vec<&NodeInfo> =
+        ros2.nodes.iter().filter(|node| hidden || !is_hidden(&node.full_name)).collect();
+    let names: BTreeSet<&str> =
+        ros1.iter().copied().chain(of_ros2.iter().map(|node| node.full_name.as_str())).collect();
+    let node = |name: &str| {
+        let here = of_ros2.iter().filter(|node| node.full_name == name);
+        let places = here.map(|node| ros2.participant(node.participant).map(place).unwrap_or_default());
+        Listed { name: name.to_owned(), ros1: ros1.contains(name), ros2: places.collect() }
+    };
+    names.into_iter().map(node).collect()
+}
+
+fn text(nodes: &[Listed]) -> String {
+    let both = nodes.iter().any(|node| node.ros1) && nodes.iter().any(|node| !node.ros2.is_empty());
+    let row = |node: &Listed| {
+        let graphs = if both { words(node.ros1, !node.ros2.is_empty()) } else { "" };
+        vec![[node.name.clone(), graphs.to_owned()]; node.count()]
+    };
+    columns(nodes.iter().flat_map(row))
+}
+
+impl Listed {
+    /// How many nodes have the name, where one in both graphs is one.
+    fn count(&self) -> usize {
+        self.ros2.len().max(1)
+    }
+
+    fn graphs(&self) -> Vec<&'static str> {
+        keys(self.ros1, !self.ros2.is_empty())
+    }
+
+    fn placed_json(&self, places: &[String]) -> Json {
+        let uri = places.first().filter(|place| self.ros1 && place.contains("://"));
+        json!({ "node": self.name, "uri": uri, "participants": self.ros2, "graphs": self.graphs() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::tests::{graph, participant};
+
+    fn ros2(names: &[&str]) -> Ros2Graph {
+        let mut graph = graph(&[]);
+        graph.participants = vec![participant(1)];
+        let node = |name: &&str| NodeInfo { full_name: (*name).into(), participant: participant(1).gid };
+        graph.nodes = names.iter().map(node).collect();
+        graph
+    }
+
+    #[test]
+    fn a_node_of_both_graphs_is_listed_once() {
+        let nodes = listed(&["/dual", "/old"].into(), &ros2(&["/dual", "/_hidden", "/new"]), false);
+        assert_eq!(text(&nodes), "/dual  ROS 1, ROS 2\n/new   ROS 2\n/old   ROS 1\n");
+        let nodes = listed(&BTreeSet::new(), &ros2(&["/new", "/_hidden"]), true);
+        assert_eq!(text(&nodes), "/_hidden\n/new\n");
+    }
+
+    #[test]
+    fn nodes_of_one_name_are_all_listed() {
+        let nodes = listed(&BTreeSet::new(), &ros2(&["/twin", "/twin"]), false);
+        assert_eq!((text(&nodes).as_str(), nodes[0].ros2.len()), ("/twin\n/twin\n", 2));
+        assert_eq!(nodes[0].ros2[0], "Fast DDS at 10.0.0.1:7410");
+    }
 }

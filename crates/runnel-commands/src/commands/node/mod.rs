@@ -5,6 +5,7 @@ pub mod info;
 mod kill;
 mod list;
 pub mod ping;
+mod ros2;
 
 use clap::Subcommand;
 

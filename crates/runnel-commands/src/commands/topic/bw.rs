@@ -12,7 +12,7 @@ use super::subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::Graph;
+use crate::graphs::{Listening, Sight, Which};
 use crate::output::Output;
 use crate::session::Session;
 use crate::streaming::{Ending, lock};
@@ -30,12 +30,18 @@ pub struct Args {
 
     #[command(flatten)]
     transport: Transport,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
-    let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    measure(session, &context, topic, args.window, args.transport)
+    let sight = Sight::running(session, args.which, &args.listening)?;
+    let topic = subject::topic(session, &sight, &args.topic)?;
+    measure(session, sight.context(), topic, args.window, args.transport)
 }
 
 /// Measures a topic over a window of messages, and reports once a second until the user ends it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use runnel::core::dynamic::{DynamicMessage, ValueRef};
+use runnel::core::dynamic::{DynamicError, DynamicMessage, ValueRef};
 use runnel::core::schema::Schema;
 use runnel::io::clock;
 use runnel::{Context, RawMessage, Time};
@@ -14,7 +14,7 @@ use super::subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::Graph;
+use crate::graphs::{Listening, Sight, Which};
 use crate::output::Output;
 use crate::session::Session;
 use crate::streaming::{Ending, lock};
@@ -33,12 +33,18 @@ pub struct Args {
 
     #[command(flatten)]
     transport: Transport,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
-    let topic = subject::topic(session, &Graph::new(&context), &args.topic)?;
-    measure(session, &context, topic, args.window, args.transport, report)
+    let sight = Sight::running(session, args.which, &args.listening)?;
+    let topic = subject::topic(session, &sight, &args.topic)?;
+    measure(session, sight.context(), topic, args.window, args.transport, report)
 }
 
 /// Measures a topic over a window of messages, and reports once a second until the user ends it.
@@ -82,14 +88,13 @@ fn stamp(message: &RawMessage<'_>, types: &mut ReceivedTypes) -> Result<Option<T
             "{name} does not begin with a header: its delay cannot be known"
         )));
     };
-    let stamp = stamp_in(&schema, header, message.bytes());
+    let stamp = stamp_in(message.decode(&schema), header);
     let told = stamp.inspect_err(|why| log::warn!("message of publisher {}: {why}", message.publisher()));
     Ok(told.ok())
 }
 
-fn stamp_in(schema: &Arc<Schema>, header: &str, bytes: &[u8]) -> Result<Time, String> {
-    let message = DynamicMessage::decode(schema, bytes).map_err(|error| error.to_string())?;
-    match message.get(&format!("{header}.stamp")) {
+fn stamp_in(message: Result<DynamicMessage, DynamicError>, header: &str) -> Result<Time, String> {
+    match message.map_err(|error| error.to_string())?.get(&format!("{header}.stamp")) {
         Ok(ValueRef::Time(stamp)) => Ok(stamp),
         _ => Err("the header has no stamp".into()),
     }
@@ -133,8 +138,9 @@ mod tests {
         let mut message = DynamicMessage::default_of(&schema).expect("a small one");
         message.set("header.stamp", Time { sec: 1, nanosec: 2 }).expect("there is one");
         let bytes = message.to_bytes();
-        assert_eq!(stamp_in(&schema, "header", &bytes), Ok(Time { sec: 1, nanosec: 2 }));
-        let why = stamp_in(&schema, "header", &bytes[1..]).expect_err("too short");
+        let stamp_in = |bytes| stamp_in(DynamicMessage::decode(&schema, bytes), "header");
+        assert_eq!(stamp_in(&bytes), Ok(Time { sec: 1, nanosec: 2 }));
+        let why = stamp_in(&bytes[1..]).expect_err("too short");
         assert!(why.contains("field "), "{why}");
     }
 

@@ -1,14 +1,17 @@
 //! `runnel topic echo`
 
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
+use runnel::core::names::DdsTopic;
+use runnel::core::schema::Schema;
 use runnel::core::yaml::{self, EchoOptions};
-use runnel::{Node, QoS, RawMessage, Subscription};
+use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription};
 
+use super::qos::{AskedQos, matching};
 use super::subject::Subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::Graph;
+use crate::graphs::{Listening, Sight, Which};
 use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::Ending;
@@ -69,6 +72,15 @@ pub struct Args {
 
     #[command(flatten)]
     transport: Transport,
+
+    #[command(flatten)]
+    qos: AskedQos,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 /// The form of what is printed.
@@ -92,14 +104,16 @@ struct Printer {
 }
 
 pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
-    let subject = Subject::find(session, &Graph::new(&context), &args.topic)?;
-    let node = session.node(&context, "echo")?;
-    let ending = Ending::of(&context);
-    let (type_name, qos) = (args.type_name.clone(), args.transport.qos(DEPTH));
+    let sight = Sight::running(session, args.which, &args.listening)?;
+    let context = sight.context();
+    let subject = Subject::find(session, &sight, &args.topic)?;
+    let node = session.node(context, "echo")?;
+    let ending = Ending::of(context);
+    let schema = args.type_name.as_ref().map(|name| session.types()?.message_in(sight.generation(), name));
+    let schema = schema.transpose()?;
+    let qos = args.qos.over(best_qos(&sight, &subject.topic, schema.is_some(), args.transport));
     let printer = Printer::new(args, subject.field, session)?;
-    let subscription =
-        subscribe(session, &node, &subject.topic, type_name.as_deref(), qos, printer, ending.clone())?;
+    let subscription = subscribe(&node, &subject.topic, schema.as_deref(), qos, printer, ending.clone())?;
     ending.wait()?;
     tell_lost([&subscription]);
     if subscription.dropped() > 0 {
@@ -109,16 +123,29 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Asks for as much as publishers give. Whoever takes any type is given what each publisher offers, if that is less; whoever
+/// takes one type gets nothing from a publisher that offers less.
+fn best_qos(sight: &Sight, topic: &str, one_type: bool, transport: Transport) -> QoS {
+    let strongest = transport.qos(DEPTH).transient_local();
+    let Some(graph) = sight.ros2.as_ref() else { return transport.qos(DEPTH) };
+    if !one_type {
+        return strongest;
+    }
+    let publishes = |end: &&EndpointInfo| {
+        end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
+    };
+    let offered: Vec<QoS> = graph.endpoints.iter().filter(publishes).map(|end| end.qos).collect();
+    QoS { ros1_transport: strongest.ros1_transport, ..matching(&offered, DEPTH) }
+}
+
 fn subscribe(
-    session: &Session,
     node: &Node,
     topic: &str,
-    type_name: Option<&str>,
+    schema: Option<&Schema>,
     qos: QoS,
     mut printer: Printer,
     ending: Ending,
 ) -> Result<Subscription, CliError> {
-    let schema = type_name.map(|name| session.types()?.message(name)).transpose()?;
     let take = move |message: &RawMessage<'_>| {
         if printer.has_enough() {
             return;
@@ -128,7 +155,7 @@ fn subscribe(
             ending.reached();
         }
     };
-    Ok(node.create_raw_subscription(topic, schema.as_deref(), qos, take)?)
+    Ok(node.create_raw_subscription(topic, schema, qos, take)?)
 }
 
 impl Printer {
@@ -167,8 +194,7 @@ impl Printer {
     /// Prints a message. One that cannot be read, or has no such element, is passed over with a word about it.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
         let schema = self.types.of(message)?;
-        let printed =
-            DynamicMessage::decode(&schema, message.bytes()).and_then(|message| self.text(&message));
+        let printed = message.decode(&schema).and_then(|message| self.text(&message));
         match printed {
             Ok(text) => {
                 self.printed += 1;

@@ -12,7 +12,7 @@ use super::subject;
 use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::Graph;
+use crate::graphs::{Listening, Sight, Which};
 use crate::output::{Output, table};
 use crate::session::Session;
 use crate::streaming::{Ending, lock};
@@ -30,16 +30,21 @@ pub struct Args {
 
     #[command(flatten)]
     transport: Transport,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 type Shared = Arc<Mutex<Intervals>>;
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
-    let graph = Graph::new(&context);
-    let topics = args.topics.iter().map(|typed| subject::topic(session, &graph, typed));
+    let sight = Sight::running(session, args.which, &args.listening)?;
+    let topics = args.topics.iter().map(|typed| subject::topic(session, &sight, typed));
     let topics = topics.collect::<Result<Vec<String>, CliError>>()?;
-    measure(session, &context, topics, args.window, args.transport, report)
+    measure(session, sight.context(), topics, args.window, args.transport, report)
 }
 
 /// The times between the messages of each topic and how many there were, where some came since the last report.

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
+use super::endpoints::Endpoints;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph};
+use crate::graphs::{Listening, Sight, Which};
 use crate::output::lines;
 use crate::session::Session;
 
@@ -17,9 +19,15 @@ pub struct Args {
     #[arg(add = completion::topics())]
     topic: String,
 
-    /// Ask each node for its process id, its connections on the topic and the messages it dropped for slow ones
+    /// Show the QoS of each publisher and subscription; in ROS 1, what each node says of its connections
     #[arg(short, long)]
     verbose: bool,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 struct Info {
@@ -48,22 +56,30 @@ struct Said {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let topic = session.resolve(&args.topic)?;
-    let context = session.asking()?;
-    let graph = Graph::new(&context);
-    let state = graph.system_state()?;
-    if !state.topics().contains(topic.as_str()) {
+    let sight = Sight::open(session, args.which, &args.listening)?;
+    let ros1 =
+        sight.ros1().map(|graph| Info::of(session, &graph, &topic, args.verbose)).transpose()?.flatten();
+    let ros2 = sight.ros2.as_ref().and_then(|graph| Endpoints::of(graph, &topic));
+    if ros1.is_none() && ros2.is_none() {
         return Err(CliError::Failed(format!("no topic {topic} (see 'runnel topic list')")));
     }
-    let ends = |holders: &BTreeMap<String, Vec<String>>, direction: &str| {
-        let nodes = holders.get(&topic).map(Vec::as_slice).unwrap_or_default();
-        let end = |node: &String| End::of(&graph, node, args.verbose.then_some((topic.as_str(), direction)));
-        nodes.iter().map(end).collect::<Result<Vec<_>, CliError>>()
+    let text = || match (&ros1, &ros2) {
+        (Some(ros1), Some(ros2)) => {
+            format!("ROS 1\n{}\nROS 2\n{}", ros1.text(), ros2.text(args.verbose))
+        }
+        (Some(ros1), None) => ros1.text(),
+        (None, ros2) => ros2.as_ref().map(|ros2| ros2.text(args.verbose)).unwrap_or_default(),
     };
-    let type_name = graph.topic_types()?.remove(&topic).filter(|name| name != "*");
-    let md5 = if args.verbose { md5(session, type_name.as_deref()) } else { None };
-    let (publishers, subscribers) = (ends(&state.publishers, "o")?, ends(&state.subscribers, "i")?);
-    let info = Info { type_name, md5, publishers, subscribers };
-    session.output.answer(|| info.text(), || info.json(&topic))
+    session.output.answer(text, || to_json(&topic, ros1.as_ref(), ros2.as_ref()))
+}
+
+/// What ROS 1 knows stands at the top, what ROS 2 knows below its name.
+fn to_json(topic: &str, ros1: Option<&Info>, ros2: Option<&Endpoints<'_>>) -> Json {
+    let mut json = ros1.map_or_else(|| json!({ "name": topic }), |info| info.json(topic));
+    if let Some(ends) = ros2 {
+        json["ros2"] = ends.to_json();
+    }
+    json
 }
 
 /// The sum of a type that is known here.
@@ -124,6 +140,28 @@ impl Said {
 }
 
 impl Info {
+    /// What is known of a topic in ROS 1; `None` if it is not there.
+    fn of(
+        session: &Session,
+        graph: &Graph<'_>,
+        topic: &str,
+        verbose: bool,
+    ) -> Result<Option<Self>, CliError> {
+        let state = graph.system_state()?;
+        if !state.topics().contains(topic) {
+            return Ok(None);
+        }
+        let ends = |holders: &BTreeMap<String, Vec<String>>, direction: &str| {
+            let nodes = holders.get(topic).map(Vec::as_slice).unwrap_or_default();
+            let end = |node: &String| End::of(graph, node, verbose.then_some((topic, direction)));
+            nodes.iter().map(end).collect::<Result<Vec<_>, CliError>>()
+        };
+        let type_name = graph.topic_types()?.remove(topic).filter(|name| name != "*");
+        let md5 = if verbose { md5(session, type_name.as_deref()) } else { None };
+        let (publishers, subscribers) = (ends(&state.publishers, "o")?, ends(&state.subscribers, "i")?);
+        Ok(Some(Self { type_name, md5, publishers, subscribers }))
+    }
+
     fn text(&self) -> String {
         let mut text = format!("Type: {}\n", self.type_name.as_deref().unwrap_or("unknown type"));
         if let Some(md5) = &self.md5 {

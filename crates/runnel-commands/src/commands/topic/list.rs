@@ -1,16 +1,17 @@
 //! `runnel topic list`
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value as Json, json};
 
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::{Graph, SystemState, is_within};
-use crate::output::{counted, lines};
+use crate::graph::is_within;
+use crate::graphs::{Listening, Side, Sight, Topic, Topics, Which, is_hidden, keys, words};
+use crate::output::{columns, counted, lines};
 use crate::session::Session;
 
 /// List topics
+///
+/// Where both generations have topics, each is told with those that it is in.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this topic, and those below it
@@ -36,86 +37,141 @@ pub struct Args {
     /// Only say how many there are
     #[arg(short, long, conflicts_with_all = ["verbose", "show_types"])]
     count_topics: bool,
-}
 
-/// What the master says of topics.
-struct Topics {
-    state: SystemState,
-    types: BTreeMap<String, String>,
+    /// Also ROS 2 topics with a part that begins with an underscore
+    #[arg(long, alias = "include-hidden")]
+    include_hidden_topics: bool,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    listening: Listening,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.asking()?;
-    let graph = Graph::new(&context);
-    let mut topics = Topics { state: graph.system_state()?, types: graph.topic_types()? };
-    if let Some(namespace) = &args.namespace {
-        let namespace = session.resolve(namespace)?;
+    let namespace = args.namespace.as_ref().map(|name| session.resolve(name)).transpose()?;
+    let mut topics = Sight::open(session, args.which, &args.listening)?.topics()?;
+    if let Some(namespace) = namespace {
         topics.retain(|topic| is_within(topic, &namespace));
     }
-    if args.publishers {
-        topics.state.subscribers.clear();
+    if !args.include_hidden_topics {
+        topics.0.retain(|name, topic| topic.ros1.is_some() || !is_hidden(name));
     }
-    if args.subscribers {
-        topics.state.publishers.clear();
-    }
-    session.output.answer(|| topics.text(args), || topics.json(args))
+    topics.keep_ends(!args.subscribers, !args.publishers);
+    session.output.answer(|| text(&topics, args), || to_json(&topics, args))
 }
 
-impl Topics {
-    fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.state.publishers.retain(|topic, _| keep(topic));
-        self.state.subscribers.retain(|topic, _| keep(topic));
+fn text(topics: &Topics, args: &Args) -> String {
+    match args {
+        Args { count_topics: true, .. } => topics.0.len().to_string(),
+        Args { verbose: true, .. } => verbose_text(topics, args),
+        _ => plain_text(topics, args.show_types),
     }
+}
 
-    fn type_of(&self, topic: &str) -> &str {
-        self.types.get(topic).map_or("unknown type", String::as_str)
+/// A topic a line, with its graphs if there are topics in both.
+fn plain_text(topics: &Topics, show_types: bool) -> String {
+    let both = topics.are_in_both();
+    let row = |(name, topic): (&String, &Topic)| {
+        let name = if show_types { format!("{name} {}", types_text(&topic.types())) } else { name.clone() };
+        let graphs = words(topic.ros1.is_some(), topic.ros2.is_some());
+        [name, if both { graphs.to_owned() } else { String::new() }]
+    };
+    columns(topics.0.iter().map(row))
+}
+
+fn types_text(types: &[&str]) -> String {
+    if types.is_empty() { "[unknown type]".to_owned() } else { format!("[{}]", types.join(", ")) }
+}
+
+fn verbose_text(topics: &Topics, args: &Args) -> String {
+    let mut text = String::new();
+    if !args.subscribers {
+        text += &format!("\nPublished topics:\n{}", held(topics, "publisher", |side| side.publishers.len()));
     }
-
-    fn text(&self, args: &Args) -> String {
-        let topics = self.state.topics();
-        match args {
-            Args { count_topics: true, .. } => topics.len().to_string(),
-            Args { verbose: true, .. } => self.verbose_text(args),
-            Args { show_types: true, .. } => {
-                lines(topics.iter().map(|topic| format!("{topic} [{}]", self.type_of(topic))))
-            }
-            _ => lines(topics),
-        }
+    if !args.publishers {
+        text +=
+            &format!("\nSubscribed topics:\n{}", held(topics, "subscriber", |side| side.subscribers.len()));
     }
+    text + "\n"
+}
 
-    fn verbose_text(&self, args: &Args) -> String {
-        let mut text = String::new();
-        if !args.subscribers {
-            text += &format!("\nPublished topics:\n{}", self.held(&self.state.publishers, "publisher"));
-        }
-        if !args.publishers {
-            text += &format!("\nSubscribed topics:\n{}", self.held(&self.state.subscribers, "subscriber"));
-        }
-        text + "\n"
-    }
-
-    fn held(&self, holders: &BTreeMap<String, Vec<String>>, word: &str) -> String {
-        lines(holders.iter().map(|(topic, nodes)| {
-            format!(" * {topic} [{}] {}", self.type_of(topic), counted(nodes.len(), word))
-        }))
-    }
-
-    fn json(&self, args: &Args) -> Json {
-        let topics = self.state.topics();
-        if args.count_topics {
-            return json!(topics.len());
-        }
-        let nodes = |holders: &BTreeMap<String, Vec<String>>, topic: &str| {
-            holders.get(topic).cloned().unwrap_or_default()
+fn held(topics: &Topics, word: &str, count: fn(&Side) -> usize) -> String {
+    let both = topics.are_in_both();
+    let line = |(name, topic): (&String, &Topic)| {
+        let of_side = |(graph, side): (&str, &Side)| {
+            let types: Vec<&str> = side.types.iter().map(String::as_str).collect();
+            let graph = if both { format!(" in {graph}") } else { String::new() };
+            format!(" * {name} {} {}{graph}", types_text(&types), counted(count(side), word))
         };
-        let topic = |topic: &str| {
-            json!({
-                "name": topic,
-                "type": self.types.get(topic),
-                "publishers": nodes(&self.state.publishers, topic),
-                "subscribers": nodes(&self.state.subscribers, topic),
-            })
+        topic.sides().filter(|(_, side)| count(side) > 0).map(of_side).collect::<Vec<_>>()
+    };
+    lines(topics.0.iter().flat_map(line))
+}
+
+fn to_json(topics: &Topics, args: &Args) -> Json {
+    if args.count_topics {
+        return json!(topics.0.len());
+    }
+    let topic = |(name, topic): (&String, &Topic)| {
+        let types = topic.types();
+        let nodes = |of: fn(&Side) -> &Vec<String>| {
+            topic.sides().flat_map(|(_, side)| of(side)).map(String::as_str).collect::<Vec<_>>()
         };
-        topics.into_iter().map(topic).collect()
+        let mut json = json!({
+            "name": name,
+            "type": types.first(),
+            "publishers": nodes(|side| &side.publishers),
+            "subscribers": nodes(|side| &side.subscribers),
+            "graphs": keys(topic.ros1.is_some(), topic.ros2.is_some()),
+        });
+        if types.len() > 1 {
+            json["types"] = json!(types);
+        }
+        json
+    };
+    topics.0.iter().map(topic).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(type_name: &str, publishers: &[&str], subscribers: &[&str]) -> Option<Side> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Some(Side {
+            types: [type_name.to_owned()].into(),
+            publishers: owned(publishers),
+            subscribers: owned(subscribers),
+        })
+    }
+
+    fn topics(both: bool) -> Topics {
+        let mut topics = Topics::default();
+        let chatter = Topic { ros1: None, ros2: side("std_msgs/msg/String", &["/a", "/a"], &[]) };
+        topics.0.insert("/chatter".into(), chatter);
+        if both {
+            let (ros1, ros2) = (side("m/T", &[], &["/b"]), side("m/msg/T", &["/a"], &[]));
+            topics.0.insert("/longer/name".into(), Topic { ros1, ros2 });
+        }
+        topics
+    }
+
+    #[test]
+    fn a_topic_is_a_line_and_says_its_graphs_if_there_are_topics_in_both() {
+        assert_eq!(plain_text(&topics(false), false), "/chatter\n");
+        assert_eq!(plain_text(&topics(false), true), "/chatter [std_msgs/msg/String]\n");
+        assert_eq!(plain_text(&topics(true), false), "/chatter      ROS 2\n/longer/name  ROS 1, ROS 2\n");
+    }
+
+    #[test]
+    fn who_publishes_is_counted_in_each_graph() {
+        let text = held(&topics(true), "publisher", |side| side.publishers.len());
+        let expected = " * /chatter [std_msgs/msg/String] 2 publishers in ROS 2\n \
+                        * /longer/name [m/msg/T] 1 publisher in ROS 2\n";
+        assert_eq!(text, expected);
+        let text = held(&topics(false), "publisher", |side| side.publishers.len());
+        assert_eq!(text, " * /chatter [std_msgs/msg/String] 2 publishers\n");
     }
 }

@@ -3,12 +3,14 @@
 pub mod bw;
 pub mod delay;
 mod echo;
+mod endpoints;
 mod find;
 pub mod hz;
 mod info;
 mod list;
 mod measure;
 pub mod publish;
+pub mod qos;
 pub mod statistics;
 mod subject;
 pub mod transport;
@@ -18,6 +20,7 @@ use clap::Subcommand;
 
 use crate::error::CliError;
 use crate::session::Session;
+pub use endpoints::place;
 use statistics::WIDEST;
 
 /// Look at topics, and publish to them (rostopic, ros2 topic)

@@ -7,17 +7,19 @@ use std::thread;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::Schema;
+use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml;
 use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
 
+use super::qos::AskedQos;
 use crate::completion;
 use crate::error::CliError;
-use crate::graph::Graph;
+use crate::graphs::{Listening, Side, Sight, Which};
 use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::GLANCE;
+use crate::types::Types;
 
 /// Messages that wait at most for a slow subscriber.
 const DEPTH: usize = 100;
@@ -41,7 +43,8 @@ Examples:
 /// that begin with a hyphen stand behind --.
 ///
 /// It publishes once a second unless told otherwise. With -1 it keeps the message for 3 s for subscribers to come, as
-/// rostopic does; with -n it first gives those that the master knows of up to 3 s to connect.
+/// rostopic does; with -n, and where somebody of ROS 2 subscribes, it first gives those that are known up to 3 s to
+/// connect.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -65,11 +68,11 @@ pub struct Args {
     rate: Option<f64>,
 
     /// Publish so many messages and end
-    #[arg(short = 'n', long, value_name = "COUNT", conflicts_with = "once")]
+    #[arg(short = 'n', short_alias = 't', long, value_name = "COUNT", conflicts_with = "once")]
     times: Option<u64>,
 
     /// Wait for so many subscribers before the first message, however long it takes
-    #[arg(short, long, value_name = "COUNT")]
+    #[arg(short, long, alias = "wait-matching-subscriptions", value_name = "COUNT")]
     wait: Option<usize>,
 
     /// Stay for so long after the last message [default: 3 with -1 but not with --wait, otherwise 0]
@@ -87,22 +90,32 @@ pub struct Args {
     /// Print what is published
     #[arg(short, long)]
     verbose: bool,
+
+    #[command(flatten)]
+    qos: AskedQos,
+
+    #[command(flatten)]
+    which: Which,
+
+    /// Listen for subscribers of ROS 2 for at least so long, where messages are few [default: 0.2]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::commands::seconds)]
+    spin_time: Option<Duration>,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let context = session.running()?;
-    let schema = session.types()?.message(&args.type_name)?;
+    let types = session.types()?;
     if !args.stdin {
         // What was typed is looked at before anyone is bothered.
-        message(&schema, &args.values)?;
+        message(&known(&types, &args.type_name)?, &args.values)?;
     }
-    let graph = Graph::new(&context);
-    graph.check_master()?;
+    let sight = Sight::running(session, args.which, &args.listening())?;
+    let context = sight.context().clone();
+    let schema = types.message_in(sight.generation(), &args.type_name)?;
     let node = session.node(&context, "pub")?;
     let mut publisher = node.create_dynamic_publisher(&session.resolve(&args.topic)?, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
     let job = Job { args, context: &context, publisher, output: session.output };
-    job.wait_for_subscribers(&graph)?;
+    job.wait_for_subscribers(&sight)?;
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
@@ -122,7 +135,13 @@ impl Args {
     /// What is read as fast as it comes waits for slow subscribers; what is published at a rate does not.
     fn qos(&self) -> QoS {
         let qos = if self.stdin { QoS::keep_all() } else { QoS::keep_last(DEPTH) };
-        if self.latch || self.once { qos.transient_local() } else { qos }
+        self.qos.over(if self.latch || self.once { qos.transient_local() } else { qos })
+    }
+
+    /// Who publishes on and on need not know who is there.
+    fn listening(&self) -> Listening {
+        let needless = self.times().is_none() || self.wait.is_some();
+        Listening::lasting(if needless { Some(Duration::ZERO) } else { self.spin_time })
     }
 
     /// How long to stay for subscribers that come late.
@@ -130,6 +149,14 @@ impl Args {
         let default = if self.once && self.wait.is_none() { PATIENCE } else { Duration::ZERO };
         self.keep_alive.unwrap_or(default)
     }
+}
+
+/// The type in the form of either generation that has it.
+fn known(types: &Types, name: &str) -> Result<Arc<Schema>, CliError> {
+    types.message_in(Generation::Ros1, name).or_else(|error| {
+        let in_ros2 = types.message_in(Generation::Ros2, name);
+        in_ros2.map_err(|_| error)
+    })
 }
 
 /// The message that the values mean now.
@@ -164,8 +191,8 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Waits as long as it takes for as many as the user wants; otherwise, if messages are few, for a while for those
-    /// that the master knows of.
-    fn wait_for_subscribers(&self, graph: &Graph<'_>) -> Result<(), CliError> {
+    /// that are known.
+    fn wait_for_subscribers(&self, sight: &Sight) -> Result<(), CliError> {
         if let Some(count) = self.args.wait {
             self.output.note(&format!(
                 "waiting for {} of {}",
@@ -174,12 +201,16 @@ impl Job<'_> {
             ));
             return self.wait_for(count, None).map(drop);
         }
-        // A message that is kept needs no waiting before it.
-        if self.args.times().is_none() || self.args.once && !self.args.keep_alive().is_zero() {
+        let topics = sight.topics()?;
+        let topic = topics.0.get(self.publisher.topic());
+        let count = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.subscribers.len());
+        let [of_ros1, of_ros2] = topic.map_or([0, 0], |topic| [count(&topic.ros1), count(&topic.ros2)]);
+        let is_kept = self.args.once && !self.args.keep_alive().is_zero();
+        // A message that is kept needs no waiting before it, but in ROS 2 only those get it later who ask for that.
+        if self.args.times().is_none() || is_kept && of_ros2 == 0 {
             return Ok(());
         }
-        let state = graph.system_state()?;
-        let known = state.subscribers.get(self.publisher.topic()).map_or(0, Vec::len);
+        let known = of_ros1 + of_ros2;
         if known == 0 {
             log::warn!("nobody subscribes to {}", self.publisher.topic());
         } else if !self.wait_for(known, Some(PATIENCE))? {

@@ -1,7 +1,8 @@
 //! What a command that listens is about.
 
 use crate::error::CliError;
-use crate::graph::{Graph, SystemState};
+use crate::graph::SystemState;
+use crate::graphs::Sight;
 use crate::session::Session;
 
 /// A topic, and perhaps a field of its messages.
@@ -19,10 +20,10 @@ impl Subject {
     ///
     /// # Errors
     /// When the name is not valid, or the master does not answer.
-    pub fn find(session: &Session, graph: &Graph<'_>, typed: &str) -> Result<Self, CliError> {
+    pub fn find(session: &Session, sight: &Sight, typed: &str) -> Result<Self, CliError> {
         let (name, index) = typed.split_at(typed.find('[').unwrap_or(typed.len()));
         let name = session.resolve(name)?;
-        let state = graph.system_state()?;
+        let state = sight.topics()?.state();
         let subject = Self::within(&state, &name, index);
         let subject =
             subject.ok_or_else(|| CliError::Failed(format!("no topic is published that has {typed}")))?;
@@ -50,9 +51,9 @@ impl Subject {
 ///
 /// # Errors
 /// As [`Subject::find`].
-pub fn topic(session: &Session, graph: &Graph<'_>, typed: &str) -> Result<String, CliError> {
+pub fn topic(session: &Session, sight: &Sight, typed: &str) -> Result<String, CliError> {
     let topic = session.resolve(typed)?;
-    note_unless_published(session, &graph.system_state()?, &topic);
+    note_unless_published(session, &sight.topics()?.state(), &topic);
     Ok(topic)
 }
 

@@ -7,7 +7,7 @@ use runnel_core::wire::Encoding;
 use runnel_io::segment::SlotMut;
 
 use super::framed::frozen;
-use super::{Publication, Refused, State, Unfit, complain};
+use super::{Offer, Publication, Refused, State, Unfit, complain};
 use crate::data::frames::SHORT;
 use crate::data::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 use crate::ipc::Frame;
@@ -60,9 +60,9 @@ impl Filled<'_> {
 impl Publication {
     /// Whether nobody but subscribers in the ROS 2 graph is to get messages: what is written for them in place is sent as
     /// it is.
-    pub(crate) fn is_for_ros2_alone(&self) -> bool {
+    pub(crate) fn is_for_ros2_alone(&self, offer: &Offer) -> bool {
         let state = lock(&self.state);
-        state.is_heard_in_ros2() && !state.is_kept_as_bytes() && state.locals.is_empty()
+        offer.is_heard_in_ros2() && !state.is_kept_as_bytes() && state.locals.is_empty()
     }
 
     /// Memory for a message of so many bytes in an encoding: where subscribers of other processes can read it, if any can
@@ -87,35 +87,36 @@ impl Publication {
         Ok(blank)
     }
 
-    /// Publishes what was written in such memory, to subscribers of this process as bytes, too. With `keep_all` only if
-    /// no message is dropped for it.
+    /// Publishes what was written in such memory, to subscribers of this process as bytes, too. If the offer is to keep
+    /// all, only if no message is dropped for it.
     ///
     /// # Errors
     /// When nobody gets the message.
     pub(crate) fn publish_filled<'a>(
         &self,
         filled: Filled<'a>,
-        keep_all: bool,
+        offer: &Offer,
     ) -> Result<(), Refused<Filled<'a>>> {
         let mut complaint = None;
         let mut state = lock(&self.state);
         let bytes = filled.blank.bytes().len();
         let as_bytes = state.is_kept_as_bytes() || !state.locals.is_empty();
-        if keep_all {
+        if offer.keeps_all() {
             let full = if as_bytes { self.full_at(&mut state, bytes) } else { None };
-            if let Some(subscriber) = full.or_else(|| state.full_in_ros2()) {
+            if let Some(subscriber) = full.or_else(|| state.full_without_bytes(offer)) {
                 return Err(Refused::Full { subscriber, message: filled, bytes });
             }
         }
-        let Frames { ros1, cdr } = state.frames_of(filled, as_bytes).map_err(Refused::Unfit)?;
+        let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
         if let Some(frame) = ros1 {
             let length = frame.as_ref().len() - LENGTH;
             LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
             complaint = self.publish_frame(&mut state, frame, |_| true);
         }
         if let Some(frame) = cdr {
-            state.send_cdr(frame);
+            self.send_cdr(&mut state, frame, offer);
         }
+        state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
         complain(complaint);
@@ -132,8 +133,8 @@ struct Frames {
 impl State {
     /// What was written, in each encoding that is wanted. The other one is had first, since it may not be to be had. If
     /// nobody listens, the next message is written into the same memory.
-    fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool) -> Result<Frames, Unfit> {
-        let (from_ros1, in_ros2) = (filled.encoding.is_ros1(), self.is_heard_in_ros2());
+    fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool, offer: &Offer) -> Result<Frames, Unfit> {
+        let (from_ros1, in_ros2) = (filled.encoding.is_ros1(), offer.is_heard_in_ros2());
         let translate = filled.translate;
         let mut other = None;
         if from_ros1 && in_ros2 {

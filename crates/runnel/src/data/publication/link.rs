@@ -18,7 +18,7 @@ use crate::ipc::{Frame, Sender};
 const BATCH: usize = 64;
 
 /// Slots that wait for one subscriber at most; what waits behind them is copied.
-const WAITING_SLOTS: usize = 8;
+pub(super) const WAITING_SLOTS: usize = 8;
 
 /// See the module's documentation. What each message touches lies in the middle, from the end of `way` to the beginning
 /// of `queue`.

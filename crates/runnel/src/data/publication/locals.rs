@@ -12,7 +12,7 @@ use crate::logging::console;
 use crate::sync::lock;
 
 /// A graph in which a publication and a subscription of this process have met.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Met {
     Ros1 = 1,
@@ -23,6 +23,20 @@ enum Met {
 pub(super) struct Local {
     pub(super) core: Arc<SubscriptionCore>,
     met: u8,
+}
+
+impl Local {
+    /// It has met a publisher in ROS 2, if it has, which lives or does not.
+    fn begin_life(&self, lives: bool) {
+        self.tell_life(i64::from(lives), i64::from(!lives));
+    }
+
+    /// So many publishers more live or do not, of those that it has met in ROS 2.
+    pub(super) fn tell_life(&self, alive: i64, not_alive: i64) {
+        if self.met & Met::Ros2 as u8 != 0 {
+            self.core.events().liveliness_changed(alive, not_alive);
+        }
+    }
 }
 
 impl Publication {
@@ -41,8 +55,13 @@ impl Publication {
 
     fn add_local(&self, subscription: Arc<SubscriptionCore>, met: Met, most: usize) {
         let mut state = lock(&self.state);
+        let lives = state.lives;
         if let Some(local) = state.local_mut(&subscription) {
+            let is_news = local.met & met as u8 == 0;
             local.met |= met as u8;
+            if is_news && met == Met::Ros2 {
+                local.begin_life(lives);
+            }
             return;
         }
         if let Some(mismatch) = subscription.mismatch(&self.info) {
@@ -50,7 +69,11 @@ impl Publication {
             return console::error!("{mismatch}");
         }
         state.kept(most).for_each(|frame| subscription.push_frame(frame, &self.info));
-        state.locals.push(Local { core: subscription, met: met as u8 });
+        subscription.events().matched(1);
+        let local = Local { core: subscription, met: met as u8 };
+        local.begin_life(state.lives);
+        state.locals.push(local);
+        state.tell_matched(1);
     }
 
     /// Whether a subscription of this process gets messages.
@@ -64,17 +87,17 @@ impl Publication {
         if let Some(local) = state.local_mut(subscription) {
             local.met &= !(Met::Ros1 as u8);
         }
-        state.locals.retain(|local| local.met != 0);
+        state.part(|local| local.met == 0);
     }
 
     /// A subscription of this process is gone.
     pub(crate) fn forget_local(&self, subscription: &Arc<SubscriptionCore>) {
-        lock(&self.state).locals.retain(|local| !Arc::ptr_eq(&local.core, subscription));
+        lock(&self.state).part(|local| Arc::ptr_eq(&local.core, subscription));
     }
 
     /// Nobody of this process is to be told anything any more.
     pub(crate) fn end(&self) {
-        let unheard = std::mem::take(&mut lock(&self.state).locals);
+        let unheard = lock(&self.state).part(|_| true);
         drop(unheard);
     }
 
@@ -87,6 +110,25 @@ impl Publication {
 impl State {
     fn local_mut(&mut self, subscription: &Arc<SubscriptionCore>) -> Option<&mut Local> {
         self.locals.iter_mut().find(|local| Arc::ptr_eq(&local.core, subscription))
+    }
+
+    /// Parts from subscriptions of this process, which are given back: they may hold anything of the user's.
+    fn part(&mut self, from: impl Fn(&Local) -> bool) -> Vec<Local> {
+        let (parted, stay): (Vec<Local>, Vec<Local>) =
+            std::mem::take(&mut self.locals).into_iter().partition(|local| from(local));
+        self.locals = stay;
+        for local in &parted {
+            local.core.events().matched(-1);
+            local.tell_life(-i64::from(self.lives), -i64::from(!self.lives));
+        }
+        self.tell_matched(-(parted.len() as i64));
+        parted
+    }
+
+    /// A subscription of this process that keeps all and has no room.
+    pub(super) fn full_local(&self) -> Option<String> {
+        let full = self.locals.iter().find(|local| local.core.is_full());
+        full.map(|local| format!("a subscription of this process to {}", local.core.topic()))
     }
 
     /// The last messages that were kept, the oldest of them first.

@@ -2,8 +2,9 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use super::super::qos_events::QosEvents;
 use super::super::ready::When;
-use super::super::subscription::{SubscriptionCore, SubscriptionOptions};
+use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
 use super::*;
 
 const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };
@@ -18,8 +19,9 @@ fn subscription(md5: &str) -> Arc<SubscriptionCore> {
     let (topic, type_name, md5) = ("/data".into(), "a/B".into(), md5.into());
     let takes = Some(TypeId::of::<Ending>());
     SubscriptionCore::new(
-        SubscriptionOptions { topic, type_name, md5, bound: BOUND, takes },
+        SubscriptionSpec { topic, type_name, md5, bound: BOUND, deadline: None, keeps_all: false, takes },
         When::AtOnce,
+        QosEvents::default(),
         |_| Ok(()),
     )
 }
@@ -66,7 +68,7 @@ fn a_message_ends_without_the_lock() {
     let ended_unlocked = Arc::new(AtomicBool::new(false));
     let message =
         Ending { publication: Arc::clone(&publication), ended_unlocked: Arc::clone(&ended_unlocked) };
-    assert!(publication.publish(message, false).is_ok());
+    assert!(publication.publish(message, &Offer::default()).is_ok());
     assert!(ended_unlocked.load(Ordering::SeqCst));
 }
 
@@ -99,7 +101,7 @@ fn a_type_that_differs_is_told_without_the_lock() {
     log::set_max_level(log::LevelFilter::Error);
     publication.join_local(subscription("2"));
     let (_, unlocked) = LOGGED.take().unwrap();
-    assert_eq!((unlocked, publication.subscriber_count()), (vec![true], 0));
+    assert_eq!((unlocked, publication.subscriber_count(&Offer::default())), (vec![true], 0));
 }
 
 #[test]
@@ -153,7 +155,7 @@ fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
         publication.join_local(subscription("1"));
         let mut places = std::collections::BTreeSet::new();
         for _ in 0..10 {
-            assert!(publication.publish(Byte, false).is_ok());
+            assert!(publication.publish(Byte, &Offer::default()).is_ok());
             let state = &mut *lock(&publication.state);
             let at_hand = state.pool.filled(true, |_| {});
             places.insert(state.latched.as_ref().map_or(at_hand.as_ptr(), |frame| frame.as_ref().as_ptr()));
@@ -174,13 +176,13 @@ fn a_subscription_met_in_both_graphs_gets_each_message_once_until_it_is_gone_fro
         }
         meet();
         join();
-        assert!(publication.publish(Byte, false).is_ok());
-        assert_eq!((publication.subscriber_count(), subscription.received()), (1, 1));
+        assert!(publication.publish(Byte, &Offer::default()).is_ok());
+        assert_eq!((publication.subscriber_count(&Offer::default()), subscription.received()), (1, 1));
         publication.leave_local(&subscription);
-        assert!(publication.publish(Byte, false).is_ok());
-        assert_eq!((publication.subscriber_count(), subscription.received()), (1, 2));
+        assert!(publication.publish(Byte, &Offer::default()).is_ok());
+        assert_eq!((publication.subscriber_count(&Offer::default()), subscription.received()), (1, 2));
         publication.forget_local(&subscription);
-        assert_eq!(publication.subscriber_count(), 0);
+        assert_eq!(publication.subscriber_count(&Offer::default()), 0);
     }
 }
 
@@ -196,7 +198,7 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
     publication.widen(&options);
     let mut places = std::collections::BTreeSet::new();
     for _ in 0..20 {
-        assert!(publication.publish(Byte, false).is_ok());
+        assert!(publication.publish(Byte, &Offer::default()).is_ok());
         let state = lock(&publication.state);
         places.insert(state.latched.as_ref().map(|frame| frame.as_ref().as_ptr()));
     }

@@ -1,80 +1,73 @@
-//! The subscribers in the ROS 2 graph, which a writer of the process's participant serves.
+//! The subscribers in the ROS 2 graph, which writers of the process's participant serve.
 
 use std::sync::Arc;
 
 use runnel_rtps::wire::EntityId;
 
-use super::{Outgoing, Publication, State, Unfit};
+use super::{Offer, Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
 use crate::rtps::Rtps;
-use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
-    rtps: Arc<Rtps>,
-    id: EntityId,
-    /// Subscriptions that it has met.
-    matched: usize,
-    /// It holds messages for those who come later.
-    latching: bool,
+    pub(super) rtps: Arc<Rtps>,
+    pub(super) id: EntityId,
 }
 
 impl RtpsWriter {
-    pub(crate) fn new(rtps: Arc<Rtps>, id: EntityId, latching: bool) -> Self {
-        Self { rtps, id, matched: 0, latching }
+    pub(crate) fn new(rtps: Arc<Rtps>, id: EntityId) -> Self {
+        Self { rtps, id }
     }
 
-    fn is_heard(&self) -> bool {
-        self.matched > 0 || self.latching
+    pub(super) fn id(&self) -> EntityId {
+        self.id
+    }
+
+    pub(super) fn assert_liveliness(&self) {
+        self.rtps.assert_liveliness(self.id);
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        self.rtps.unacknowledged(self.id) == 0
     }
 }
 
-impl Publication {
-    /// From now on it has this writer. The one that it had.
-    pub(crate) fn set_writer(&self, writer: Option<RtpsWriter>) -> Option<EntityId> {
-        let former = std::mem::replace(&mut lock(&self.state).writer, writer);
-        former.map(|writer| writer.id)
+impl Offer {
+    /// True if somebody in the ROS 2 graph is to get messages, now or later.
+    pub(super) fn is_heard_in_ros2(&self) -> bool {
+        self.writer().is_some() && self.is_heard()
     }
 
-    pub(crate) fn has_writer(&self) -> bool {
-        lock(&self.state).writer.is_some()
-    }
-
-    /// So many subscriptions have been met, or left.
-    pub(crate) fn count_matched(&self, by: isize) {
-        if let Some(writer) = &mut lock(&self.state).writer {
-            writer.matched = writer.matched.saturating_add_signed(by);
-        }
+    /// True if nobody in the ROS 2 graph has yet to get a message.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.writer().is_none_or(RtpsWriter::is_acknowledged)
     }
 }
 
 impl State {
-    /// Subscriptions that its writer has met.
-    pub(super) fn matched(&self) -> usize {
-        self.writer.as_ref().map_or(0, |writer| writer.matched)
-    }
-
     /// Who stands in the way of another message in the ROS 2 graph.
-    pub(super) fn full_in_ros2(&self) -> Option<String> {
-        let writer = self.writer.as_ref().filter(|writer| writer.is_heard())?;
+    pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
+        let writer = offer.writer().filter(|_| offer.is_heard())?;
+        if let Some(full) = self.full_beside(writer.id) {
+            return Some(full);
+        }
         writer.rtps.full(writer.id)
     }
 
     /// True if nobody in the ROS 2 graph has yet to get a message.
     pub(super) fn is_acknowledged(&self) -> bool {
-        self.writer.as_ref().is_none_or(|writer| writer.rtps.unacknowledged(writer.id) == 0)
-    }
-
-    /// True if somebody in the ROS 2 graph is to get messages, now or later.
-    pub(super) fn is_heard_in_ros2(&self) -> bool {
-        self.writer.as_ref().is_some_and(RtpsWriter::is_heard)
+        self.offers.iter().all(|offer| offer.is_acknowledged())
     }
 
     /// The message in the encoding of ROS 2, if anybody there is to get it.
-    pub(super) fn written_cdr(&mut self, message: &impl Outgoing) -> Result<Option<Frame>, Unfit> {
-        if !self.is_heard_in_ros2() {
+    pub(super) fn written_cdr(
+        &mut self,
+        message: &impl Outgoing,
+        offer: &Offer,
+    ) -> Result<Option<Frame>, Unfit> {
+        if !offer.is_heard_in_ros2() {
             return Ok(None);
         }
         let short = (1..=SHORT / 2).contains(&message.wire_len());
@@ -91,6 +84,7 @@ impl State {
         let bytes = self.pool.filled(short, |out| {
             out.extend_from_slice(&[0; LENGTH]);
             written = write(out);
+            number_of_bytes(out);
         });
         match written {
             Ok(()) => Ok(Frame::Own(bytes)),
@@ -100,15 +94,26 @@ impl State {
             }
         }
     }
+}
 
+impl Publication {
     /// Publishes a message that is in the encoding of ROS 2.
-    pub(super) fn send_cdr(&mut self, frame: Frame) {
-        let Some(writer) = self.writer.as_ref().filter(|writer| writer.is_heard()) else {
-            return self.give_back(frame);
+    pub(super) fn send_cdr(&self, state: &mut State, frame: Frame, offer: &Offer) {
+        let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
+            return state.give_back(frame);
         };
         let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
-        if let Some(displaced) = rtps.write(id, frame) {
-            self.give_back(displaced);
-        }
+        let beside = state.has_beside(id).then(|| frame.clone());
+        let displaced = rtps.write(id, frame);
+        beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
+        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
+    }
+}
+
+/// Writes how many bytes follow where room was left for that.
+fn number_of_bytes(frame: &mut [u8]) {
+    let length = frame.len().saturating_sub(LENGTH) as u32;
+    if let Some(head) = frame.first_chunk_mut::<LENGTH>() {
+        *head = length.to_le_bytes();
     }
 }

@@ -58,6 +58,11 @@ impl Queue {
         mem::take(&mut self.waiting)
     }
 
+    /// How many messages wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// True if `item` as one more is too much. One is always held, however long.
     pub(super) fn is_full_for(&self, item: &Item, bound: QueueBound) -> bool {
         let waiting = self.waiting.len();

@@ -1,7 +1,7 @@
 //! Subscriptions to a topic of any type. DDS has no reader of all types: one is made for each type, and for each quality of
 //! service, that publishers of other processes tell.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -85,6 +85,8 @@ impl AnyEnd {
             type_hash: told.type_hash.clone(),
             any: true,
             links: HashMap::new(),
+            lapsed: HashSet::new(),
+            room: None,
         }
     }
 

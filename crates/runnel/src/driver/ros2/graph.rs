@@ -15,7 +15,7 @@ use crate::ipc::Frame;
 use crate::logging::console;
 use crate::rtps::Rtps;
 
-const TOPIC: &str = "ros_discovery_info";
+pub(super) const TOPIC: &str = "ros_discovery_info";
 
 /// The most nodes of one participant that are remembered.
 const MOST_NODES: usize = 1024;
@@ -25,8 +25,16 @@ const MOST_NODES: usize = 1024;
 pub(super) struct Graph {
     writer: Option<EntityId>,
     reader: Option<EntityId>,
-    /// By participant: the full names of its nodes with what they publish by.
-    nodes: HashMap<GuidPrefix, Vec<(String, Vec<Guid>)>>,
+    /// By participant.
+    nodes: HashMap<GuidPrefix, Vec<KnownNode>>,
+}
+
+/// A node of another process.
+pub(super) struct KnownNode {
+    /// Its name with its namespace.
+    pub(super) name: String,
+    /// What it publishes and subscribes by.
+    pub(super) endpoints: Vec<Guid>,
 }
 
 impl Graph {
@@ -52,10 +60,14 @@ impl Graph {
         let told: ParticipantEntitiesInfo = match cdr::decode(payload) {
             Ok(told) => told,
             // Before Iron a number had 24 bytes: those nodes are met all the same, and not known by their names.
-            Err(error) => return log::debug!("nodes of participant {from}: {error}"),
+            Err(error) => {
+                self.nodes.entry(from).or_default();
+                return log::debug!("nodes of participant {from}: {error}");
+            }
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        self.nodes.insert(from, nodes.map(|node| (full_name(node), guids(&node.writer_gid_seq))).collect());
+        let known = |node: &NodeEntitiesInfo| KnownNode { name: full_name(node), endpoints: guids(node) };
+        self.nodes.insert(from, nodes.map(known).collect());
     }
 
     /// A participant is gone, with its nodes.
@@ -63,10 +75,15 @@ impl Graph {
         self.nodes.remove(&participant);
     }
 
-    /// The node that has a writer.
-    pub(super) fn node_of(&self, writer: Guid) -> Option<&str> {
-        let nodes = self.nodes.get(&writer.prefix)?;
-        nodes.iter().find(|(_, writers)| writers.contains(&writer)).map(|(name, _)| name.as_str())
+    /// The node that has an endpoint.
+    pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
+        let nodes = self.nodes.get(&endpoint.prefix)?;
+        nodes.iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
+    }
+
+    /// The nodes of a participant, once it has told of them.
+    pub(super) fn nodes_of(&self, participant: GuidPrefix) -> Option<&[KnownNode]> {
+        self.nodes.get(&participant).map(Vec::as_slice)
     }
 }
 
@@ -120,6 +137,7 @@ fn full_name(node: &NodeEntitiesInfo) -> String {
     format!("{namespace}/{}", node.node_name)
 }
 
-fn guids(gids: &[Gid]) -> Vec<Guid> {
-    gids.iter().map(|gid| Guid::from_bytes(gid.data)).collect()
+fn guids(node: &NodeEntitiesInfo) -> Vec<Guid> {
+    let gids = node.writer_gid_seq.iter().chain(&node.reader_gid_seq);
+    gids.map(|gid| Guid::from_bytes(gid.data)).collect()
 }

@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use litemap::LiteMap;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
@@ -16,6 +15,7 @@ use super::{Again, FIRST_PAUSE, LONGEST_PAUSE, Session};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
+use crate::ipc::Unread;
 
 /// How long the other end may take to read what it finds: it may be busy, and if it is dead, its links end with it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -52,9 +52,6 @@ impl Ending {
     }
 }
 
-/// Bytes of each channel's stream.
-type Unread = LiteMap<u32, Vec<u8>>;
-
 impl Driver {
     /// A session ends. `why` is what the peer did, if it ended so.
     pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
@@ -64,6 +61,7 @@ impl Driver {
             self.catch_up(session);
         }
         self.give_up_late(session);
+        self.samples_stop_coming(session);
         let Some(open) = self.sessions.open.get_mut(session).filter(|open| open.ending.is_none()) else {
             return;
         };
@@ -128,10 +126,13 @@ impl Driver {
         for key in self.sockets.keys() {
             match self.sockets.get_mut(key) {
                 Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
+                    output.publication.fall_back(output.conn, &over.sender, &mut unread.streams);
                 }
-                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
-                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
+                Some(Socket::SampleOutput(output)) => {
+                    output.publication.fall_back_samples(output.pair(), &over.sender, &mut unread);
+                }
+                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread.streams),
+                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread.streams),
                 Some(Socket::Input(input)) if over.channels.contains(&Some(key)) => {
                     input.from.stats.set_by_memory(false);
                 }

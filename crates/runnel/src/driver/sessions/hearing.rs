@@ -1,5 +1,6 @@
 //! What comes by sessions: records are taken from their rings and given to the links that they are of.
 
+use runnel_io::Token;
 use runnel_ros1::tcpros::LENGTH;
 
 use super::LOOKS;
@@ -17,7 +18,7 @@ const BATCH: usize = 256;
 const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
 
 /// Links that may come by one session.
-const MOST_CHANNELS: usize = 1 << 16;
+pub(super) const MOST_CHANNELS: usize = 1 << 16;
 
 impl Driver {
     /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
@@ -115,15 +116,41 @@ impl Driver {
             open.receiver.pass(&record);
             return Ok(true);
         }
+        if record.is_sample()
+            && let Some(key) = link
+            && let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key)
+            && input.takes_at_once(open.receiver.number(&record)?)
+        {
+            let length = record.len as usize - size_of::<u64>();
+            let copy = |into: &mut Vec<u8>| open.receiver.copy_sample(&record, into);
+            input.topic.push_filled(length, &input.from, copy);
+            input.took();
+            open.receiver.pass(&record);
+            return Ok(true);
+        }
         let heard = open.receiver.hear(&record)?;
         open.receiver.pass(&record);
         match heard {
             Heard::Stream(piece) => match link {
+                Some(link) if matches!(self.sockets.get(link), Some(Socket::SampleInput(_))) => match piece {
+                    Piece::Bytes(bytes) => self.hear_more_of_sample(link, &bytes)?,
+                    _ => return Err("it wrote a message without a number for ROS 2".into()),
+                },
                 Some(link) => self.hear_piece(link, piece),
                 None => self.let_wait(session, record.channel, piece),
             },
             Heard::Ask { token } => self.go_over(session, token),
             Heard::Open { token, before } => self.opened(session, record.channel, token, before)?,
+            Heard::AskSamples { token, window } => self.asked_for_samples(session, token, window),
+            Heard::Room { token, end } => self.has_room_until(session, token, end),
+            Heard::OpenSamples { token, next } => {
+                self.opened_samples(session, record.channel, token, next)?;
+            }
+            // The channel of a pair that is gone carries nothing.
+            Heard::Sample { number, piece } => match link {
+                Some(link) => self.hear_sample(link, number, piece)?,
+                None => {}
+            },
             Heard::Close => self.closed(session, record.channel),
             Heard::Nothing => {}
         }
@@ -159,6 +186,10 @@ impl Driver {
         };
         let gone_over = match self.sockets.get_mut(key) {
             Some(Socket::Output(output)) => output.publication.go_over(output.conn, &open.sender, token),
+            Some(Socket::SampleOutput(output)) => {
+                let how = (Token(key.to_bits()), output.window);
+                output.publication.go_over_samples(output.pair(), how, &open.sender, token)
+            }
             Some(Socket::Served(served)) => served.client.go_over(&open.sender, token),
             Some(Socket::Called(called)) => called.way.go_over(&self.reactor, &open.sender, token),
             _ => true,
@@ -211,11 +242,11 @@ impl Driver {
     }
 
     /// A channel carries nothing more.
-    fn closed(&mut self, session: Key, channel: u32) {
-        if let Some(open) = self.sessions.open.get_mut(session) {
-            open.channels.get_mut(channel as usize).into_iter().for_each(|place| *place = None);
-            open.late.close(channel);
-        }
+    pub(super) fn closed(&mut self, session: Key, channel: u32) {
+        let Some(open) = self.sessions.open.get_mut(session) else { return };
+        let carried = open.channels.get_mut(channel as usize).and_then(Option::take);
+        open.late.close(channel);
+        carried.into_iter().for_each(|key| self.stops_coming(key));
     }
 
     /// Takes what a link's session still has for it: the link is about to end.

@@ -1,12 +1,47 @@
 //! How sending ends, and what of it the peer has not read.
 
+use std::sync::Arc;
+
 use litemap::LiteMap;
+use runnel_io::segment::Slot;
 
 use super::{BAD_POSITION, Sender, State};
+use crate::ipc::frame::Frame;
 use crate::ipc::outbox::RING;
 use crate::ipc::record::{Lending, kind};
 use crate::ipc::ring::RingReader;
 use crate::sync::lock;
+
+/// What each channel had on the way when the peer stopped reading.
+#[derive(Default)]
+pub(crate) struct Unread {
+    /// Bytes of streams.
+    pub(crate) streams: LiteMap<u32, Vec<u8>>,
+    /// Samples of the ROS 2 graph with their numbers. The last one may have been sent in part.
+    pub(crate) samples: LiteMap<u32, Vec<(u64, Frame)>>,
+}
+
+impl Unread {
+    /// Another link begins on a channel.
+    fn begin(&mut self, channel: u32) {
+        self.streams.remove(&channel);
+        self.samples.remove(&channel);
+    }
+
+    fn sample(&mut self, channel: u32, number: Option<u64>, frame: Frame) {
+        if let Some(number) = number {
+            self.samples.entry(channel).or_default().push((number, frame));
+        }
+    }
+
+    /// Where the bytes of a record go: behind the sample that has begun, or else into the stream.
+    fn bytes_of(&mut self, channel: u32) -> &mut Vec<u8> {
+        match self.samples.get_mut(&channel).and_then(|samples| samples.last_mut()) {
+            Some((_, Frame::Own(bytes))) => Arc::make_mut(bytes),
+            _ => self.streams.entry(channel).or_default(),
+        }
+    }
+}
 
 impl Sender {
     /// Nothing more is sent; the driver hears of it by the end of the socket.
@@ -16,8 +51,8 @@ impl Sender {
     }
 
     /// Ends the session on this side: nothing more is sent, and what is lent is given up. Gives what the peer did, if that
-    /// is why, and the bytes that each channel's stream had on the way when the peer stopped reading.
-    pub(crate) fn finish(&self) -> (Option<&'static str>, LiteMap<u32, Vec<u8>>) {
+    /// is why, and what each channel had on the way when the peer stopped reading.
+    pub(crate) fn finish(&self) -> (Option<&'static str>, Unread) {
         let state = &mut *lock(&self.state);
         self.take_back_returned(state);
         let position = self.inbox.position();
@@ -25,37 +60,59 @@ impl Sender {
             state.over = Some(BAD_POSITION);
         }
         let why = state.over.replace("the session is over");
-        let unread = if why.is_none() { self.unread(state, position) } else { LiteMap::new() };
+        let unread = if why.is_none() { self.unread(state, position) } else { Unread::default() };
         state.loans.end();
         (why, unread)
     }
 
     /// What the peer has not read of this process's ring: from a position on that can be.
-    fn unread(&self, state: &mut State, position: u64) -> LiteMap<u32, Vec<u8>> {
-        let mut streams = LiteMap::<u32, Vec<u8>>::new();
+    fn unread(&self, state: &mut State, position: u64) -> Unread {
+        let mut unread = Unread::default();
         let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, position));
         while reader.position() < state.ring.written()
             && let Ok(Some(record)) = reader.peek(ring)
         {
-            let stream = streams.entry(record.channel).or_default();
+            let (channel, number) = (record.channel, reader.first_word(ring, &record));
             match record.kind {
                 kind::MESSAGE => {
+                    let stream = unread.streams.entry(channel).or_default();
                     stream.extend_from_slice(&record.len.to_le_bytes());
                     reader.copy(ring, &record, stream);
                 }
-                kind::BYTES => reader.copy(ring, &record, stream),
+                kind::BYTES => reader.copy(ring, &record, unread.bytes_of(channel)),
                 kind::SLOT => {
-                    let lending = reader.words(ring, &record).map(Lending::from_words);
-                    // Each once: a peer that tells a position within a record has anything taken for records.
-                    let slot = lending.and_then(|lending| state.loans.give_up(lending.loan.into()));
-                    slot.into_iter().for_each(|slot| stream.extend_from_slice(&slot));
+                    let lending = reader.words(ring, &record);
+                    let stream = unread.streams.entry(channel).or_default();
+                    given_up(state, lending).into_iter().for_each(|slot| stream.extend_from_slice(&slot));
                 }
-                // Bytes of a former link of that number.
-                kind::OPEN => stream.clear(),
+                kind::SAMPLE => {
+                    let mut bytes = record.len.saturating_sub(8).to_le_bytes().to_vec();
+                    reader.copy_behind_word(ring, &record, &mut bytes);
+                    unread.sample(channel, number, bytes.into());
+                }
+                kind::SAMPLE_BEGIN => {
+                    let mut bytes = Vec::new();
+                    reader.copy_behind_word(ring, &record, &mut bytes);
+                    unread.sample(channel, number, bytes.into());
+                }
+                kind::SAMPLE_SLOT => {
+                    let lending = reader.words(ring, &record).map(|[_, first, second]| [first, second]);
+                    // Whoever holds it longer is not to hold memory that is shared.
+                    let frame = given_up(state, lending).map(|slot| Frame::Slot(slot).to_own());
+                    frame.into_iter().for_each(|frame| unread.sample(channel, number, frame));
+                }
+                // What was left of a former link of that number.
+                kind::OPEN | kind::OPEN_SAMPLES => unread.begin(channel),
                 _ => {}
             }
             reader.advance(&record);
         }
-        streams
+        unread
     }
+}
+
+/// The slot that a record tells of. Each once: a peer that tells a position within a record has anything taken for records.
+fn given_up(state: &mut State, words: Option<[u64; 2]>) -> Option<Slot> {
+    let lending = words.map(Lending::from_words)?;
+    state.loans.give_up(lending.loan.into())
 }

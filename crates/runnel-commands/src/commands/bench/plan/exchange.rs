@@ -6,6 +6,7 @@ use runnel_floor::Touch;
 use serde::{Serialize, Serializer};
 
 use super::{Amount, INT, Placement, Task};
+use crate::commands::bench::faults::Fault;
 use crate::commands::bench::published::HELLO;
 use crate::commands::bench::usage::SETTLING;
 
@@ -32,6 +33,19 @@ const CALM: u32 = 100;
 
 /// The same where they are as large as 8 MiB.
 const CALMER: u32 = 50;
+
+/// Sizes there and back over UDP: in one datagram as the largest of them still is.
+const UDP_SIZES: [usize; 3] = [10, 1000, 10_000];
+
+/// Percent of the datagrams that are lost, each way.
+const LOSSES: [u32; 4] = [0, 10, 30, 50];
+
+/// Messages a second of a camera.
+const VIDEO: u32 = 30;
+
+/// How long messages come before the network is cut, and after that.
+pub const BEFORE_CUT: Duration = Duration::from_secs(3);
+const AFTER_CUT: Duration = Duration::from_secs(12);
 
 /// What two ends, or more, do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +82,16 @@ pub enum Exchange {
     SetParam,
     /// Getting it from there.
     GetParam,
+    /// One message at a time, there and back over UDP; what is lost is sent again.
+    Reliable,
+    /// The same; what is lost is lost.
+    BestEffort,
+    /// Messages at a rate, of which none may be missing, over a network that loses datagrams.
+    Loss,
+    /// Large messages at a rate, of which some may be missing.
+    Large,
+    /// Messages at a rate over a network that is away for a while.
+    Blackout,
 }
 
 /// What exchanges are compared by.
@@ -103,6 +127,11 @@ impl Exchange {
             Self::CallPersistent => "service-persistent",
             Self::SetParam => "param-set",
             Self::GetParam => "param-get",
+            Self::Reliable => "udp-reliable",
+            Self::BestEffort => "udp-best-effort",
+            Self::Loss => "loss",
+            Self::Large => "large",
+            Self::Blackout => "blackout",
         }
     }
 
@@ -121,6 +150,7 @@ impl Exchange {
             Self::Queue => Figure::Rate,
             Self::Idle => Figure::Cpu,
             Self::Rates | Self::Hello | Self::Chain | Self::Sizes | Self::Subscribers => Figure::OneWay,
+            Self::Loss | Self::Large | Self::Blackout => Figure::OneWay,
             _ => Figure::RoundTrip,
         }
     }
@@ -135,6 +165,25 @@ impl Exchange {
         matches!(self, Self::CallOnce | Self::SetParam | Self::GetParam)
     }
 
+    /// Whether only those take part that speak the wire of ROS 2, all over UDP.
+    pub fn is_of_ros2(self) -> bool {
+        matches!(self, Self::Reliable | Self::BestEffort) || self.tells_faults()
+    }
+
+    /// Whether it is told how many messages were lost, and turns count in which some were.
+    pub fn tells_faults(self) -> bool {
+        matches!(self, Self::Loss | Self::Large | Self::Blackout)
+    }
+
+    /// What ends are told of the quality of service, where it is not what they take otherwise.
+    pub fn quality(self) -> Option<&'static str> {
+        match self {
+            Self::BestEffort | Self::Large => Some("best-effort"),
+            Self::Loss => Some("keep-all"),
+            _ => None,
+        }
+    }
+
     /// Messages that queues hold on either side.
     pub fn depth(self) -> usize {
         match self {
@@ -143,6 +192,8 @@ impl Exchange {
             Self::Flow | Self::FlowPairs | Self::Subscribers | Self::Idle => 100,
             Self::Sizes => 20,
             Self::PingPong | Self::Ipc | Self::Topics => 10,
+            Self::Reliable | Self::BestEffort | Self::Large | Self::Blackout => 10,
+            Self::Loss => 1000,
             _ => 1,
         }
     }
@@ -160,6 +211,8 @@ impl Exchange {
         match self {
             // What a process itself uses is counted: nothing tells more of it than the CPU that both share.
             Self::Idle => &[Placement::OneCore],
+            // Those wait for timers rather than for a CPU.
+            Self::Loss | Self::Blackout => &[Placement::OneCore],
             _ => &Placement::ALL,
         }
     }
@@ -170,6 +223,8 @@ impl Exchange {
             Self::Rates | Self::Flow | Self::FlowPairs | Self::Sizes | Self::Subscribers | Self::Idle => {
                 amount.long_rounds
             }
+            Self::Loss | Self::Large => amount.long_rounds,
+            Self::Blackout => 1,
             _ => amount.rounds,
         }
     }
@@ -195,7 +250,28 @@ impl Exchange {
             Self::Sizes => self.touched(amount),
             Self::Flow => self.answered(&SIZES, amount, amount.rates),
             Self::FlowPairs => self.of_pairs(amount),
+            Self::Reliable | Self::BestEffort => UDP_SIZES.map(pings).to_vec(),
+            Self::Loss => LOSSES.map(|percent| self.lossy(percent, amount)).to_vec(),
+            Self::Large => {
+                let count = amount.of_size * 3;
+                vec![Task { rate: Some(VIDEO), ..Task::of(self, 2 * KIB * KIB, count, 0) }]
+            }
+            Self::Blackout => vec![self.cut(Duration::from_secs(amount.blackout_seconds))],
         }
+    }
+
+    /// A network that loses so many percent, and messages for six seconds.
+    fn lossy(self, percent: u32, amount: Amount) -> Task {
+        let fault = Some(Fault::Lossy(percent));
+        Task { rate: Some(250), fault, ..Task::of(self, 1000, amount.of_size * 15, 0) }
+    }
+
+    /// Messages before the network goes, while it is away, and for a while after that.
+    fn cut(self, away: Duration) -> Task {
+        let rate = CALM / 4;
+        let seconds = (BEFORE_CUT + away + AFTER_CUT).as_secs();
+        let fault = Some(Fault::Cut(away));
+        Task { rate: Some(rate), fault, ..Task::of(self, 1000, u64::from(rate) * seconds, 0) }
     }
 
     fn calls(self, size: usize, amount: Amount) -> Task {

@@ -7,6 +7,7 @@ use runnel_floor::{Touch, Trial};
 use serde::{Serialize, Serializer};
 
 use super::{Exchange, Placement};
+use crate::commands::bench::faults::Fault;
 use crate::commands::bench::usage::SETTLING;
 use crate::output::counted;
 
@@ -44,6 +45,8 @@ pub struct Task {
     pub subscribers: Option<usize>,
     /// How long the ends are watched for, where that is what is measured: before the first message, if there is no rate.
     pub watched: Option<Duration>,
+    /// What is done to the network meanwhile.
+    pub fault: Option<Fault>,
 }
 
 impl Task {
@@ -61,6 +64,7 @@ impl Task {
             topics: None,
             subscribers: None,
             watched: None,
+            fault: None,
         }
     }
 
@@ -97,7 +101,16 @@ impl Task {
             pairs: self.pairs,
             topics: self.topics,
             subscribers: self.subscribers,
+            loss: self.lost_datagrams(),
             ..Case::of(self.exchange, 0, Placement::OneCore)
+        }
+    }
+
+    /// Percent of the datagrams, where that is varied.
+    fn lost_datagrams(&self) -> Option<u32> {
+        match self.fault {
+            Some(Fault::Lossy(percent)) => Some(percent),
+            _ => None,
         }
     }
 
@@ -117,6 +130,14 @@ impl Task {
         Duration::from_secs_f64(messages)
             + self.watched.map_or(Duration::ZERO, |span| SETTLING + span)
             + joining
+    }
+
+    /// How long ends may take beyond that: what may be lost need not be waited for.
+    pub fn patience(&self) -> Duration {
+        match self.exchange {
+            Exchange::Large => Duration::from_secs(8),
+            _ => Duration::from_secs(30),
+        }
     }
 
     /// Bytes that its messages may take when queues are full.
@@ -139,6 +160,7 @@ impl Task {
             ("--sizes", sizes),
             ("--topics", self.topics.map(|count| count.to_string())),
             ("--subscribers", self.subscribers.map(|count| count.to_string())),
+            ("--qos", self.exchange.quality().map(str::to_owned)),
             ("--touch", self.touch.map(|touch| touch.name().to_owned())),
         ];
         let given = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
@@ -184,6 +206,9 @@ pub struct Case {
     /// Ends that receive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribers: Option<usize>,
+    /// Percent of the datagrams that are lost, where that is varied.
+    #[serde(rename = "loss_percent", skip_serializing_if = "Option::is_none")]
+    pub loss: Option<u32>,
 }
 
 impl Case {
@@ -198,6 +223,7 @@ impl Case {
             pairs: None,
             topics: None,
             subscribers: None,
+            loss: None,
         }
     }
 }
@@ -208,6 +234,9 @@ impl fmt::Display for Case {
         write!(f, "{} {} B ", self.exchange.name(), self.size)?;
         if let Some(rate) = self.rate {
             write!(f, "{rate}/s ")?;
+        }
+        if let Some(loss) = self.loss {
+            write!(f, "{loss}% lost ")?;
         }
         if let Some(payload) = self.payload {
             write!(f, "{} ", payload_name(payload))?;

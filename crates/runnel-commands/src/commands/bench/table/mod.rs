@@ -41,6 +41,11 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             let title = format!("C  ping-pong, {} B, {placement}, microseconds", case.size);
             (title, 1e3, ping_pong(summaries))
         }
+        Exchange::Reliable | Exchange::BestEffort => {
+            let what = case.exchange.name();
+            let title = format!("{what}  ping-pong, {} B, {placement}, microseconds", case.size);
+            (title, 1e3, ping_pong(summaries))
+        }
         Exchange::Ipc => {
             let title = format!("ipc  ping-pong, {} B, {placement}, microseconds", case.size);
             (title, 1e3, ping_pong(summaries))
@@ -56,6 +61,7 @@ fn case_table(case: Case, summaries: &[CaseSummary]) -> String {
             let title = format!("chain  first to third node, {placement}, microseconds");
             (title, 1e3, one_way(summaries))
         }
+        _ if case.exchange.tells_faults() => (faults(case), 1e6, with_faults(summaries)),
         Exchange::Idle => (grid::costs_title(case), 1e3, grid::costs(summaries)),
         _ if case.exchange.is_call() => {
             (format!("{}, {placement}, microseconds", call(case)), 1e3, calls(summaries))
@@ -88,6 +94,30 @@ fn ping_pong(summaries: &[CaseSummary]) -> String {
     text += &row("one-way", &[""; 0]);
     for summary in summaries {
         text += &row(summary.contestant, &figures(summary.one_way_ns, 1e3));
+    }
+    text
+}
+
+/// What is done to the network, and what is sent meanwhile.
+fn faults(case: Case) -> String {
+    let done = match (case.exchange, case.loss) {
+        (Exchange::Blackout, _) => "blackout  the network was away".to_owned(),
+        (_, Some(percent)) => format!("loss  {percent}% of the datagrams each way"),
+        (_, None) => "large  best effort".to_owned(),
+    };
+    format!("{done}, {} B, {}, milliseconds", case.size, case.placement.name())
+}
+
+/// What became of messages, all turns together.
+fn with_faults(summaries: &[CaseSummary]) -> String {
+    let heads = ["missing", "doubled", "order", "p50", "p99", "max", "late", "healed"];
+    let mut text = row("", &heads);
+    for summary in summaries {
+        let counts = [summary.lost, summary.doubled, summary.out_of_order].map(|count| count.to_string());
+        let [p50, p99, max, _] = figures(summary.one_way_ns, 1e6);
+        let [_, _, late, _] = figures(summary.late_ns, 1e6);
+        let [_, _, healed, _] = figures(summary.healed_ns, 1e6);
+        text += &row(summary.contestant, &[&counts[..], &[p50, p99, max, late, healed]].concat());
     }
     text
 }
@@ -222,7 +252,8 @@ fn notes(report: &Report) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let messages = || report.runs.iter().filter(|run| !run.case.exchange.is_call());
+    let compared = |run: &&Run| !run.case.exchange.is_call() && !run.case.exchange.tells_faults();
+    let messages = || report.runs.iter().filter(compared);
     let is_floor = |run: &Run| run.contestant == floor_of(run.case.exchange);
     if messages().next().is_some() && !messages().any(is_floor) {
         text += "note: without the floor there is nothing to compare with\n";

@@ -1,0 +1,212 @@
+// A participant on loopback and UDP alone, its topics, and those who write and read on them.
+#pragma once
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/DataReaderListener.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/TopicDataType.hpp>
+#include <fastdds/dds/topic/TypeSupport.hpp>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+
+#include "options.hpp"
+#include "talk.hpp"
+
+namespace fast = eprosima::fastdds::dds;
+namespace rtps = eprosima::fastrtps::rtps;
+
+inline const eprosima::fastrtps::Duration_t patience(20, 0);
+
+/// A sequence of bytes, as the other ends exchange it: the header of an encapsulation, a length, the bytes.
+class Bytes : public fast::TopicDataType {
+ public:
+  explicit Bytes(uint64_t largest) {
+    setName("bench::Message");
+    m_typeSize = static_cast<uint32_t>(largest + ahead);
+    m_isGetKeyDefined = false;
+  }
+
+  bool serialize(void* data, rtps::SerializedPayload_t* payload) override {
+    const auto& message = *static_cast<Message*>(data);
+    const uint8_t header[] = {0, 1, 0, 0};
+    const auto length = static_cast<uint32_t>(message.size());
+    payload->encapsulation = CDR_LE;
+    payload->length = static_cast<uint32_t>(ahead + length);
+    std::memcpy(payload->data, header, sizeof header);
+    std::memcpy(payload->data + 4, &length, sizeof length);
+    std::memcpy(payload->data + ahead, message.data(), length);
+    return true;
+  }
+
+  bool deserialize(rtps::SerializedPayload_t* payload, void* data) override {
+    uint32_t length = 0;
+    if (payload->length < ahead) return false;
+    std::memcpy(&length, payload->data + 4, sizeof length);
+    if (length > payload->length - ahead) return false;
+    static_cast<Message*>(data)->assign(payload->data + ahead, payload->data + ahead + length);
+    return true;
+  }
+
+  std::function<uint32_t()> getSerializedSizeProvider(void* data) override {
+    return [data] { return static_cast<uint32_t>(ahead + static_cast<Message*>(data)->size()); };
+  }
+
+  void* createData() override { return new Message; }
+  void deleteData(void* data) override { delete static_cast<Message*>(data); }
+  bool getKey(void*, rtps::InstanceHandle_t*, bool) override { return false; }
+
+ private:
+  static constexpr size_t ahead = 8;
+};
+
+/// Sets what the bench asks for. Nothing goes past the network.
+template <class Qos>
+Qos quality(const Options& options) {
+  Qos qos;
+  const bool keeps_all = options.text("--qos") == "keep-all";
+  qos.reliability().kind = options.text("--qos") == "best-effort" ? fast::BEST_EFFORT_RELIABILITY_QOS
+                                                                  : fast::RELIABLE_RELIABILITY_QOS;
+  qos.reliability().max_blocking_time = patience;
+  qos.durability().kind = fast::VOLATILE_DURABILITY_QOS;
+  qos.history().kind = keeps_all ? fast::KEEP_ALL_HISTORY_QOS : fast::KEEP_LAST_HISTORY_QOS;
+  if (!keeps_all) qos.history().depth = static_cast<int32_t>(options.depth);
+  qos.data_sharing().off();
+  qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+  return qos;
+}
+
+/// Looks until something is there.
+template <class There>
+void wait_until(const There& there, const char* what) {
+  for (int look = 0; look < 4000; ++look) {
+    if (there()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  throw std::runtime_error(what);
+}
+
+class Outlet {
+ public:
+  explicit Outlet(fast::DataWriter* writer) : writer_(writer) {}
+
+  void write(const Message& message) {
+    // It only reads from it.
+    if (!writer_->write(const_cast<Message*>(&message))) std::cerr << "a message was refused" << std::endl;
+  }
+
+  void wait_for_reader() const {
+    const auto there = [this] {
+      fast::PublicationMatchedStatus status;
+      writer_->get_publication_matched_status(status);
+      return status.current_count > 0;
+    };
+    wait_until(there, "nobody reads");
+  }
+
+ private:
+  fast::DataWriter* writer_;
+};
+
+using Take = std::function<void(const Message&)>;
+
+class Inlet : public fast::DataReaderListener {
+ public:
+  explicit Inlet(Take take) : take_(std::move(take)) {}
+
+  void on_data_available(fast::DataReader* reader) override {
+    fast::SampleInfo info;
+    while (reader->take_next_sample(&message_, &info) == eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
+      if (info.valid_data) take_(message_);
+    }
+  }
+
+  void wait_for_writer() const {
+    const auto there = [this] {
+      fast::SubscriptionMatchedStatus status;
+      reader->get_subscription_matched_status(status);
+      return status.current_count > 0;
+    };
+    wait_until(there, "nobody writes");
+  }
+
+  fast::DataReader* reader = nullptr;
+
+ private:
+  Take take_;
+  Message message_;
+};
+
+class Place {
+ public:
+  explicit Place(const Options& options) : options_(options), type_(new Bytes(options.size)) {
+    fast::DomainParticipantQos qos;
+    const auto network = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
+    network->interfaceWhiteList = {"127.0.0.1"};
+    qos.transport().use_builtin_transports = false;
+    qos.transport().user_transports.push_back(network);
+    participant_ = factory()->create_participant(0, qos);
+    if (!participant_) throw std::runtime_error("no participant");
+    type_.register_type(participant_);
+    publisher_ = participant_->create_publisher(fast::PUBLISHER_QOS_DEFAULT);
+    subscriber_ = participant_->create_subscriber(fast::SUBSCRIBER_QOS_DEFAULT);
+  }
+
+  ~Place() { close(); }
+
+  Outlet outlet(const std::string& name) {
+    auto qos = quality<fast::DataWriterQos>(options_);
+    qos.publish_mode().kind = fast::SYNCHRONOUS_PUBLISH_MODE;
+    auto* writer = publisher_->create_datawriter(topic(name), qos);
+    if (!writer) throw std::runtime_error("no writer of " + name);
+    return Outlet(writer);
+  }
+
+  std::unique_ptr<Inlet> inlet(const std::string& name, Take take) {
+    auto inlet = std::make_unique<Inlet>(std::move(take));
+    inlet->reader = subscriber_->create_datareader(topic(name), quality<fast::DataReaderQos>(options_), inlet.get());
+    if (!inlet->reader) throw std::runtime_error("no reader of " + name);
+    return inlet;
+  }
+
+  /// After this nothing is taken any more.
+  void close() {
+    if (!participant_) return;
+    participant_->delete_contained_entities();
+    factory()->delete_participant(participant_);
+    participant_ = nullptr;
+  }
+
+ private:
+  static fast::DomainParticipantFactory* factory() { return fast::DomainParticipantFactory::get_instance(); }
+
+  /// A topic of this run alone.
+  fast::Topic* topic(const std::string& name) {
+    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+    const std::string home = variable("ROS_HOME");
+    std::string whole = home.substr(home.rfind('/') + 1) + variable("ROS_NAMESPACE") + "_" + name;
+    for (char& letter : whole) {
+      if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+    }
+    auto* topic = participant_->create_topic(whole, type_.get_type_name(), fast::TOPIC_QOS_DEFAULT);
+    if (!topic) throw std::runtime_error("no topic " + whole);
+    return topic;
+  }
+
+  const Options& options_;
+  fast::TypeSupport type_;
+  fast::DomainParticipant* participant_ = nullptr;
+  fast::Publisher* publisher_ = nullptr;
+  fast::Subscriber* subscriber_ = nullptr;
+};

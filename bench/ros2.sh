@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Takes the figures of docs/performance.md that are of ROS 2 over UDP, where there is no network but loopback.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'END'
+usage: bench/ros2.sh [PART]...
+
+Each part builds what it takes and then has the machine for itself for at most four minutes: udp, loss, large, blackout
+(see bench/README.md), joining, flood (see tests/interop/tests/ros2_PART.rs), footprint. All of them without PART.
+END
+}
+
+in_private_network() {
+  env -u ROS_MASTER_URI unshare --map-root-user --net --mount bash -c '
+    ip link set lo up
+    ip link set lo multicast on
+    ip route add 224.0.0.0/4 dev lo
+    mount -t tmpfs none /dev/shm
+    exec "$@"' bench "$@"
+}
+
+bench() {
+  cargo build --quiet --release --locked -p runnel-cli
+  in_private_network target/release/runnel bench "$@" --out "target/bench/results/$1"
+}
+
+interop() {
+  cargo build --quiet --release --locked -p interop --bin runnel_ros2_talker --bin runnel_ros2_listener
+  cargo test --quiet --release --locked -p interop --test "ros2_$1" --no-run
+  in_private_network cargo test --quiet --release --locked -p interop --test "ros2_$1" -- --nocapture --test-threads 1
+}
+
+part() {
+  case $1 in
+    udp | loss | large | blackout) bench "$1" ;;
+    footprint) bench footprint --only dual-static runnel-static bare-static ;;
+    joining) ROUNDS=${ROUNDS:-10} interop joining ;;
+    flood)
+      interop flood
+      for victim in cyclone fastdds; do VICTIM=$victim interop flood; done
+      ;;
+    -h | --help) usage ;;
+    *)
+      usage >&2
+      exit 2
+      ;;
+  esac
+}
+
+for name in "${@:-udp loss large blackout joining flood footprint}"; do
+  for one in $name; do part "$one"; done
+done

@@ -1,0 +1,141 @@
+//! The part of `runnel node info` that is about ROS 2.
+
+use std::collections::BTreeSet;
+
+use runnel::core::names::DdsTopic;
+use runnel::{EndpointInfo, EndpointType, Ros2Graph};
+use serde_json::{Value as Json, json};
+
+use crate::commands::topic::place;
+
+/// Names with their types.
+type Typed = BTreeSet<(String, String)>;
+
+/// What a node has in ROS 2. One that has a name in common with others has what all of them have.
+#[derive(Default)]
+pub struct Ros2Info {
+    subscribers: Typed,
+    publishers: Typed,
+    service_servers: Typed,
+    service_clients: Typed,
+    action_servers: Typed,
+    action_clients: Typed,
+    /// Where its process is.
+    places: Vec<String>,
+}
+
+impl Ros2Info {
+    /// What a node has; `None` if there is no such node.
+    pub fn of(graph: &Ros2Graph, node: &str) -> Option<Self> {
+        let here: Vec<_> = graph.nodes.iter().filter(|known| known.full_name == node).collect();
+        if here.is_empty() {
+            return None;
+        }
+        let mut info = Self::default();
+        let participants = here.iter().filter_map(|node| graph.participant(node.participant));
+        info.places = participants.map(place).collect();
+        let ends = graph.endpoints.iter().filter(|end| end.node.as_deref() == Some(node));
+        ends.for_each(|end| info.add(end));
+        info.find_actions();
+        Some(info)
+    }
+
+    fn add(&mut self, end: &EndpointInfo) {
+        use EndpointType::{Publisher, Subscription};
+        let Some(topic) = end.ros_topic() else { return };
+        // Of a service, whoever hears requests serves, and whoever hears replies calls.
+        let (list, name) = match (topic, end.endpoint_type) {
+            (DdsTopic::Topic(name), Publisher) => (&mut self.publishers, name),
+            (DdsTopic::Topic(name), Subscription) => (&mut self.subscribers, name),
+            (DdsTopic::ServiceRequest(name), Subscription) => (&mut self.service_servers, name),
+            (DdsTopic::ServiceReply(name), Subscription) => (&mut self.service_clients, name),
+            (DdsTopic::ServiceRequest(_) | DdsTopic::ServiceReply(_), Publisher) => return,
+        };
+        list.insert((name.to_owned(), end.ros_type()));
+    }
+
+    /// Actions are known by the service that takes goals; what else belongs to them is not listed on its own.
+    fn find_actions(&mut self) {
+        let goals = |services: &Typed| services.iter().filter_map(action_of).collect::<Typed>();
+        self.action_servers = goals(&self.service_servers);
+        self.action_clients = goals(&self.service_clients);
+        let lists = [
+            &mut self.publishers,
+            &mut self.subscribers,
+            &mut self.service_servers,
+            &mut self.service_clients,
+        ];
+        lists.into_iter().for_each(|list| list.retain(|(name, _)| !name.contains("/_action/")));
+    }
+
+    fn lists(&self) -> [(&'static str, &'static str, &Typed); 6] {
+        [
+            ("Subscribers", "subscribers", &self.subscribers),
+            ("Publishers", "publishers", &self.publishers),
+            ("Service Servers", "service_servers", &self.service_servers),
+            ("Service Clients", "service_clients", &self.service_clients),
+            ("Action Servers", "action_servers", &self.action_servers),
+            ("Action Clients", "action_clients", &self.action_clients),
+        ]
+    }
+
+    /// As `ros2 node info` prints it, with the process first.
+    pub fn text(&self, node: &str) -> String {
+        let mut text = format!("{node}\n");
+        text.extend(self.places.iter().map(|place| format!("  Participant: {place}\n")));
+        for (head, _, list) in self.lists() {
+            text += &format!("  {head}:\n");
+            text.extend(list.iter().map(|(name, type_name)| format!("    {name}: {type_name}\n")));
+            text += if list.is_empty() { "\n" } else { "" };
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Json {
+        let mut json = json!({ "participants": self.places });
+        for (_, key, list) in self.lists() {
+            let entry = |(name, type_name): &(String, String)| json!({ "name": name, "type": type_name });
+            json[key] = list.iter().map(entry).collect();
+        }
+        json
+    }
+}
+
+/// The action that a service takes goals of, with its type.
+fn action_of((service, type_name): &(String, String)) -> Option<(String, String)> {
+    let name = service.strip_suffix("/_action/send_goal")?;
+    let type_name = type_name.strip_suffix("_SendGoal").unwrap_or(type_name);
+    Some((name.to_owned(), type_name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::tests::{graph, participant};
+    use runnel::NodeInfo;
+
+    #[test]
+    fn a_node_is_told_of_as_ros2_does() {
+        let mut graph = graph(&[
+            ("rt/chatter", 1, true),
+            ("rt/parameter_events", 1, false),
+            ("rq/addRequest", 1, false),
+            ("rr/addReply", 1, true),
+            ("rq/fibonacci/_action/send_goalRequest", 1, false),
+            ("rt/fibonacci/_action/status", 1, true),
+            ("rt/other", 2, true),
+        ]);
+        graph.nodes = vec![NodeInfo { full_name: "/node1".into(), participant: participant(1).gid }];
+        graph.endpoints[2].dds_type = "example_interfaces::srv::dds_::AddTwoInts_Request_".into();
+        graph.endpoints[4].dds_type = "example_interfaces::action::dds_::Fibonacci_SendGoal_Request_".into();
+        let info = Ros2Info::of(&graph, "/node1").expect("it is there");
+        let expected = "/node1\n  Participant: Fast DDS at 10.0.0.1:7410\n  Subscribers:\n    \
+                        /parameter_events: std_msgs/msg/String\n  Publishers:\n    /chatter: std_msgs/msg/String\n  \
+                        Service Servers:\n    /add: example_interfaces/srv/AddTwoInts\n  Service Clients:\n\n  \
+                        Action Servers:\n    /fibonacci: example_interfaces/action/Fibonacci\n  Action Clients:\n\n";
+        assert_eq!(info.text("/node1"), expected);
+        assert_eq!(info.to_json()["service_servers"][0]["name"], "/add");
+        assert!(Ros2Info::of(&graph, "/node2").is_none());
+    }
+}

@@ -1,0 +1,215 @@
+//! The part of `runnel topic info` that is about ROS 2.
+
+use runnel::core::names::DdsTopic;
+use runnel::core::qos::{Policy, QoS};
+use runnel::{EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
+use serde_json::{Value as Json, json};
+
+use super::qos;
+use crate::output::lines;
+
+/// How many pairs that do not meet are told of.
+const MOST_TOLD: usize = 20;
+
+/// The publishers and subscriptions of a topic in ROS 2.
+pub struct Endpoints<'a> {
+    graph: &'a Ros2Graph,
+    publishers: Vec<&'a EndpointInfo>,
+    subscriptions: Vec<&'a EndpointInfo>,
+}
+
+impl<'a> Endpoints<'a> {
+    /// Those of a topic; `None` if there are none.
+    pub fn of(graph: &'a Ros2Graph, topic: &str) -> Option<Self> {
+        let of_topic = graph.endpoints.iter().filter(|end| end.ros_topic() == Some(DdsTopic::Topic(topic)));
+        let (mut publishers, mut subscriptions): (Vec<_>, Vec<_>) =
+            of_topic.partition(|end| end.endpoint_type == EndpointType::Publisher);
+        for ends in [&mut publishers, &mut subscriptions] {
+            ends.sort_by(|one, other| (&one.node, one.gid).cmp(&(&other.node, other.gid)));
+        }
+        let some = !(publishers.is_empty() && subscriptions.is_empty());
+        some.then_some(Self { graph, publishers, subscriptions })
+    }
+
+    /// As `ros2 topic info` prints it.
+    pub fn text(&self, verbose: bool) -> String {
+        let types = self.types().join(", ");
+        let counted = |word: &str, ends: &[&EndpointInfo]| {
+            let mut text = format!("{word} count: {}\n", ends.len());
+            if verbose {
+                text = format!("\n{text}\n");
+                text.extend(ends.iter().map(|end| self.described(end) + "\n"));
+            }
+            text
+        };
+        let (publishers, subscriptions) = (&self.publishers, &self.subscriptions);
+        let text = format!("Type: {types}\n{}", counted("Publisher", publishers));
+        let text = text.trim_end_matches('\n').to_owned() + "\n" + &counted("Subscription", subscriptions);
+        let strangers = self.strangers();
+        let gap = if strangers.is_empty() || verbose { "" } else { "\n" };
+        text + gap + &lines(strangers)
+    }
+
+    fn types(&self) -> Vec<String> {
+        let mut types: Vec<String> =
+            self.publishers.iter().chain(&self.subscriptions).map(|end| end.ros_type()).collect();
+        types.sort();
+        types.dedup();
+        types
+    }
+
+    fn described(&self, end: &EndpointInfo) -> String {
+        let (namespace, name) = split_name(end.node.as_deref());
+        let hash = end.type_hash.as_deref().unwrap_or("INVALID");
+        let kind = match end.endpoint_type {
+            EndpointType::Publisher => "PUBLISHER",
+            EndpointType::Subscription => "SUBSCRIPTION",
+        };
+        let participant = self.graph.participant(end.gid).map(place).unwrap_or_default();
+        format!(
+            "Node name: {name}\nNode namespace: {namespace}\nTopic type: {}\nTopic type hash: {hash}\n\
+             Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nQoS profile:\n{}",
+            end.ros_type(),
+            end.gid,
+            qos::text(&end.qos, end.tells_history)
+        )
+    }
+
+    /// A line for each publisher and subscription that get nothing from each other.
+    fn strangers(&self) -> Vec<String> {
+        let pairs =
+            self.publishers.iter().flat_map(|one| self.subscriptions.iter().map(move |other| (one, other)));
+        let mut told: Vec<String> = pairs
+            .filter_map(|(publisher, subscription)| {
+                let why = why_not(publisher, subscription)?;
+                let (from, to) = (named(publisher), named(subscription));
+                Some(format!("Nothing goes from the publisher of {from} to the subscription of {to}: {why}"))
+            })
+            .collect();
+        let more = told.len().saturating_sub(MOST_TOLD);
+        told.truncate(MOST_TOLD);
+        if more > 0 {
+            told.push(format!("So it is between {more} more"));
+        }
+        told
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Json {
+        let end = |end: &&EndpointInfo| {
+            json!({
+                "node": end.node,
+                "type": end.ros_type(),
+                "type_hash": end.type_hash,
+                "gid": end.gid.to_string(),
+                "participant": self.graph.participant(end.gid).map(participant_json),
+                "qos": qos::to_json(&end.qos, end.tells_history),
+            })
+        };
+        let ends = |ends: &[&EndpointInfo]| ends.iter().map(end).collect::<Json>();
+        json!({
+            "types": self.types(),
+            "publishers": ends(&self.publishers),
+            "subscriptions": ends(&self.subscriptions),
+            "incompatible": self.strangers(),
+        })
+    }
+}
+
+/// Whose implementation a participant is and where.
+pub fn place(participant: &ParticipantInfo) -> String {
+    let here = if participant.is_same_host { " (this host)" } else { "" };
+    let at = participant.addresses.first().map_or(String::new(), |address| format!(" at {address}"));
+    format!("{}{at}{here}", participant.vendor)
+}
+
+fn participant_json(participant: &ParticipantInfo) -> Json {
+    let addresses: Vec<String> = participant.addresses.iter().map(ToString::to_string).collect();
+    json!({
+        "vendor": participant.vendor,
+        "enclave": participant.enclave,
+        "addresses": addresses,
+        "same_host": participant.is_same_host,
+    })
+}
+
+/// Namespace and name of a node, in the words of ros2 where they are not known.
+fn split_name(full: Option<&str>) -> (&str, &str) {
+    match full.and_then(|full| full.rsplit_once('/')) {
+        Some(("", name)) => ("/", name),
+        Some(parts) => parts,
+        None => ("_NODE_NAMESPACE_UNKNOWN_", "_NODE_NAME_UNKNOWN_"),
+    }
+}
+
+fn named(end: &EndpointInfo) -> String {
+    end.node.clone().unwrap_or_else(|| end.gid.to_string())
+}
+
+/// Why a subscription gets nothing from a publisher; `None` if it does.
+fn why_not(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<String> {
+    if publisher.dds_type != subscription.dds_type {
+        return Some(format!("the types are {} and {}", publisher.ros_type(), subscription.ros_type()));
+    }
+    let missing = subscription.qos.incompatible_with(&publisher.qos);
+    let word = |policy: &Policy| {
+        let (offered, asked) = (value(&publisher.qos, *policy), value(&subscription.qos, *policy));
+        format!("{policy} {offered} is offered and {asked} asked for")
+    };
+    let words: Vec<String> = missing.iter().map(word).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+fn value(of: &QoS, policy: Policy) -> String {
+    match policy {
+        Policy::Reliability => qos::reliability(of.reliability).to_owned(),
+        Policy::Durability => qos::durability(of.durability).to_owned(),
+        Policy::Deadline => qos::time(of.deadline),
+        Policy::Liveliness => qos::liveliness(of.liveliness).to_owned(),
+        Policy::LivelinessLease => qos::time(of.liveliness_lease),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::tests::graph;
+
+    #[test]
+    fn it_reads_as_ros2_prints_it() {
+        let graph = graph(&[("rt/chatter", 1, true), ("rt/chatter", 2, false), ("rt/other", 2, false)]);
+        let ends = Endpoints::of(&graph, "/chatter").expect("it is there");
+        assert_eq!(
+            ends.text(false),
+            "Type: std_msgs/msg/String\nPublisher count: 1\nSubscription count: 1\n"
+        );
+        let text = ends.text(true);
+        let expected = "Type: std_msgs/msg/String\n\nPublisher count: 1\n\nNode name: node1\nNode namespace: /\n\
+                        Topic type: std_msgs/msg/String\nTopic type hash: RIHS01_ab\nEndpoint type: PUBLISHER\n\
+                        GID: 01.0f.00.00.00.00.00.00.00.00.00.01.00.00.00.03\n\
+                        Participant: Fast DDS at 10.0.0.1:7410\nQoS profile:\n  Reliability: RELIABLE\n  \
+                        History (Depth): UNKNOWN\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(
+            text.contains(
+                "\n  Liveliness lease duration: Infinite\n\nSubscription count: 1\n\nNode name: node2\n"
+            ),
+            "{text}"
+        );
+        assert!(Endpoints::of(&graph, "/nobody").is_none());
+    }
+
+    #[test]
+    fn who_gets_nothing_is_told_why() {
+        let mut graph = graph(&[("rt/a", 1, true), ("rt/a", 2, false), ("rt/a", 3, false)]);
+        graph.endpoints[0].qos = QoS::keep_last(1).best_effort();
+        graph.endpoints[2].dds_type = "std_msgs::msg::dds_::Int32_".into();
+        let ends = Endpoints::of(&graph, "/a").expect("it is there");
+        let expected = [
+            "Nothing goes from the publisher of /node1 to the subscription of /node2: reliability BEST_EFFORT is offered and RELIABLE asked for",
+            "Nothing goes from the publisher of /node1 to the subscription of /node3: the types are std_msgs/msg/String and std_msgs/msg/Int32",
+        ];
+        assert_eq!(ends.strangers(), expected);
+        assert!(ends.text(false).ends_with(&format!("Subscription count: 2\n\n{}\n", expected.join("\n"))));
+    }
+}

@@ -1,0 +1,103 @@
+//! Both graphs of ROS as commands look at them: which are there, and what is in them.
+
+mod listening;
+mod topics;
+mod which;
+
+pub use listening::Listening;
+#[cfg(test)]
+pub use topics::tests;
+pub use topics::{Side, Topic, Topics, is_hidden};
+pub use which::Which;
+
+use runnel::core::schema::Generation;
+use runnel::{Context, Graphs, Ros2Graph};
+
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::session::Session;
+
+/// What is seen of the graphs that a command is about.
+pub struct Sight {
+    context: Context,
+    graphs: Graphs,
+    /// What was heard of that of ROS 2, but for what is this program's own; `None` if it is left out.
+    pub ros2: Option<Ros2Graph>,
+}
+
+impl Sight {
+    /// Looks at the graphs that are there, for a command that asks and ends.
+    ///
+    /// # Errors
+    /// When a graph that the user asked for cannot be reached.
+    pub fn open(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
+        let graphs = which.decide(session)?;
+        Self::of(session, session.asking_in(graphs)?, graphs, listening)
+    }
+
+    /// The same for a command that goes on in them until Ctrl-C.
+    ///
+    /// # Errors
+    /// As [`Sight::open`].
+    pub fn running(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
+        let graphs = which.decide(session)?;
+        Self::of(session, session.running_in(graphs)?, graphs, listening)
+    }
+
+    fn of(
+        session: &Session,
+        context: Context,
+        graphs: Graphs,
+        listening: &Listening,
+    ) -> Result<Self, CliError> {
+        let ros2 = match graphs {
+            Graphs::Ros1 => None,
+            _ => Some(listening.listen(session, &context)?),
+        };
+        Ok(Self { context, graphs, ros2 })
+    }
+
+    /// The context by which it is seen.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The graph of ROS 1, if it is there.
+    pub fn ros1(&self) -> Option<Graph<'_>> {
+        (self.graphs != Graphs::Ros2).then(|| Graph::new(&self.context))
+    }
+
+    /// In whose form messages are made that are for all graphs that are there.
+    pub fn generation(&self) -> Generation {
+        if self.graphs == Graphs::Ros2 { Generation::Ros2 } else { Generation::Ros1 }
+    }
+
+    /// The topics of both.
+    ///
+    /// # Errors
+    /// When the master does not answer.
+    pub fn topics(&self) -> Result<Topics, CliError> {
+        let mut topics = Topics::default();
+        if let Some(graph) = self.ros1() {
+            topics.add_ros1(&graph.system_state()?, &graph.topic_types()?);
+        }
+        if let Some(graph) = &self.ros2 {
+            topics.add_ros2(graph);
+        }
+        Ok(topics)
+    }
+}
+
+/// The words for the graphs that something is in.
+pub fn words(ros1: bool, ros2: bool) -> &'static str {
+    match (ros1, ros2) {
+        (true, true) => "ROS 1, ROS 2",
+        (true, false) => "ROS 1",
+        (false, _) => "ROS 2",
+    }
+}
+
+/// The same for programs.
+pub fn keys(ros1: bool, ros2: bool) -> Vec<&'static str> {
+    [(ros1, "ros1"), (ros2, "ros2")].into_iter().filter(|(there, _)| *there).map(|(_, key)| key).collect()
+}

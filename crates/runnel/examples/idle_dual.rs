@@ -1,0 +1,12 @@
+//! As `idle`, in the graphs of ROS 1 and ROS 2.
+
+use runnel::msgs::std_msgs::String;
+use runnel::{Context, ContextOptions, Graphs};
+
+fn main() -> Result<(), runnel::Error> {
+    let context = Context::with_options(ContextOptions::default().graphs(Graphs::Both))?;
+    let node = context.create_node("idle")?;
+    let _status = node.create_publisher::<String>("status", 10)?;
+    let _commands = node.create_subscription("commands", 10, |_: &String| {})?;
+    context.spin()
+}

@@ -1,0 +1,231 @@
+//! What publishers of one node to a topic offer with one QoS: in the ROS 2 graph, a writer of its own.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use runnel_core::qos::{History, Liveliness, Policy, QoS, Ros1Transport};
+use runnel_core::time::Instant;
+use runnel_io::clock;
+use runnel_rtps::wire::EntityId;
+
+use super::{Publication, RtpsWriter, State};
+use crate::data::qos_events::QosEvents;
+use crate::data::watch::{Pulse, Watched};
+use crate::sync::lock;
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Offer {
+    pub(crate) qos: QoS,
+    publication: Weak<Publication>,
+    /// Others of the process have been told of it.
+    announced: AtomicBool,
+    /// Who serves the subscribers in the ROS 2 graph.
+    writer: OnceLock<RtpsWriter>,
+    /// Subscriptions that the writer has met.
+    matched: AtomicUsize,
+    /// What its publishers are told.
+    publishers: Mutex<Vec<Arc<QosEvents>>>,
+    deadline: Pulse,
+    /// Signs of life, if they are not given by themselves.
+    life: Pulse,
+    lapsed: AtomicBool,
+}
+
+impl Offer {
+    fn new(qos: QoS, publication: &Arc<Publication>) -> Self {
+        let lease = qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::ManualByTopic);
+        let (deadline, life) = (Pulse::new(qos.deadline), Pulse::new(lease));
+        Self { qos, publication: Arc::downgrade(publication), deadline, life, ..Self::default() }
+    }
+
+    /// Others of the process are told of it, each time but the first in vain.
+    pub(crate) fn announce(&self) -> bool {
+        !self.announced.swap(true, Ordering::Relaxed)
+    }
+
+    /// What it is an offer of.
+    pub(crate) fn publication(&self) -> Option<Arc<Publication>> {
+        self.publication.upgrade()
+    }
+
+    pub(crate) fn keeps_all(&self) -> bool {
+        self.qos.history == History::KeepAll
+    }
+
+    /// From now on it has this writer in the ROS 2 graph.
+    pub(crate) fn set_writer(&self, writer: RtpsWriter) {
+        drop(self.writer.set(writer));
+    }
+
+    /// Its writer, which may have been ended meanwhile.
+    pub(super) fn writer(&self) -> Option<&RtpsWriter> {
+        self.writer.get()
+    }
+
+    /// How its writer is known.
+    pub(crate) fn writer_id(&self) -> Option<EntityId> {
+        self.writer.get().map(RtpsWriter::id)
+    }
+
+    /// So many subscriptions more have been met by its writer.
+    pub(crate) fn count_matched(&self, by: isize) {
+        let count = self.matched().saturating_add_signed(by);
+        self.matched.store(count, Ordering::Relaxed);
+        self.tell(|events| events.matched(by as i64));
+    }
+
+    /// Subscriptions that its writer has met.
+    pub(super) fn matched(&self) -> usize {
+        self.matched.load(Ordering::Relaxed)
+    }
+
+    /// True if messages are to go to its writer.
+    pub(super) fn is_heard(&self) -> bool {
+        // What has been promised is held to also while nobody listens.
+        self.matched() > 0 || self.qos.is_latching() || self.is_watched()
+    }
+
+    /// Does this for what each of its publishers is told.
+    pub(crate) fn tell(&self, tell: impl Fn(&QosEvents)) {
+        lock(&self.publishers).iter().for_each(|events| tell(events));
+    }
+
+    /// A subscription is not met because of these. False if some publisher is not told by a callback.
+    pub(crate) fn incompatible(&self, policies: &[Policy]) -> bool {
+        lock(&self.publishers).iter().fold(true, |told, events| events.incompatible(policies) & told)
+    }
+
+    /// One of its publishers is gone.
+    pub(crate) fn leave(&self, events: &Arc<QosEvents>) {
+        let mut publishers = lock(&self.publishers);
+        let place = publishers.iter().position(|other| Arc::ptr_eq(other, events));
+        let gone = place.map(|place| publishers.swap_remove(place));
+        drop(publishers);
+        // Its callbacks may hold anything of the user's.
+        drop(gone);
+    }
+
+    /// True if it has promised to publish, or to say that it lives, every so often.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.deadline.is_asked() || self.life.is_asked()
+    }
+
+    /// Its user says that it lives.
+    pub(crate) fn assert_liveliness(&self) {
+        if !self.life.is_asked() {
+            return;
+        }
+        if let Some(writer) = self.writer() {
+            writer.assert_liveliness();
+        }
+        self.life.beat(clock::monotonic());
+        if self.lapsed.swap(false, Ordering::Relaxed)
+            && let Some(publication) = self.publication.upgrade()
+        {
+            lock(&publication.state).tell_life();
+        }
+    }
+
+    /// What it was looked at for the last time holds no longer: it has not shown that it lives.
+    fn lapse(&self) {
+        if self.lapsed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.tell(QosEvents::liveliness_lost);
+        if let Some(publication) = self.publication.upgrade() {
+            lock(&publication.state).tell_life();
+        }
+    }
+}
+
+impl Watched for Offer {
+    fn look(&self, now: Instant) -> Option<Instant> {
+        let deadline = self.deadline.look(now);
+        if let Some((missed, _)) = deadline.filter(|(missed, _)| *missed > 0) {
+            self.tell(|events| events.deadline_missed(missed));
+        }
+        let life = self.life.look(now);
+        if life.is_some_and(|(missed, _)| missed > 0) {
+            self.lapse();
+        }
+        [deadline, life].into_iter().flatten().map(|(_, next)| next).min()
+    }
+}
+
+impl Publication {
+    /// What a publisher with this QoS offers, which is told of by these events.
+    pub(crate) fn offer(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> Arc<Offer> {
+        // How a subscription is to be reached is no matter of its publisher's.
+        let qos = QoS { ros1_transport: Ros1Transport::default(), ..qos };
+        let mut state = lock(&self.state);
+        let offer = state.offers.iter().find(|offer| offer.qos == qos).cloned().unwrap_or_else(|| {
+            let offer = Arc::new(Offer::new(qos, self));
+            state.offers.push(Arc::clone(&offer));
+            offer
+        });
+        events.matched(state.subscriber_count(&offer) as i64);
+        let mut publishers = lock(&offer.publishers);
+        publishers.iter().take(1).for_each(|former| events.incompatible_as(former));
+        publishers.push(Arc::clone(events));
+        drop(publishers);
+        offer
+    }
+
+    /// True if this is all that is offered, or others offer it as well.
+    pub(crate) fn is_offered_alone(&self, offer: &Offer) -> bool {
+        lock(&self.state).offers.len() < 2 || !lock(&offer.publishers).is_empty()
+    }
+
+    /// Takes back what is offered, if nobody offers it any more and there is something else that is offered.
+    pub(crate) fn withdraw(&self, offer: &Arc<Offer>) -> bool {
+        let mut state = lock(&self.state);
+        let withdrawn = state.offers.len() > 1 && lock(&offer.publishers).is_empty();
+        if withdrawn {
+            state.offers.retain(|other| !Arc::ptr_eq(other, offer));
+            state.tell_life();
+        }
+        withdrawn
+    }
+
+    /// All that is offered.
+    pub(crate) fn offers(&self) -> Vec<Arc<Offer>> {
+        lock(&self.state).offers.clone()
+    }
+}
+
+impl State {
+    /// Subscribers that get what is published with an offer.
+    pub(super) fn subscriber_count(&self, offer: &Offer) -> usize {
+        self.links.len() + self.datagram_links.len() + self.locals.len() + offer.matched()
+    }
+
+    /// So many subscribers more, whatever is offered.
+    pub(super) fn tell_matched(&self, by: i64) {
+        self.offers.iter().for_each(|offer| offer.tell(|events| events.matched(by)));
+    }
+
+    /// A message is published, which is a sign of life.
+    pub(super) fn note_published(&mut self, offer: &Offer) {
+        if !offer.is_watched() {
+            return;
+        }
+        let now = clock::monotonic();
+        offer.deadline.beat(now);
+        offer.life.beat(now);
+        if offer.lapsed.swap(false, Ordering::Relaxed) {
+            self.tell_life();
+        }
+    }
+
+    /// Tells subscriptions of this process whether the publisher lives, if that has changed: it does as long as anything
+    /// does that it offers.
+    fn tell_life(&mut self) {
+        let lapsed = |offer: &Arc<Offer>| offer.lapsed.load(Ordering::Relaxed);
+        let lives = self.offers.is_empty() || !self.offers.iter().all(lapsed);
+        if std::mem::replace(&mut self.lives, lives) != lives {
+            let by = if lives { 1 } else { -1 };
+            self.locals.iter().for_each(|local| local.tell_life(by, -by));
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Subscribers in the ROS 2 graph whose processes are of this host: they get messages in shared memory, under the numbers
+//! that these have in that graph. So nothing is lost, doubled or out of order when one goes over from the network or back.
+//!
+//! What a subscriber's channel does not take waits in a queue of the publisher's depth, as for a link of ROS 1. The writer of
+//! the participant holds nothing for it meanwhile.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use runnel_io::Token;
+use runnel_rtps::wire::{EntityId, Guid};
+
+use super::link::WAITING_SLOTS;
+use super::{Publication, State};
+use crate::data::way::Channel;
+use crate::data::{LENGTH, QueueBound};
+use crate::ipc::{Frame, SHORTEST, Sender, Tally, Unread};
+use crate::rtps::Rtps;
+use crate::sync::lock;
+
+/// A message and its number.
+type Numbered = (u64, Frame);
+
+/// One subscriber that gets its messages by a channel.
+pub(super) struct SampleLink {
+    writer: EntityId,
+    reader: Guid,
+    /// By which the driver is told when the channel takes more.
+    token: Token,
+    channel: Channel,
+    tally: Tally,
+    bound: QueueBound,
+    /// What waits. Of the first, `sent` bytes are sent.
+    queue: VecDeque<Numbered>,
+    sent: usize,
+    bytes: usize,
+    /// The number of the first message that came by the channel, and of the next.
+    first: u64,
+    next: u64,
+    /// The first that has to wait until the subscriber has more room.
+    limit: u64,
+}
+
+impl SampleLink {
+    /// Sends a message at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
+    fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
+        self.flush();
+        self.next = number.saturating_add(1);
+        let sent = if self.queue.is_empty() && number < self.limit {
+            self.channel.sender.send_sample((self.channel.number, number), frame, 0, &mut self.tally)
+        } else {
+            0
+        };
+        if sent == frame.as_ref().len() { 0 } else { self.wait_in_line(number, frame, sent) }
+    }
+
+    fn wait_in_line(&mut self, number: u64, frame: &Frame, sent: usize) -> u64 {
+        // A subscriber that does not take its messages is not to take the slots of others with them.
+        let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
+        self.tally.copied += u64::from(copies);
+        let frame = if copies { frame.to_own() } else { frame.clone() };
+        if self.queue.is_empty() {
+            self.sent = sent;
+        }
+        let (length, mut dropped) = (frame.as_ref().len(), 0);
+        while self.is_full(length) {
+            let oldest = self.queue.remove(self.begun());
+            self.bytes -= oldest.map_or(0, |(_, frame)| frame.as_ref().len());
+            dropped += 1;
+        }
+        self.bytes += length;
+        self.queue.push_back((number, frame));
+        if number < self.limit {
+            self.channel.sender.wait(self.token, &self.tally);
+        }
+        dropped
+    }
+
+    /// Messages at the front of which a part is sent: they are not dropped.
+    fn begun(&self) -> usize {
+        usize::from(self.sent > 0)
+    }
+
+    /// Whether one more message of so many bytes would push out another.
+    fn is_full(&self, bytes: usize) -> bool {
+        let waiting = self.queue.len().saturating_sub(self.begun());
+        waiting > 0 && (waiting >= self.bound.messages || self.bytes + bytes > self.bound.bytes)
+    }
+
+    /// Sends what waits, as far as it is taken.
+    fn flush(&mut self) {
+        let Self { queue, channel: Channel { sender, number: channel }, tally, limit, .. } = self;
+        while let Some((number, frame)) = queue.front().filter(|(number, _)| number < limit) {
+            let length = frame.as_ref().len();
+            self.sent += sender.send_sample((*channel, *number), frame, self.sent, tally);
+            if self.sent < length {
+                return sender.wait(self.token, tally);
+            }
+            (self.sent, self.bytes) = (0, self.bytes - length);
+            queue.pop_front();
+        }
+    }
+
+    /// What did not get to the subscriber, of which its channel still had `unread`; and the number from which on it has
+    /// nothing.
+    fn left(self, unread: Vec<Numbered>) -> (u64, Vec<Numbered>) {
+        let mut left: Vec<Numbered> = Vec::new();
+        // Of what a falsified position gives, what makes no sense is left out.
+        for (number, frame) in unread.into_iter().filter(|(_, frame)| is_whole(frame.as_ref())) {
+            let after = left.last().map_or(self.first, |(last, _)| last + 1);
+            if (after..self.next).contains(&number) {
+                left.push((number, frame));
+            }
+        }
+        let after = left.last().map_or(self.first, |(last, _)| last + 1);
+        let waiting = self.queue.into_iter().filter(|(number, _)| *number >= after);
+        left.extend(waiting.map(|(number, frame)| (number, frame.to_own())));
+        (left.first().map_or(self.next, |(number, _)| *number), left)
+    }
+}
+
+/// True if a frame has as many bytes as the length before it says.
+fn is_whole(frame: &[u8]) -> bool {
+    let told = frame.first_chunk::<LENGTH>().map(|length| u32::from_le_bytes(*length) as usize);
+    told.is_some_and(|length| frame.len() - LENGTH == length)
+}
+
+impl Publication {
+    /// A subscriber is of this host: what it gets goes over to a session, where the pair is known by `token`, as many as
+    /// `window` until it has more room unless that is 0. False if that cannot be now. One that asks again has begun anew.
+    pub(crate) fn go_over_samples(
+        &self,
+        (writer, reader): (EntityId, Guid),
+        (key, window): (Token, u64),
+        sender: &Arc<Sender>,
+        token: u128,
+    ) -> bool {
+        let state = &mut *lock(&self.state);
+        let Some(rtps) = state.rtps_of(writer) else { return true };
+        if state.reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+            return false;
+        }
+        state.end_sample_link((writer, reader), Vec::new());
+        let Some(next) = rtps.suspend(writer, reader) else { return true };
+        let number = sender.open_samples(token, next);
+        match number {
+            None => rtps.resume((writer, reader), next, Vec::new()),
+            Some(number) => state.sample_links.push(SampleLink {
+                writer,
+                reader,
+                token: key,
+                channel: Channel { sender: Arc::clone(sender), number },
+                tally: Tally::default(),
+                bound: state.options.bound,
+                queue: VecDeque::new(),
+                sent: 0,
+                bytes: 0,
+                first: next,
+                next,
+                limit: if window == 0 { u64::MAX } else { next.saturating_add(window) },
+            }),
+        }
+        self.count_sample_channels(state);
+        number.is_some()
+    }
+
+    /// The session is over: a subscriber that had gone over to it gets its messages by the network again. `unread` has what
+    /// it did not read of its channel.
+    pub(crate) fn fall_back_samples(
+        &self,
+        pair: (EntityId, Guid),
+        sender: &Arc<Sender>,
+        unread: &mut Unread,
+    ) {
+        let state = &mut *lock(&self.state);
+        let is_of = |link: &&SampleLink| {
+            (link.writer, link.reader) == pair && Arc::ptr_eq(&link.channel.sender, sender)
+        };
+        let Some(channel) = state.sample_links.iter().find(is_of).map(|link| link.channel.number) else {
+            return;
+        };
+        state.end_sample_link(pair, unread.samples.remove(&channel).unwrap_or_default());
+        self.count_sample_channels(state);
+    }
+
+    /// A subscriber gets nothing more by its session, if it did.
+    pub(crate) fn leave_samples(&self, pair: (EntityId, Guid)) {
+        let state = &mut *lock(&self.state);
+        state.end_sample_link(pair, Vec::new());
+        self.count_sample_channels(state);
+    }
+
+    /// The channel of a subscriber takes more.
+    pub(crate) fn samples_writable(&self, pair: (EntityId, Guid)) {
+        let mut state = lock(&self.state);
+        let mut links = state.sample_links.iter_mut();
+        if let Some(link) = links.find(|link| (link.writer, link.reader) == pair) {
+            link.flush();
+        }
+    }
+
+    /// A subscriber has room for all before this number.
+    pub(crate) fn has_room_until(&self, pair: (EntityId, Guid), end: u64) {
+        let mut state = lock(&self.state);
+        let mut links = state.sample_links.iter_mut();
+        if let Some(link) = links.find(|link| (link.writer, link.reader) == pair) {
+            link.limit = end.max(link.limit);
+            link.flush();
+        }
+    }
+
+    pub(super) fn count_sample_channels(&self, state: &State) {
+        self.sample_channels.store(state.sample_links.len(), Ordering::Relaxed);
+    }
+
+    /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session.
+    pub(super) fn send_beside(&self, state: &mut State, writer: EntityId, frame: &Frame) {
+        let Some(rtps) = state.rtps_of(writer) else { return };
+        let Some(number) = rtps.last_number(writer) else { return };
+        debug_assert!(is_whole(frame.as_ref()), "the length of a frame stands before it");
+        let lendable = self.lendable_copy(state, frame);
+        let frame = lendable.as_ref().unwrap_or(frame);
+        let links = state.sample_links.iter_mut().filter(|link| link.writer == writer);
+        // A message that the writer refused has no number, which is then that of the one before.
+        let dropped = links.filter(|link| link.next <= number).map(|link| link.offer(number, frame)).sum();
+        self.count_dropped(dropped);
+    }
+
+    /// A long message where the processes of subscribers can read it.
+    fn lendable_copy(&self, state: &State, frame: &Frame) -> Option<Frame> {
+        let Frame::Own(bytes) = frame else { return None };
+        if bytes.len() < SHORTEST {
+            return None;
+        }
+        state.sample_links.iter().for_each(|link| link.channel.sender.take_back_slots());
+        let mut slot = self.pool.take(bytes.len())?;
+        slot.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Frame::Slot(slot.freeze(bytes.len())))
+    }
+}
+
+impl State {
+    fn rtps_of(&self, writer: EntityId) -> Option<Arc<Rtps>> {
+        let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
+        writers.find(|own| own.id == writer).map(|own| Arc::clone(&own.rtps))
+    }
+
+    /// True if somebody gets messages of this writer by a session.
+    pub(super) fn has_beside(&self, writer: EntityId) -> bool {
+        self.sample_links.iter().any(|link| link.writer == writer)
+    }
+
+    /// What a subscriber had by a session it gets by the network again, if it had.
+    fn end_sample_link(&mut self, pair: (EntityId, Guid), unread: Vec<Numbered>) {
+        let index = self.sample_links.iter().position(|link| (link.writer, link.reader) == pair);
+        let Some(link) = index.map(|index| self.sample_links.swap_remove(index)) else { return };
+        let (from, left) = link.left(unread);
+        if let Some(rtps) = self.rtps_of(pair.0) {
+            rtps.resume(pair, from, left);
+        }
+    }
+
+    /// The subscriber by a session for which one more message of a writer would push out another.
+    pub(super) fn full_beside(&mut self, writer: EntityId) -> Option<String> {
+        self.sample_links.iter_mut().for_each(SampleLink::flush);
+        let full = self.sample_links.iter().filter(|link| link.writer == writer && link.is_full(0));
+        full.max_by_key(|link| link.queue.len()).map(|link| link.reader.to_string())
+    }
+
+    pub(super) fn is_flushed_beside(&self) -> bool {
+        self.sample_links.iter().all(|link| link.queue.is_empty())
+    }
+
+    pub(super) fn copied_beside(&self) -> u64 {
+        self.sample_links.iter().map(|link| link.tally.copied).sum()
+    }
+
+    pub(super) fn set_bound_beside(&mut self, bound: QueueBound) {
+        self.sample_links.iter_mut().for_each(|link| link.bound = bound);
+    }
+
+    /// Whether all that get messages by sessions have mapped all that is reserved.
+    pub(super) fn is_reserved_beside(&mut self) -> bool {
+        let Self { sample_links, reserved, .. } = self;
+        let gives = |reserved: &mut crate::ipc::Reservation| {
+            sample_links.iter().all(|link| link.channel.sender.give(reserved.segments()))
+        };
+        reserved.iter_mut().all(gives)
+    }
+}

@@ -1,0 +1,89 @@
+//! What must happen every so often: messages within their deadline, signs of life within their lease.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+/// Something that the driver looks at from time to time.
+pub(crate) trait Watched: Send + Sync {
+    /// Looks, and says when to look again; `None` if never.
+    fn look(&self, now: Instant) -> Option<Instant>;
+}
+
+/// Something that must happen every so often, once it has happened. Whoever it happens to only notes when; whether it did
+/// not is found out when somebody looks.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    /// In nanoseconds; 0 if nothing is asked.
+    period: u64,
+    /// When it happened last; 0 if it never did.
+    last: AtomicU64,
+    /// Up to when it was found not to have happened.
+    missed: AtomicU64,
+}
+
+impl Pulse {
+    pub(crate) fn new(period: Option<Duration>) -> Self {
+        let nanos = |period: Duration| u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        Self { period: period.map_or(0, nanos), ..Self::default() }
+    }
+
+    /// True if anything is asked.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.period > 0
+    }
+
+    /// It has happened.
+    pub(crate) fn beat(&self, now: Instant) {
+        self.last.store(now.0.max(1), Ordering::Relaxed);
+    }
+
+    /// How many periods have passed without it that were not told of before, and when to look again.
+    pub(crate) fn look(&self, now: Instant) -> Option<(u64, Instant)> {
+        if !self.is_asked() {
+            return None;
+        }
+        let last = self.last.load(Ordering::Relaxed);
+        if last == 0 {
+            return Some((0, Instant(now.0.saturating_add(self.period))));
+        }
+        let since = last.max(self.missed.load(Ordering::Relaxed));
+        let missed = now.0.saturating_sub(since) / self.period;
+        let since = since.saturating_add(missed * self.period);
+        if missed > 0 {
+            self.missed.store(since, Ordering::Relaxed);
+        }
+        Some((missed, Instant(since.saturating_add(self.period))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant(1) + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn each_period_without_it_counts_once_and_none_before_the_first_time() {
+        let pulse = Pulse::new(Some(Duration::from_millis(100)));
+        assert_eq!(pulse.look(at(0)), Some((0, at(100))));
+        assert_eq!(pulse.look(at(500)), Some((0, at(600))));
+        pulse.beat(at(510));
+        assert_eq!(pulse.look(at(600)), Some((0, at(610))));
+        assert_eq!(pulse.look(at(610)), Some((1, at(710))));
+        assert_eq!(pulse.look(at(611)), Some((0, at(710))));
+        assert_eq!(pulse.look(at(950)), Some((3, at(1010))));
+        pulse.beat(at(960));
+        assert_eq!(pulse.look(at(1010)), Some((0, at(1060))));
+    }
+
+    #[test]
+    fn what_is_not_asked_is_not_looked_at() {
+        assert_eq!(Pulse::new(None).look(at(5)), None);
+        assert_eq!(Pulse::new(Some(Duration::ZERO)).look(at(5)), None);
+        assert!(Pulse::new(Some(Duration::MAX)).is_asked());
+    }
+}

@@ -1,0 +1,70 @@
+//! What is said of a publisher and a subscription that do not meet: what is offered and asked for, and how to mend it.
+
+use std::time::Duration;
+
+use runnel_core::qos::{Policy, QoS};
+
+/// Such as `reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the
+/// publisher, or .best_effort() at the subscription)`.
+pub(super) fn why_not(policies: &[Policy], offered: &QoS, asked: &QoS) -> String {
+    let each: Vec<String> = policies.iter().map(|policy| of(*policy, offered, asked)).collect();
+    each.join("; ")
+}
+
+fn of(policy: Policy, offered: &QoS, asked: &QoS) -> String {
+    let [has, wants] = [offered, asked].map(|qos| told(policy, qos));
+    let [more, less] = [asked, offered].map(|qos| method(policy, qos));
+    format!(
+        "{policy} is {has} at the publisher and {wants} at the subscription \
+         (mend it by {more} at the publisher, or {less} at the subscription)"
+    )
+}
+
+/// A policy's value.
+fn told(policy: Policy, qos: &QoS) -> String {
+    match policy {
+        Policy::Reliability => qos.reliability.to_string(),
+        Policy::Durability => qos.durability.to_string(),
+        Policy::Deadline => time(qos.deadline),
+        Policy::Liveliness => qos.liveliness.to_string(),
+        Policy::LivelinessLease => time(qos.liveliness_lease),
+    }
+}
+
+fn time(time: Option<Duration>) -> String {
+    time.map_or("for ever".to_owned(), |time| format!("{time:?}"))
+}
+
+/// What sets a policy's value.
+fn method(policy: Policy, qos: &QoS) -> String {
+    match policy {
+        Policy::Reliability | Policy::Durability => format!(".{}()", told(policy, qos).replace(' ', "_")),
+        Policy::Deadline if qos.deadline.is_none() => "no .deadline()".to_owned(),
+        Policy::Deadline => format!(".deadline() of {}", time(qos.deadline)),
+        Policy::Liveliness => format!(".liveliness() of kind {}", qos.liveliness),
+        Policy::LivelinessLease => format!(".liveliness() with a lease of {}", time(qos.liveliness_lease)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_what_is_offered_and_asked_for_and_how_to_mend_it() {
+        let (offered, asked) = (QoS::sensor_data(), QoS::latched().deadline(Duration::from_millis(100)));
+        let why = why_not(&asked.incompatible_with(&offered), &offered, &asked);
+        let parts: Vec<&str> = why.split("; ").collect();
+        assert_eq!(
+            parts,
+            [
+                "reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the \
+             publisher, or .best_effort() at the subscription)",
+                "durability is volatile at the publisher and transient local at the subscription (mend it by \
+             .transient_local() at the publisher, or .volatile() at the subscription)",
+                "deadline is for ever at the publisher and 100ms at the subscription (mend it by .deadline() of 100ms at the \
+             publisher, or no .deadline() at the subscription)",
+            ]
+        );
+    }
+}

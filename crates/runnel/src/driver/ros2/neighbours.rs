@@ -1,0 +1,308 @@
+//! Which participants are of this host, and which pairs with them may leave the network.
+//!
+//! ```text
+//!  each of two participants of Runnel that have met, to the other alone:
+//!      my process, a secret for you, whether I know yours, whether I want to hear that you know mine   ─► RTPS ─►
+//! ```
+//! It is told when the first pair meets, and again until the other says that it knows it, since it may be lost. From then on
+//! each pair has a token that both know and nobody else can guess: the secret of the reader's side with the numbers of both
+//! endpoints. The reader asks by it to have the pair by the session of the two processes, as for links of ROS 1.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::{clock, host};
+use runnel_ros1::node::Meeting;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
+
+use crate::driver::Driver;
+use crate::driver::sessions::{SampleInput, SampleOutput};
+use crate::driver::socket::Socket;
+use crate::driver::table::Key;
+
+/// The pause until it is told again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// What is told: the encapsulation of its bytes, and its form.
+const HEAD: [u8; 5] = [0, 1, 0, 0, 1];
+
+/// Participants of Runnel that pairs have been met with, or that have told of themselves.
+#[derive(Default)]
+pub(super) struct Neighbours(HashMap<GuidPrefix, Neighbour>);
+
+/// See the module's documentation.
+struct Neighbour {
+    /// The secret that it is told.
+    ours: u128,
+    /// What it has told.
+    theirs: Option<Told>,
+    /// When it is told again.
+    at: Option<Instant>,
+    pause: Duration,
+    /// The pairs with its endpoints, and what stands for each among the driver's sockets.
+    pairs: HashMap<(EntityId, Guid), Option<Key>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    /// 0 if its links stay on the network.
+    process: u128,
+    secret: u128,
+}
+
+/// How far the two are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stage {
+    /// Who tells this knows what the other has to tell.
+    knows: bool,
+    /// He wants to hear whether the other knows.
+    asks: bool,
+}
+
+/// What answers a question.
+const ANSWER: Stage = Stage { knows: true, asks: false };
+
+impl Told {
+    fn to_bytes(self, stage: Stage) -> Vec<u8> {
+        let mut bytes = HEAD.to_vec();
+        bytes.extend_from_slice(&[u8::from(stage.knows), u8::from(stage.asks), 0]);
+        bytes.extend_from_slice(&self.process.to_le_bytes());
+        bytes.extend_from_slice(&self.secret.to_le_bytes());
+        bytes
+    }
+
+    /// `None` for what another version tells.
+    fn from_bytes(bytes: &[u8]) -> Option<(Self, Stage)> {
+        let ([knows, asks, _], rest) = bytes.strip_prefix(&HEAD)?.split_first_chunk()?;
+        let (process, rest) = rest.split_first_chunk()?;
+        let (secret, _) = rest.split_first_chunk()?;
+        let told = Self { process: u128::from_le_bytes(*process), secret: u128::from_le_bytes(*secret) };
+        Some((told, Stage { knows: *knows != 0, asks: *asks != 0 }))
+    }
+}
+
+/// What a pair is known by, given the secret of the reader's side.
+fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
+    let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
+    secret.wrapping_add(number(reader) << 32 | number(writer))
+}
+
+impl Neighbours {
+    /// When somebody is to be told again.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.0.values().filter_map(|neighbour| neighbour.at).min()
+    }
+
+    fn known(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
+        if !self.0.contains_key(&participant) {
+            let random = || host::random().ok().map(u128::from);
+            let ours = random()? << 64 | random()?;
+            let (theirs, at, pairs) = (None, None, HashMap::new());
+            let new = Neighbour { ours, theirs, at, pause: FIRST_PAUSE, pairs };
+            self.0.insert(participant, new);
+        }
+        self.0.get_mut(&participant)
+    }
+}
+
+impl Driver {
+    /// An endpoint of ours and one of another process have met.
+    pub(super) fn pair_met(&mut self, local: EntityId, remote: Guid) {
+        let is_ours = self.ros2.readers.contains_key(&local) || self.ros2.writers.contains_key(&local);
+        let [first, second, ..] = remote.prefix.0;
+        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions() {
+            return;
+        }
+        let Some(neighbour) = self.ros2.neighbours.known(remote.prefix) else { return };
+        neighbour.pairs.insert((local, remote), None);
+        if neighbour.theirs.is_some() {
+            self.join_pair(local, remote);
+        } else if neighbour.at.is_none() {
+            neighbour.pause = FIRST_PAUSE;
+            self.tell_neighbour(remote.prefix, clock::monotonic());
+        }
+    }
+
+    /// They have parted: what came before that counts.
+    pub(super) fn pair_parted(&mut self, local: EntityId, remote: Guid) {
+        let Some(neighbour) = self.ros2.neighbours.0.get_mut(&remote.prefix) else { return };
+        if let Some(Some(key)) = neighbour.pairs.remove(&(local, remote)) {
+            self.end_pair(key);
+        }
+    }
+
+    fn end_pair(&mut self, key: Key) {
+        if matches!(self.sockets.get(key), Some(Socket::SampleInput(_))) {
+            self.hear_the_rest(key);
+            self.stops_coming(key);
+        }
+        self.remove_socket(key);
+    }
+
+    /// An endpoint of ours is gone.
+    pub(super) fn pairs_of_endpoint_parted(&mut self, local: EntityId) {
+        let pairs = self.ros2.neighbours.0.values().flat_map(|neighbour| neighbour.pairs.keys());
+        let of_it: Vec<(EntityId, Guid)> = pairs.filter(|(id, _)| *id == local).copied().collect();
+        of_it.into_iter().for_each(|(local, remote)| self.pair_parted(local, remote));
+    }
+
+    /// A participant is gone.
+    pub(super) fn neighbour_lost(&mut self, participant: GuidPrefix) {
+        let gone = self.ros2.neighbours.0.remove(&participant);
+        let pairs = gone.into_iter().flat_map(|neighbour| neighbour.pairs.into_values().flatten());
+        pairs.for_each(|key| self.end_pair(key));
+    }
+
+    /// A reader of ours that keeps all has got a sample: its writer may wait for that.
+    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid) {
+        let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
+        if let Some(Some(key)) = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer))) {
+            self.tell_room(*key);
+        }
+    }
+
+    /// A reader of ours has room for more: the writers that wait for it are told.
+    pub(super) fn tell_room_of(&mut self, reader: EntityId) {
+        let pairs = self.ros2.neighbours.0.values().flat_map(|neighbour| &neighbour.pairs);
+        let keys: Vec<Key> = pairs.filter(|((id, _), _)| *id == reader).filter_map(|(_, key)| *key).collect();
+        keys.into_iter().for_each(|key| self.tell_room(key));
+    }
+
+    /// A publisher is known by its node's name from now on.
+    pub(super) fn pair_renamed(&mut self, reader: EntityId, writer: Guid) {
+        let named = self.ros2.readers.get(&reader).and_then(|end| end.links.get(&writer)).cloned();
+        let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
+        let key = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer)).copied().flatten());
+        if let (Some(named), Some(Socket::SampleInput(input))) =
+            (named, key.and_then(|key| self.sockets.get_mut(key)))
+        {
+            input.from = named;
+        }
+    }
+
+    /// A participant has told us alone something.
+    pub(super) fn neighbour_told(&mut self, participant: GuidPrefix, bytes: &[u8]) {
+        let Some((told, stage)) = Told::from_bytes(bytes) else { return };
+        if !self.has_sessions() {
+            // It need not tell again.
+            return if stage.asks {
+                self.tell(participant, Told { process: 0, secret: 0 }, ANSWER)
+            };
+        }
+        let Some(neighbour) = self.ros2.neighbours.known(participant) else { return };
+        if stage.knows {
+            neighbour.at = None;
+        }
+        let changed = told.process != 0 && neighbour.theirs != Some(told);
+        let ours = neighbour.ours;
+        if stage.asks
+            && let Some(process) = self.own_process()
+        {
+            self.tell(participant, Told { process, secret: ours }, ANSWER);
+        }
+        if changed {
+            self.neighbour_changed(participant, told);
+        }
+    }
+
+    /// The pairs with a participant are known by other tokens from now on, or for the first time.
+    fn neighbour_changed(&mut self, participant: GuidPrefix, told: Told) {
+        let Some(neighbour) = self.ros2.neighbours.0.get_mut(&participant) else { return };
+        neighbour.theirs = Some(told);
+        let pairs: Vec<(EntityId, Guid)> = neighbour.pairs.keys().copied().collect();
+        let former: Vec<Key> = neighbour.pairs.values_mut().filter_map(Option::take).collect();
+        former.into_iter().for_each(|key| self.end_pair(key));
+        pairs.into_iter().for_each(|(local, remote)| self.join_pair(local, remote));
+    }
+
+    fn join_pair(&mut self, local: EntityId, remote: Guid) {
+        let Some((socket, meeting)) = self.socket_of_pair(local, remote) else { return };
+        let key = self.sockets.insert_with(|_| socket);
+        let neighbour = self.ros2.neighbours.0.get_mut(&remote.prefix);
+        neighbour.into_iter().for_each(|neighbour| {
+            neighbour.pairs.insert((local, remote), Some(key));
+        });
+        self.meet(key, Some(meeting));
+    }
+
+    fn socket_of_pair(&self, local: EntityId, remote: Guid) -> Option<(Socket, Meeting)> {
+        let neighbour = self.ros2.neighbours.0.get(&remote.prefix)?;
+        let Told { process, secret } = neighbour.theirs?;
+        if let Some(end) = self.ros2.readers.get(&local) {
+            let meeting = Meeting { process, token: token(neighbour.ours, local, remote.entity) };
+            let link = (end.input.clone(), end.links.get(&remote)?.clone());
+            let rtps = self.ros2.rtps.clone()?;
+            let input = SampleInput::new(link, rtps, (local, remote), meeting);
+            return Some((Socket::SampleInput(input), meeting));
+        }
+        let publication = self.ros2.writers.get(&local)?.offer.upgrade()?.publication()?;
+        let meeting = Meeting { process, token: token(secret, remote.entity, local) };
+        let output = SampleOutput { publication, writer: local, reader: remote, meeting, window: 0 };
+        Some((Socket::SampleOutput(output), meeting))
+    }
+
+    /// Tells those again that have not said that they know.
+    pub(super) fn tell_neighbours(&mut self, now: Instant) {
+        let due = |(participant, neighbour): (&GuidPrefix, &Neighbour)| {
+            neighbour.at.is_some_and(|at| at <= now).then_some(*participant)
+        };
+        let due: Vec<GuidPrefix> = self.ros2.neighbours.0.iter().filter_map(due).collect();
+        due.into_iter().for_each(|participant| self.tell_neighbour(participant, now));
+    }
+
+    fn tell_neighbour(&mut self, participant: GuidPrefix, now: Instant) {
+        let process = self.own_process();
+        let Some(neighbour) = self.ros2.neighbours.0.get_mut(&participant) else { return };
+        neighbour.at =
+            Some(now + neighbour.pause).filter(|_| process.is_some() && !neighbour.pairs.is_empty());
+        neighbour.pause = (neighbour.pause * 2).min(LONGEST_PAUSE);
+        let stage = Stage { knows: neighbour.theirs.is_some(), asks: true };
+        let secret = neighbour.ours;
+        if let Some(process) = process {
+            self.tell(participant, Told { process, secret }, stage);
+        }
+    }
+
+    fn tell(&self, participant: GuidPrefix, told: Told, stage: Stage) {
+        if let Some(rtps) = &self.ros2.rtps {
+            rtps.tell_peer(participant, &told.to_bytes(stage));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_understood_and_what_another_version_tells_is_passed_over() {
+        let told = Told { process: 7 << 100, secret: 11 << 90 };
+        for (knows, asks) in [(false, true), (true, true), (true, false)] {
+            let stage = Stage { knows, asks };
+            let bytes = told.to_bytes(stage);
+            assert_eq!((bytes.len() % 4, Told::from_bytes(&bytes)), (0, Some((told, stage))));
+            for len in 0..bytes.len() {
+                assert_eq!(Told::from_bytes(&bytes[..len]), None, "{len} bytes");
+            }
+        }
+        let mut other = told.to_bytes(ANSWER);
+        other[4] = 2;
+        assert_eq!(Told::from_bytes(&other), None);
+    }
+
+    #[test]
+    fn no_two_pairs_of_two_participants_have_one_token() {
+        let (one, other) = (EntityId::user_writer(1), EntityId::user_writer(2));
+        let (reader, another) = (EntityId::user_reader(1), EntityId::user_reader(2));
+        let mut tokens = [
+            token(u128::MAX, reader, one),
+            token(u128::MAX, reader, other),
+            token(u128::MAX, another, one),
+            token(u128::MAX, another, other),
+        ];
+        tokens.sort_unstable();
+        assert!(tokens.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

@@ -1,0 +1,160 @@
+//! Quality of service towards other processes: what is not compatible, who lives, what is the best available, and room for
+//! messages that publishers are to keep until there is some.
+
+use std::sync::Arc;
+
+use runnel_core::qos::{Policy, QoS};
+use runnel_rtps::announce::{Endpoint, Role};
+use runnel_rtps::wire::{EntityId, Guid};
+
+use super::{Driver, ReaderEnd, Ros2};
+use crate::data::SubscriptionCore;
+use crate::driver::incompatible::why_not;
+use crate::driver::nodes::NodeKey;
+use crate::rtps::ros2_name;
+
+impl Ros2 {
+    /// What endpoints of other processes offer of a topic, or ask for.
+    pub(in crate::driver) fn told_on(&self, topic: &str, role: Role) -> Vec<QoS> {
+        let all = self.rtps.as_ref().map(|rtps| rtps.endpoints_on(topic)).unwrap_or_default();
+        all.iter().filter(|endpoint| endpoint.role() == role).map(|endpoint| endpoint.qos).collect()
+    }
+}
+
+impl ReaderEnd {
+    /// So many publishers more live, and so many more do not.
+    pub(super) fn tell_life(&self, alive: i64, not_alive: i64) {
+        if let Some(core) = self.core.upgrade() {
+            core.events().liveliness_changed(alive, not_alive);
+        }
+    }
+}
+
+impl Driver {
+    pub(super) fn liveliness_changed(&mut self, reader: EntityId, writer: Guid, alive: bool) {
+        let Some(end) = self.ros2.readers.get_mut(&reader) else { return };
+        if !end.links.contains_key(&writer) {
+            return;
+        }
+        let is_news = if alive { end.lapsed.remove(&writer) } else { end.lapsed.insert(writer) };
+        if is_news {
+            let by = if alive { 1 } else { -1 };
+            end.tell_life(by, -by);
+        }
+    }
+
+    /// An endpoint of this process and one of another do not meet. That is logged where no callback hears of it.
+    pub(super) fn ros2_incompatible(&mut self, local: EntityId, remote: Guid, policies: &[Policy]) {
+        let (Some(rtps), Ros2 { writers, readers, graph, .. }) = (&self.ros2.rtps, &self.ros2) else {
+            return;
+        };
+        let (Some(ours), Some(theirs)) = (rtps.endpoint(rtps.prefix().with(local)), rtps.endpoint(remote))
+        else {
+            return;
+        };
+        let who = graph.node_of(remote).map_or(remote.to_string(), |node| format!("{node} ({remote})"));
+        let (node, line) = if let Some(end) = writers.get(&local) {
+            if end.offer.upgrade().is_none_or(|offer| offer.incompatible(policies)) {
+                return;
+            }
+            let why = why_not(policies, &ours.qos, &theirs.qos);
+            (end.node, format!("topic {}: the subscription of {who} is not met: {why}", end.topic))
+        } else if let Some(end) = readers.get(&local).filter(|end| !end.any) {
+            if end.core.upgrade().is_none_or(|core| core.events().incompatible(policies)) {
+                return;
+            }
+            let why = why_not(policies, &theirs.qos, &ours.qos);
+            (end.node, format!("topic {}: the publisher of {who} is not met: {why}", end.topic))
+        } else {
+            return;
+        };
+        if let Some(node) = self.node_slot(node) {
+            node.warn_of_peer(format_args!("{line}"));
+        }
+    }
+
+    /// An endpoint of another process has been found: its topic may be known here with another type.
+    pub(super) fn warn_of_type(&mut self, found: Guid) {
+        let Some(theirs) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.endpoint(found)) else { return };
+        let Some(topic) = theirs.topic.strip_prefix("rt") else { return };
+        let ends = match theirs.role() {
+            Role::Reader => self.ros2.writers.iter().map(|(id, end)| (*id, end.node, &end.topic)).collect(),
+            Role::Writer => {
+                let typed = self.ros2.readers.iter().filter(|(_, end)| !end.any);
+                typed.map(|(id, end)| (*id, end.node, &end.topic)).collect::<Vec<_>>()
+            }
+        };
+        let met: Vec<_> =
+            ends.iter().filter(|(.., of)| *of == topic).map(|(id, node, _)| (*id, *node)).collect();
+        for (id, node) in met {
+            let rtps = self.ros2.rtps.as_ref();
+            let ours = rtps.and_then(|rtps| rtps.endpoint(rtps.prefix().with(id)));
+            ours.into_iter().for_each(|ours| self.compare_types(node, topic, &ours.type_name, &theirs));
+        }
+    }
+
+    /// The same of all that are known when an endpoint of this process is made.
+    pub(super) fn warn_of_types(&mut self, topic: &str, dds_type: &str, node: NodeKey, theirs: Role) {
+        let all = self.ros2.rtps.as_ref().map(|rtps| rtps.endpoints_on(topic)).unwrap_or_default();
+        for other in all.iter().filter(|other| other.role() == theirs) {
+            self.compare_types(node, topic, dds_type, other);
+        }
+    }
+
+    fn compare_types(&mut self, node: NodeKey, topic: &str, dds_type: &str, theirs: &Endpoint) {
+        if theirs.type_name == dds_type {
+            return;
+        }
+        let who = self.ros2.graph.node_of(theirs.guid).map_or(theirs.guid.to_string(), str::to_owned);
+        let what = if theirs.role() == Role::Writer { "publisher" } else { "subscription" };
+        let (ours, theirs) = (ros2_name(dds_type), ros2_name(&theirs.type_name));
+        if let Some(node) = self.node_slot(node) {
+            node.warn_of_peer(format_args!(
+                "topic {topic}: the {what} of {who} has type {theirs}, which is {ours} here: they do not meet"
+            ));
+        }
+    }
+
+    /// A reader is told how much room there is, if publishers are to wait for it.
+    pub(super) fn begin_room(&mut self, reader: EntityId, core: &Arc<SubscriptionCore>) {
+        let Some(rtps) = self.ros2.rtps.as_ref().filter(|_| core.keeps_all()) else { return };
+        core.takes_from(rtps);
+        self.fill_room(reader, core.room());
+    }
+
+    /// There is room for so many messages more: those that were held back come.
+    fn fill_room(&mut self, reader: EntityId, room: usize) {
+        let (Some(rtps), Some(end)) = (self.ros2.rtps.clone(), self.ros2.readers.get_mut(&reader)) else {
+            return;
+        };
+        end.room = Some(room);
+        let held = rtps.set_room(reader, room);
+        held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
+        self.tell_room_of(reader);
+    }
+
+    /// A reader has given a message.
+    pub(super) fn room_taken(&mut self, reader: EntityId) {
+        let Some(end) = self.ros2.readers.get_mut(&reader) else { return };
+        let left = end.room.unwrap_or_default().saturating_sub(1);
+        end.room = Some(left);
+        if left == 0
+            && let Some(room) = end.core.upgrade().and_then(|core| core.starve())
+        {
+            self.fill_room(reader, room);
+        }
+    }
+
+    /// Subscriptions have room again.
+    pub(super) fn fill_rooms(&mut self) {
+        let starved = |end: &ReaderEnd| end.room == Some(0);
+        let readers: Vec<EntityId> =
+            self.ros2.readers.iter().filter(|(_, end)| starved(end)).map(|(id, _)| *id).collect();
+        for reader in readers {
+            let core = self.ros2.readers.get(&reader).and_then(|end| end.core.upgrade());
+            if let Some(room) = core.and_then(|core| core.starve()) {
+                self.fill_room(reader, room);
+            }
+        }
+    }
+}

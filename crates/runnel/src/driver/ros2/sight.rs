@@ -1,0 +1,131 @@
+//! What the process knows of the ROS 2 graph, put together for who asks.
+
+use std::collections::HashMap;
+
+use runnel_rtps::announce::{Endpoint, Role};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
+use runnel_rtps::{Participant, Peer};
+
+use super::graph::TOPIC;
+use super::{Driver, Ros2};
+use crate::ros2_graph::{EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
+use crate::rtps::CdrFrame;
+
+impl Driver {
+    /// What is known of the ROS 2 graph; `None` if the process is not there.
+    pub(crate) fn ros2_graph(&self) -> Option<Ros2Graph> {
+        let rtps = self.ros2.rtps()?;
+        let mut graph = Ros2Graph::default();
+        let mut nodes = HashMap::new();
+        let own = rtps.prefix();
+        self.add_own_nodes(own, &mut graph, &mut nodes);
+        graph.participants.push(own_participant(own));
+        rtps.look(|participant| {
+            participant.own_endpoints().for_each(|own| graph.endpoints.push(endpoint(own, &nodes)));
+            for peer in participant.announced() {
+                self.ros2.add_peer(participant, peer, &mut graph, &mut nodes);
+            }
+        });
+        Some(graph)
+    }
+
+    fn add_own_nodes(&self, own: GuidPrefix, graph: &mut Ros2Graph, nodes: &mut HashMap<Guid, String>) {
+        let name_of = |key: super::NodeKey| self.nodes.get(key.0).map(|node| node.name.clone());
+        let writers = self.ros2.writers.iter().map(|(id, end)| (*id, end.node));
+        let readers = self.ros2.readers.iter().map(|(id, end)| (*id, end.node));
+        nodes.extend(writers.chain(readers).filter_map(|(id, node)| Some((own.with(id), name_of(node)?))));
+        let here = self.nodes.keys().into_iter().filter_map(|key| self.nodes.get(key));
+        let here = here.filter(|node| node.ros2 && node.stopped.is_none());
+        let participant = gid(own.with(EntityId::PARTICIPANT));
+        graph.nodes.extend(here.map(|node| NodeInfo { full_name: node.name.clone(), participant }));
+    }
+}
+
+impl Ros2 {
+    fn add_peer(
+        &self,
+        participant: &Participant<CdrFrame>,
+        peer: &Peer,
+        graph: &mut Ros2Graph,
+        nodes: &mut HashMap<Guid, String>,
+    ) {
+        let prefix = peer.data.prefix;
+        let told = self.graph.nodes_of(prefix);
+        // Before it has told of its nodes there is more to come, if it does.
+        let tells = |endpoint: &Endpoint| endpoint.role() == Role::Writer && endpoint.topic == TOPIC;
+        let awaited = told.is_none() && peer.endpoints.values().any(tells);
+        let number = gid(prefix.with(EntityId::PARTICIPANT));
+        for node in told.unwrap_or_default() {
+            graph.nodes.push(NodeInfo { full_name: node.name.clone(), participant: number });
+            nodes.extend(node.endpoints.iter().map(|guid| (*guid, node.name.clone())));
+        }
+        graph.endpoints.extend(peer.endpoints.values().map(|other| endpoint(other, nodes)));
+        let mut addresses = vec![peer.address()];
+        addresses.extend(peer.data.metatraffic.iter().filter(|address| **address != peer.address()));
+        graph.participants.push(ParticipantInfo {
+            gid: number,
+            vendor: peer.data.vendor.to_string(),
+            name: peer.data.name.clone(),
+            enclave: value_of(&peer.data.user_data, "enclave"),
+            addresses,
+            is_same_host: peer.is_same_host(),
+            answers: peer.is_proved(),
+            is_complete: participant.is_complete(prefix) && !awaited,
+            is_own: false,
+        });
+    }
+}
+
+fn own_participant(prefix: GuidPrefix) -> ParticipantInfo {
+    ParticipantInfo {
+        gid: gid(prefix.with(EntityId::PARTICIPANT)),
+        vendor: VendorId::RUNNEL.to_string(),
+        name: String::new(),
+        enclave: Some("/".to_owned()),
+        addresses: Vec::new(),
+        is_same_host: true,
+        answers: true,
+        is_complete: true,
+        is_own: true,
+    }
+}
+
+fn endpoint(of: &Endpoint, nodes: &HashMap<Guid, String>) -> EndpointInfo {
+    let endpoint_type = match of.role() {
+        Role::Writer => EndpointType::Publisher,
+        Role::Reader => EndpointType::Subscription,
+    };
+    EndpointInfo {
+        gid: gid(of.guid),
+        endpoint_type,
+        dds_topic: of.topic.clone(),
+        dds_type: of.type_name.clone(),
+        type_hash: value_of(&of.user_data, "typehash"),
+        qos: of.qos,
+        tells_history: of.tells_history,
+        node: nodes.get(&of.guid).cloned(),
+    }
+}
+
+fn gid(guid: Guid) -> Gid {
+    Gid(guid.to_bytes())
+}
+
+/// What user data says of a key, as in `enclave=/;`. Source: rmw_dds_common.
+fn value_of(user_data: &[u8], key: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(user_data);
+    let pairs = text.split(';').filter_map(|pair| pair.split_once('='));
+    pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_data_is_keys_and_values() {
+        assert_eq!(value_of(b"enclave=/;securitycontext=/x;", "enclave").as_deref(), Some("/"));
+        assert_eq!(value_of(b"typehash=RIHS01_ab;", "typehash").as_deref(), Some("RIHS01_ab"));
+        assert_eq!(value_of(b"\xff;typehash", "typehash"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! What a process can see of the ROS 2 graph.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use runnel_core::names::{self, DdsTopic};
+use runnel_core::qos::QoS;
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// How often the graph is looked at while it changes.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// The ROS 2 graph as this process knows it: what others have announced, and what is its own.
+#[derive(Clone, Debug, Default)]
+pub struct Ros2Graph {
+    /// The processes, or what else takes part.
+    pub participants: Vec<ParticipantInfo>,
+    /// The nodes that participants have told of.
+    pub nodes: Vec<NodeInfo>,
+    /// What publishes and subscribes, in DDS's words: services, actions and what is not of ROS too.
+    pub endpoints: Vec<EndpointInfo>,
+}
+
+/// The number of an endpoint or participant in the ROS 2 graph, which no other has; 16 bytes, of which an endpoint has the
+/// first 12 in common with its participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gid(pub [u8; 16]);
+
+/// A participant of the ROS 2 graph: mostly a process.
+#[derive(Clone, Debug)]
+pub struct ParticipantInfo {
+    /// Its number.
+    pub gid: Gid,
+    /// Whose implementation it is, such as `Fast DDS`.
+    pub vendor: String,
+    /// What it calls itself; mostly empty or the same for all.
+    pub name: String,
+    /// Its enclave, `/` for most; `None` if it does not say.
+    pub enclave: Option<String>,
+    /// Where it is reached for discovery; the first is the one in use. Empty for this process.
+    pub addresses: Vec<SocketAddr>,
+    /// True if it runs on this host.
+    pub is_same_host: bool,
+    /// True once it has shown that it hears this process.
+    pub answers: bool,
+    /// True once all endpoints that it has announced are known, and its nodes if it tells of them.
+    pub is_complete: bool,
+    /// True of this process.
+    pub is_own: bool,
+}
+
+/// A node of the ROS 2 graph.
+#[derive(Clone, Debug)]
+pub struct NodeInfo {
+    /// Its name with its namespace, such as `/robot/camera`.
+    pub full_name: String,
+    /// Its process.
+    pub participant: Gid,
+}
+
+/// Which side of a topic an endpoint is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndpointType {
+    /// It publishes.
+    Publisher,
+    /// It subscribes.
+    Subscription,
+}
+
+/// A publisher or subscription of the ROS 2 graph.
+#[derive(Clone, Debug)]
+pub struct EndpointInfo {
+    /// Its number.
+    pub gid: Gid,
+    /// Which side it is on.
+    pub endpoint_type: EndpointType,
+    /// The topic as DDS knows it, such as `rt/chatter`.
+    pub dds_topic: String,
+    /// The type as DDS knows it, such as `std_msgs::msg::dds_::String_`.
+    pub dds_type: String,
+    /// The hash of the type's definition, such as `RIHS01_df66..`, if it tells one.
+    pub type_hash: Option<String>,
+    /// What it offers, or asks for.
+    pub qos: QoS,
+    /// True if it tells its history and depth; otherwise what [`EndpointInfo::qos`] has for these is not known.
+    pub tells_history: bool,
+    /// The full name of its node, if its participant has told of that.
+    pub node: Option<String>,
+}
+
+impl Ros2Graph {
+    /// True if all participants have told of all that they have.
+    pub fn is_complete(&self) -> bool {
+        self.participants.iter().all(|participant| participant.is_complete)
+    }
+
+    /// The participant that an endpoint or node is of.
+    pub fn participant(&self, of: Gid) -> Option<&ParticipantInfo> {
+        self.participants.iter().find(|participant| participant.gid == of.participant())
+    }
+}
+
+impl Gid {
+    /// The number of its participant.
+    #[must_use]
+    pub fn participant(self) -> Self {
+        let mut bytes = self.0;
+        bytes[12..].copy_from_slice(&[0, 0, 1, 0xc1]);
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Gid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().enumerate().try_for_each(|(index, byte)| {
+            let dot = if index == 0 { "" } else { "." };
+            write!(f, "{dot}{byte:02x}")
+        })
+    }
+}
+
+impl EndpointInfo {
+    /// What its topic is in ROS; `None` if it is not of ROS.
+    pub fn ros_topic(&self) -> Option<DdsTopic<'_>> {
+        DdsTopic::parse(&self.dds_topic)
+    }
+
+    /// Its type as ROS 2 spells it, such as `std_msgs/msg/String`; as DDS does if it is not of ROS.
+    pub fn ros_type(&self) -> String {
+        names::ros_type(&self.dds_type).unwrap_or_else(|| self.dds_type.clone())
+    }
+}
+
+impl Context {
+    /// What is known of the ROS 2 graph now; `None` where the context is not in that. It joins the graph, if no node of it
+    /// has: then next to nothing is known at once, see [`Context::wait_for_ros2_graph`].
+    ///
+    /// # Errors
+    /// When sockets cannot be opened.
+    pub fn ros2_graph(&self) -> Result<Option<Ros2Graph>, Error> {
+        let graph = {
+            let mut driver = self.shared.turning.driver();
+            driver.join_ros2()?;
+            driver.ros2_graph()
+        };
+        self.shared.turning.attend();
+        Ok(graph)
+    }
+
+    /// Waits at most `timeout` until the ROS 2 graph is as `done` wants it; false if that is over before, or the context
+    /// ends.
+    ///
+    /// # Errors
+    /// When the context is not in the ROS 2 graph, or sockets cannot be opened.
+    pub fn wait_for_ros2_graph(
+        &self,
+        timeout: Duration,
+        mut done: impl FnMut(&Ros2Graph) -> bool,
+    ) -> Result<bool, Error> {
+        let not_there = || Error::NotInGraph { what: "what the ROS 2 graph knows".to_owned() };
+        let graph = self.ros2_graph()?.ok_or_else(not_there)?;
+        if done(&graph) {
+            return Ok(true);
+        }
+        let mut next_look = Instant::default();
+        let reached = self.shared.wait(timeout, |driver| {
+            let now = clock::monotonic();
+            if now < next_look {
+                return false;
+            }
+            next_look = now + LOOK_EVERY;
+            driver.ros2_graph().is_some_and(|graph| done(&graph))
+        })?;
+        Ok(reached || self.ros2_graph()?.is_some_and(|graph| done(&graph)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gid_reads_as_ros2_prints_it_and_names_its_participant() {
+        let gid = Gid([1, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xab, 0, 0, 18, 3]);
+        assert_eq!(gid.to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab.00.00.12.03");
+        assert_eq!(gid.participant().to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab.00.00.01.c1");
+    }
+}

@@ -1,0 +1,106 @@
+//! A talker and a listener of ROS 2 that are as good as two processes of one host to each other.
+#![allow(dead_code, reason = "each test program takes what it needs")]
+
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
+use runnel_testkit::namespace::require_private_network;
+
+use super::common::LONG;
+
+pub fn new_domain() -> u16 {
+    static DOMAIN: AtomicU16 = AtomicU16::new(40);
+    require_private_network();
+    DOMAIN.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A context of a domain, whose links may leave the network.
+pub fn context(domain: u16, ipc: bool) -> Context {
+    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)).unwrap()
+}
+
+pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
+    let mut data = number.to_le_bytes().to_vec();
+    data.resize(size.max(4), number as u8);
+    UInt8MultiArray { data, ..Default::default() }
+}
+
+pub fn number_in(data: &[u8]) -> u32 {
+    let (number, rest) = data.split_first_chunk().unwrap();
+    let number = u32::from_le_bytes(*number);
+    assert!(rest.iter().all(|byte| *byte == number as u8), "message {number} is torn");
+    number
+}
+
+pub type Heard = Arc<Mutex<Vec<u32>>>;
+
+pub fn listen(node: &Node, topic: &str, qos: QoS) -> (Subscription, Heard) {
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let take = move |message: &UInt8MultiArray| into.lock().unwrap().push(number_in(&message.data));
+    (node.create_subscription(topic, qos, take).unwrap(), heard)
+}
+
+/// A talker and a listener in contexts of their own, which are as good as processes to each other.
+pub struct Pair {
+    pub talking: Context,
+    pub listening: Context,
+    pub publisher: Publisher<UInt8MultiArray>,
+    pub subscription: Subscription,
+    pub heard: Heard,
+    _nodes: [Node; 2],
+}
+
+impl Pair {
+    pub fn new(qos: QoS) -> Self {
+        let domain = new_domain();
+        let (talking, listening) = (context(domain, true), context(domain, true));
+        let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
+        let mut publisher = nodes[0].create_publisher("data", qos).unwrap();
+        publisher.set_max_blocking_time(LONG);
+        let (subscription, heard) = listen(&nodes[1], "data", qos);
+        Self { talking, listening, publisher, subscription, heard, _nodes: nodes }
+    }
+
+    pub fn turn(&self) {
+        self.talking.spin_once(Duration::from_millis(1)).unwrap();
+        self.listening.spin_once(Duration::from_millis(1)).unwrap();
+    }
+
+    #[track_caller]
+    pub fn turn_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
+        let until = Instant::now() + LONG;
+        while !done(self) {
+            assert!(Instant::now() < until, "still not: {what}");
+            self.turn();
+        }
+    }
+
+    #[track_caller]
+    pub fn go_over(&self) {
+        self.turn_until("the pair in shared memory", |pair| {
+            pair.publisher.shared_memory_count() == 1 && pair.subscription.shared_memory_count() == 1
+        });
+    }
+
+    #[track_caller]
+    pub fn hears(&self, expected: impl Iterator<Item = u32>) {
+        let expected: Vec<u32> = expected.collect();
+        self.turn_until("all heard", |pair| pair.heard.lock().unwrap().len() >= expected.len());
+        assert_eq!(*self.heard.lock().unwrap(), expected);
+        assert_eq!(self.subscription.dropped(), 0);
+    }
+}
+
+/// Ends a context that another thread spins, whatever becomes of the test.
+pub struct Ends<'a>(pub &'a Context);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.shutdown();
+    }
+}

@@ -1,0 +1,224 @@
+//! Pairs of the ROS 2 graph whose session ends, or whose other end is killed: what goes on over the network is neither lost
+//! nor doubled, and nobody else notices.
+
+mod common;
+#[path = "common/ros2_pair.rs"]
+mod ros2_pair;
+
+use std::os::fd::BorrowedFd;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use common::LONG;
+use ros2_pair::{Ends, Pair, context, listen, new_domain, number_in, numbered};
+use runnel::QoS;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel_testkit::process::{Peer, Signal};
+use rustix::net::{AddressFamily, Shutdown, SocketType};
+use rustix::process::set_parent_process_death_signal;
+
+const ENTRY: &str = "a_part_is_played_where_another_test_asks_for_it";
+
+/// Names the part that a program plays where another started it, and its domain.
+const PART: &str = "RUNNEL_TEST_PART";
+
+/// Sessions end for the whole program.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all sessions of this process, as a fault of either end would; how many sockets they had.
+fn end_sessions() -> usize {
+    let fds = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let numbers: Vec<i32> =
+        fds.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok()).collect();
+    let mut ended = 0;
+    for number in numbers {
+        // SAFETY: it is only asked what it is; one that is closed meanwhile is none.
+        let fd = unsafe { BorrowedFd::borrow_raw(number) };
+        let is_session = rustix::net::sockopt::socket_type(fd) == Ok(SocketType::SEQPACKET)
+            && rustix::net::sockopt::socket_domain(fd) == Ok(AddressFamily::UNIX)
+            && rustix::net::getpeername(fd).is_ok();
+        if is_session && rustix::net::shutdown(fd, Shutdown::Both).is_ok() {
+            ended += 1;
+        }
+    }
+    ended
+}
+
+#[test]
+fn a_part_is_played_where_another_test_asks_for_it() {
+    let Ok(asked) = std::env::var(PART) else { return };
+    set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
+    let (part, domain) = asked.split_once(' ').unwrap();
+    let context = context(domain.parse().unwrap(), true);
+    match part {
+        "talks" => talk(&context),
+        "listens" => hear(&context),
+        other => panic!("no such part: {other}"),
+    }
+}
+
+fn talk(context: &runnel::Context) {
+    let node = context.create_node("talker").unwrap();
+    let publisher = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
+    for number in 0.. {
+        let size = [10, 5000, 20_000][number as usize % 3];
+        publisher.publish(numbered(number, size)).unwrap();
+        context.spin_once(Duration::from_millis(1)).unwrap();
+    }
+}
+
+fn hear(context: &runnel::Context) {
+    let node = context.create_node("listener").unwrap();
+    let mut next = 0;
+    let take = move |message: &UInt8MultiArray| {
+        let number = number_in(&message.data);
+        assert!(number >= next, "{number} after {next}");
+        next = number + 1;
+    };
+    let subscription = node.create_subscription("data", 1000, take).unwrap();
+    let mut said = false;
+    loop {
+        context.spin_once(Duration::from_millis(10)).unwrap();
+        if !said && subscription.shared_memory_count() > 0 {
+            said = true;
+            println!("\nlinked");
+        }
+    }
+}
+
+fn start(part: &str, domain: u16) -> Peer {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", ENTRY, "--nocapture", "--test-threads=1"]);
+    command.env(PART, format!("{part} {domain}"));
+    Peer::spawn(part, command).unwrap()
+}
+
+#[test]
+fn a_pair_whose_session_ends_goes_on_over_the_network_and_leaves_it_again() {
+    let _alone = alone();
+    for qos in
+        [QoS::keep_all(), QoS::keep_last(1000), QoS::sensor_data(), QoS::keep_last(1000).transient_local()]
+    {
+        let pair = Pair::new(qos);
+        pair.go_over();
+        let mut number = 0;
+        let mut publish = |count: u32| {
+            for _ in 0..count {
+                let size = [10, 1000, 5000, 20_000, 100_000][number as usize % 5];
+                pair.publisher.publish(numbered(number, size)).unwrap();
+                number += 1;
+            }
+            number
+        };
+        for _ in 0..3 {
+            // Of these the listener takes some by the session, and the others by the network. A best-effort pair has no more
+            // under way than a socket takes.
+            let burst = if qos == QoS::sensor_data() { 3 } else { 30 };
+            let published = publish(burst);
+            assert!(end_sessions() > 0);
+            pair.turn_until("the network", |pair| pair.publisher.shared_memory_count() == 0);
+            pair.hears(0..published);
+            let published = publish(burst);
+            pair.hears(0..published);
+            pair.go_over();
+            let published = publish(burst);
+            pair.hears(0..published);
+        }
+        assert_eq!((pair.publisher.dropped(), pair.subscription.lost()), (0, 0), "{qos:?}");
+    }
+}
+
+#[test]
+fn sessions_that_end_again_and_again_under_load_cost_a_pair_that_keeps_all_nothing() {
+    let _alone = alone();
+    let pair = Pair::new(QoS::keep_all());
+    pair.go_over();
+    std::thread::scope(|scope| {
+        let _ends = Ends(&pair.listening);
+        scope.spawn(|| pair.listening.spin().unwrap());
+        let mut ends = 0;
+        for number in 0..10_000 {
+            pair.publisher.publish(numbered(number, [10, 6000][number as usize % 2])).unwrap();
+            if number % 1000 == 500 {
+                ends += end_sessions();
+            }
+        }
+        let until = Instant::now() + LONG;
+        while pair.heard.lock().unwrap().len() < 10_000 {
+            assert!(Instant::now() < until, "{} heard", pair.heard.lock().unwrap().len());
+            pair.talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        assert!(ends > 0);
+    });
+    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..10_000));
+    assert_eq!((pair.subscription.dropped(), pair.subscription.lost()), (0, 0));
+}
+
+#[test]
+fn a_listener_that_is_killed_costs_others_nothing() {
+    let _alone = alone();
+    let domain = new_domain();
+    let (talking, listening) = (context(domain, true), context(domain, true));
+    let talker = talking.create_node("talker").unwrap();
+    let near = listening.create_node("near").unwrap();
+    let publisher = talker.create_publisher::<UInt8MultiArray>("data", 100_000).unwrap();
+    let (subscription, heard) = listen(&near, "data", QoS::keep_last(100_000));
+    let mut published = 0;
+    let until = Instant::now() + LONG * 2;
+    for round in 0..3 {
+        let peer = start("listens", domain);
+        // The one before may still be waited for.
+        let expected = round + 2;
+        while publisher.subscription_count() < expected || subscription.shared_memory_count() == 0 {
+            assert!(Instant::now() < until, "{} met", publisher.subscription_count());
+            talking.spin_once(Duration::from_millis(1)).unwrap();
+            listening.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        for burst in 0..300 {
+            publisher.publish(numbered(published, [10, 5000, 200_000][burst % 3])).unwrap();
+            published += 1;
+            talking.spin_once(Duration::ZERO).unwrap();
+            listening.spin_once(Duration::ZERO).unwrap();
+            if burst == 150 {
+                peer.signal(Signal::KILL).unwrap();
+            }
+        }
+    }
+    while heard.lock().unwrap().len() < published as usize {
+        assert!(Instant::now() < until, "{} of {published} heard", heard.lock().unwrap().len());
+        talking.spin_once(Duration::from_millis(1)).unwrap();
+        listening.spin_once(Duration::from_millis(1)).unwrap();
+    }
+    assert!(heard.lock().unwrap().iter().copied().eq(0..published));
+}
+
+#[test]
+fn a_talker_that_is_killed_leaves_whole_messages_in_order_and_another_takes_its_place() {
+    let _alone = alone();
+    let domain = new_domain();
+    let listening = context(domain, true);
+    let near = listening.create_node("near").unwrap();
+    let (subscription, heard) = listen(&near, "data", QoS::keep_last(1000));
+    for _ in 0..3 {
+        heard.lock().unwrap().clear();
+        let peer = start("talks", domain);
+        let until = Instant::now() + LONG;
+        while heard.lock().unwrap().len() < 300 || subscription.shared_memory_count() == 0 {
+            assert!(Instant::now() < until, "{} heard", heard.lock().unwrap().len());
+            listening.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        peer.signal(Signal::KILL).unwrap();
+        drop(peer);
+        while subscription.shared_memory_count() > 0 {
+            assert!(Instant::now() < until, "its session ends with it");
+            listening.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        let heard = heard.lock().unwrap();
+        assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "{heard:?}");
+    }
+    assert_eq!((subscription.dropped(), subscription.lost(), subscription.malformed()), (0, 0, 0));
+}

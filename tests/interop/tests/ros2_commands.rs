@@ -1,0 +1,188 @@
+//! Runnel's commands in a ROS 2 graph of the originals, with no master anywhere.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::{PATIENCE, Printed, built, ready};
+use runnel_testkit::process::{Peer, Signal, within};
+
+const KILTED: Origin = Origin::Ros2(Distro::Kilted);
+const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+
+fn runnel(graph: &Ros2Graph, words: &[&str]) -> Printed {
+    let mut command = graph.command("timeout");
+    command.args(["--kill-after=5", &PATIENCE.to_string()]).arg(built("runnel")).args(words);
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Printed { code: output.status.code(), output: text(&output.stdout), error: text(&output.stderr) }
+}
+
+/// What a command prints that succeeds and has nothing to complain of.
+fn answer(graph: &Ros2Graph, words: &[&str]) -> String {
+    let printed = runnel(graph, words);
+    assert_eq!((printed.code, printed.error.as_str()), (Some(0), ""), "{words:?}: {}", printed.output);
+    printed.output
+}
+
+fn json(graph: &Ros2Graph, words: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&answer(graph, &[words, &["--json"]].concat())).expect("it is JSON")
+}
+
+/// A command that runs on.
+fn running(graph: &Ros2Graph, words: &[&str]) -> Peer {
+    let mut command = graph.command(built("runnel"));
+    Peer::spawn("runnel", {
+        command.args(words);
+        command
+    })
+    .expect("it starts")
+}
+
+fn says(peer: &mut Peer, line: &str) {
+    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+}
+
+#[test]
+fn topics_and_nodes_of_all_vendors_are_listed_with_their_types() {
+    let graph = Ros2Graph::new();
+    let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
+    let _cyclone =
+        ready(graph.talker(Origin::Cyclone, &["/kept", "--wait", "9", "--durability", "transient_local"]));
+    let _fast_dds = ready(graph.listener(Origin::FastDds, &["/text"]));
+    let listed = answer(&graph, &["topic", "list", "-t"]);
+    for topic in ["/text", "/kept"] {
+        let line = format!("{topic} [std_msgs/msg/String]");
+        assert!(listed.lines().any(|listed| listed == line), "{listed}");
+    }
+    assert_eq!(answer(&graph, &["topic", "find", "std_msgs/String"]), "/kept\n/text\n");
+    assert_eq!(answer(&graph, &["topic", "find", "std_msgs/msg/String", "--ros2"]), "/kept\n/text\n");
+    assert_eq!(answer(&graph, &["topic", "type", "/text"]), "std_msgs/msg/String\n");
+    assert_eq!(
+        answer(&graph, &["topic", "info", "/text"]),
+        "Type: std_msgs/msg/String\nPublisher count: 1\nSubscription count: 1\n"
+    );
+    let info = answer(&graph, &["topic", "info", "-v", "/text"]);
+    for line in [
+        "Node name: kilted_talker",
+        &format!("Topic type hash: {STRING_HASH}"),
+        "Endpoint type: SUBSCRIPTION",
+        "  Reliability: RELIABLE",
+        "  Liveliness lease duration: Infinite",
+    ] {
+        assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
+    }
+    assert!(info.contains("Participant: Fast DDS at "), "{info}");
+    let kept = json(&graph, &["topic", "info", "/kept"]);
+    let publisher = &kept["ros2"]["publishers"][0];
+    assert_eq!(
+        (&publisher["qos"]["durability"], &publisher["participant"]["vendor"]),
+        (&"TRANSIENT_LOCAL".into(), &"Cyclone DDS".into())
+    );
+    assert_eq!(answer(&graph, &["node", "list"]), "/kilted_talker\n");
+    let node = answer(&graph, &["node", "info", "/kilted_talker"]);
+    assert!(node.contains("  Publishers:\n") && node.contains("    /text: std_msgs/msg/String\n"), "{node}");
+}
+
+#[test]
+fn a_listing_takes_little_longer_than_everybody_may_take_to_answer() {
+    let graph = Ros2Graph::new();
+    let _talkers: Vec<Peer> = [KILTED, Origin::Cyclone, Origin::FastDds]
+        .into_iter()
+        .map(|origin| ready(graph.talker(origin, &["/text", "--wait", "9"])))
+        .collect();
+    answer(&graph, &["topic", "list"]);
+    let start = Instant::now();
+    answer(&graph, &["topic", "list"]);
+    let took = start.elapsed();
+    assert!((Duration::from_millis(200)..Duration::from_secs(2)).contains(&took), "{took:?}");
+}
+
+#[test]
+fn messages_of_all_vendors_are_echoed_whatever_they_offer() {
+    for (origin, reliability) in
+        [(KILTED, "best_effort"), (Origin::Cyclone, "reliable"), (Origin::FastDds, "best_effort")]
+    {
+        let graph = Ros2Graph::new();
+        let words = ["/text", "--wait", "1", "--rate", "20", "--reliability", reliability, "--size", "5"];
+        let _talker = ready(graph.talker(origin, &words));
+        let echoed = answer(&graph, &["topic", "echo", "/text", "-n", "2"]);
+        let lines: Vec<&str> = echoed.lines().collect();
+        assert!(
+            lines.len() == 4 && lines[0].starts_with("data: ") && lines[1] == "---",
+            "{origin}: {echoed}"
+        );
+    }
+}
+
+#[test]
+fn a_message_of_many_parts_is_echoed_and_measured() {
+    let graph = Ros2Graph::new();
+    let value =
+        r#"{"header":{"stamp":{"sec":5,"nanosec":6},"frame_id":"map"},"pose":{"position":{"x":1.5}}}"#;
+    let words = ["/pose", "--type", "geometry_msgs/msg/PoseStamped", "--value", value, "--rate", "20"];
+    let _talker = ready(graph.talker(KILTED, &words));
+    let echoed = answer(&graph, &["topic", "echo", "/pose", "--once"]);
+    let expected =
+        "header:\n  stamp:\n    sec: 5\n    nanosec: 6\n  frame_id: map\npose:\n  position:\n    x: 1.5\n";
+    assert!(echoed.starts_with(expected), "{echoed}");
+    assert_eq!(answer(&graph, &["topic", "echo", "/pose/pose/position/x", "--once"]), "1.5\n---\n");
+    let typed = answer(&graph, &["topic", "echo", "/pose", "geometry_msgs/PoseStamped", "--once"]);
+    assert_eq!(typed, echoed);
+    for (command, begins) in [("hz", "average rate: "), ("bw", "average: "), ("delay", "average delay: ")] {
+        let mut measuring = running(&graph, &["topic", command, "/pose"]);
+        measuring.wait_for_line(|line| line.starts_with(begins), within(PATIENCE)).unwrap();
+        measuring.signal(Signal::INT).unwrap();
+        measuring.wait_exit(within(PATIENCE)).unwrap();
+    }
+}
+
+#[test]
+fn what_is_kept_for_those_who_come_late_is_echoed() {
+    let graph = Ros2Graph::new();
+    let words = ["/kept", "--durability", "transient_local", "--depth", "1", "--wait", "0", "--count", "1"];
+    let mut talker = graph.talker(KILTED, &words);
+    says(&mut talker, "done");
+    assert!(answer(&graph, &["topic", "echo", "/kept", "--once"]).starts_with("data: "));
+}
+
+#[test]
+fn what_is_published_reaches_listeners_of_all_vendors() {
+    for origin in [KILTED, Origin::Cyclone, Origin::FastDds] {
+        let graph = Ros2Graph::new();
+        let mut listener = ready(graph.listener(origin, &["/text", "--count", "3"]));
+        answer(&graph, &["topic", "pub", "-n", "3", "-r", "50", "/text", "std_msgs/msg/String", "hello"]);
+        says(&mut listener, "done");
+        let heard: Vec<String> =
+            listener.lines().iter().filter(|line| line.starts_with("got ")).cloned().collect();
+        assert!(heard.len() == 3 && heard[0].contains(" len 10 "), "{origin}: {heard:?}");
+    }
+    let graph = Ros2Graph::new();
+    let mut listener = ready(graph.listener(KILTED, &["/text", "--count", "1", "--show"]));
+    let published = runnel(&graph, &["topic", "pub", "-1", "/text", "std_msgs/String", "data: once"]);
+    assert_eq!(published.code, Some(0), "{published:?}");
+    says(&mut listener, r#"got 1 {"data": "once"}"#);
+}
+
+#[test]
+fn who_hears_nothing_of_a_publisher_is_pointed_out() {
+    let graph = Ros2Graph::new();
+    let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9", "--reliability", "best_effort"]));
+    let _listener = ready(graph.listener(KILTED, &["/text"]));
+    let info = answer(&graph, &["topic", "info", "/text"]);
+    let expected = "Nothing goes from the publisher of /kilted_talker to the subscription of /kilted_listener: \
+                    reliability BEST_EFFORT is offered and RELIABLE asked for\n";
+    assert!(info.ends_with(expected), "{info}");
+}
+
+#[test]
+fn without_a_master_ros_1_is_left_out_unless_it_is_asked_for() {
+    let graph = Ros2Graph::new();
+    assert_eq!(answer(&graph, &["topic", "list"]), "");
+    let refused = runnel(&graph, &["topic", "list", "--ros1"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.error.starts_with("error: cannot reach the master at http://localhost:11311/"),
+        "{refused:?}"
+    );
+}

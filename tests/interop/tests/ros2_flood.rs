@@ -1,0 +1,244 @@
+//! Participants that are none: announcements in great number, from addresses where nobody is. What may be counted is held
+//! to limits here; the figures that are times:
+//!
+//! ```text
+//! cargo build --release -p interop --bins
+//! unshare -rnm bash -c 'ip link set lo up; ip link set lo multicast on; ip route add 224.0.0.0/4 dev lo
+//!   mount -t tmpfs none /dev/shm; cargo test --release -p interop --test ros2_flood -- --nocapture --test-threads 1'
+//! ```
+//!
+//! `VICTIM=cyclone` or `fastdds` floods the others' talkers.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use interop::PATIENCE;
+use interop::ros2::{Origin, Ros2Graph};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, ContextOptions, Graphs, QoS, Subscription};
+use runnel_testkit::process::{Peer, within};
+
+/// Fake participants, and how many a second.
+const FAKES: u32 = 20_000;
+const RATE: u32 = 2_500;
+
+/// How long each claims to live without another word.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// The port at which all claim to be reached, each at an address of its own.
+const PORT: u16 = 40_000;
+
+/// Bytes sent back at most for each that came, and bytes that a victim may grow by.
+const SENT_BACK: f64 = 3.0;
+const GROWTH: i64 = 8 << 20;
+
+/// The address of a fake: none is another's, and nobody of the host is among them.
+fn address(number: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 64, 0, 1)) + number)
+}
+
+/// A parameter of a list: its number and length, then the value. RTPS 2.5, section 9.4.2.11.
+fn parameter(message: &mut Vec<u8>, id: u16, value: &[u8]) {
+    message.extend(id.to_le_bytes());
+    message.extend((value.len() as u16).to_le_bytes());
+    message.extend(value);
+}
+
+/// The announcement of a participant, as a whole message: RTPS 2.5, section 8.5.3.2 and 9.6.2.2.
+fn announcement(number: u32) -> Vec<u8> {
+    const VENDOR: [u8; 2] = [1, 0xff];
+    const PARTICIPANT: [u8; 4] = [0, 0, 1, 0xc1];
+    const ANNOUNCER: [u8; 4] = [0, 1, 0, 0xc2];
+    const LISTENER: [u8; 4] = [0, 1, 0, 0xc7];
+    const ALL_THAT_ROS_HAS: u32 = 0xc3f;
+    let prefix = [&VENDOR[..], &[0xfa, 0xce, 0, 0, 0, 0], &number.to_be_bytes()].concat();
+    let locator =
+        [&[1, 0, 0, 0][..], &u32::from(PORT).to_le_bytes(), &[0; 12], &address(number).octets()].concat();
+    let mut list = vec![0, 3, 0, 0];
+    parameter(&mut list, 0x15, &[2, 3, 0, 0]);
+    parameter(&mut list, 0x16, &[VENDOR[0], VENDOR[1], 0, 0]);
+    parameter(&mut list, 0x50, &[&prefix[..], &PARTICIPANT].concat());
+    parameter(&mut list, 0x32, &locator);
+    parameter(&mut list, 0x31, &locator);
+    parameter(&mut list, 0x02, &[&(LEASE.as_secs() as u32).to_le_bytes()[..], &[0; 4]].concat());
+    parameter(&mut list, 0x58, &ALL_THAT_ROS_HAS.to_le_bytes());
+    parameter(&mut list, 0x01, &[]);
+    // No flags and no inline QoS to skip; the first sample.
+    let data = [&[0, 0, 16, 0][..], &LISTENER, &ANNOUNCER, &[0, 0, 0, 0, 1, 0, 0, 0], &list].concat();
+    let header = [&b"RTPS"[..], &[2, 3], &VENDOR, &prefix].concat();
+    [&header[..], &[0x15, 5], &(data.len() as u16).to_le_bytes(), &data].concat()
+}
+
+/// Bytes that come where the fakes claim to be, by the port that they are sent from, which is one of a participant's.
+struct Echo {
+    bytes: Arc<Mutex<HashMap<u16, u64>>>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echo {
+    fn listen() -> Echo {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let (bytes, over) = (Arc::<Mutex<HashMap<u16, u64>>>::default(), Arc::<AtomicBool>::default());
+        let (counted, ended) = (Arc::clone(&bytes), Arc::clone(&over));
+        let thread = thread::spawn(move || {
+            let mut datagram = vec![0; 65_536];
+            while !ended.load(Ordering::Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut datagram) else { continue };
+                *counted.lock().unwrap().entry(from.port()).or_default() += length as u64;
+            }
+        });
+        Echo { bytes, over, thread: Some(thread) }
+    }
+
+    /// Of the participant that got the most.
+    fn most(&self) -> u64 {
+        self.bytes.lock().unwrap().values().copied().max().unwrap_or_default()
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Announces every fake once, at the rate, to all participants of a domain; gives the bytes that each of these was sent.
+fn flood(domain: u16) -> u64 {
+    let everybody = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400 + 250 * domain);
+    let begun = Instant::now();
+    let mut bytes = 0;
+    for number in 0..FAKES {
+        let due = begun + Duration::from_secs(1) * number / RATE;
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        let socket = UdpSocket::bind((address(number), 0)).unwrap();
+        bytes += socket.send_to(&announcement(number), everybody).unwrap() as u64;
+    }
+    bytes
+}
+
+/// A subscription of this process: the longest time between two messages, in nanoseconds.
+struct Live {
+    _subscription: Subscription,
+    context: Context,
+    longest: Arc<AtomicU64>,
+    spinning: Option<JoinHandle<()>>,
+}
+
+impl Live {
+    fn begin(domain: u16) -> Live {
+        let options = ContextOptions::default().arguments([""; 0]).signals(false);
+        let context = Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap();
+        let node = context.create_node("live").unwrap();
+        let longest = Arc::new(AtomicU64::new(0));
+        let (noted, mut last) = (Arc::clone(&longest), None::<Instant>);
+        let take = move |_: &Text| {
+            let now = Instant::now();
+            let silence = last.replace(now).map_or(Duration::ZERO, |last| now - last);
+            noted.fetch_max(silence.as_nanos() as u64, Ordering::Relaxed);
+        };
+        let subscription = node.create_subscription("/live", QoS::keep_last(10), take).unwrap();
+        let spun = context.clone();
+        let spinning = thread::spawn(move || spun.spin().unwrap());
+        Live { _subscription: subscription, context, longest, spinning: Some(spinning) }
+    }
+
+    /// The longest silence since this was asked before.
+    fn longest_silence(&self) -> Duration {
+        Duration::from_nanos(self.longest.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.context.shutdown();
+        let _ = self.spinning.take().map(JoinHandle::join);
+    }
+}
+
+fn resident(process: &Peer) -> i64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<i64>().unwrap() * 1024
+}
+
+fn victim() -> Origin {
+    match std::env::var("VICTIM").as_deref() {
+        Ok("cyclone") => Origin::Cyclone,
+        Ok("fastdds") => Origin::FastDds,
+        Ok(other) => panic!("{other} is flooded nowhere"),
+        Err(_) => Origin::Runnel,
+    }
+}
+
+/// Starts a listener; gives it and how long it took until it had found the talker.
+fn newcomer(graph: &Ros2Graph) -> (Peer, Duration) {
+    let begun = Instant::now();
+    let mut command = graph.program(Origin::Runnel, "listener");
+    command.args(["/live", "--count", "0", "--depth", "10"]);
+    let mut listener = Peer::spawn("newcomer", command).unwrap();
+    listener.wait_for_line(|line| line == "matched 1", within(PATIENCE)).unwrap();
+    (listener, begun.elapsed())
+}
+
+#[test]
+fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
+    let (graph, victim) = (Ros2Graph::new(), victim());
+    let live = Live::begin(graph.domain());
+    let mut command = graph.program(victim, "talker");
+    command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
+    let mut talker = Peer::spawn("talker", command).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    let (before, calm) = (resident(&talker), live.longest_silence());
+    let echo = Echo::listen();
+    let domain = graph.domain();
+    let flooding = thread::spawn(move || flood(domain));
+    thread::sleep(Duration::from_secs(u64::from(FAKES / RATE / 2)));
+    let half = resident(&talker);
+    let (_newcomer, found) = newcomer(&graph);
+    let sent = flooding.join().unwrap();
+    let (after, silence) = (resident(&talker), live.longest_silence());
+    thread::sleep(LEASE + LEASE / 2);
+    let (later, quiet, back) = (resident(&talker), live.longest_silence(), echo.most());
+    let share = back as f64 / sent as f64;
+    let kilobytes = |bytes: i64| bytes / 1024;
+    println!(
+        "{victim}: {FAKES} fakes, {sent} B; sent back by one participant: {back} B, {share:.2} times that"
+    );
+    println!(
+        "resident kB: {} before, +{} half-way, +{} at the end, +{} after the lease",
+        kilobytes(before),
+        kilobytes(half - before),
+        kilobytes(after - before),
+        kilobytes(later - before)
+    );
+    println!("longest silence of 100/s: {calm:.1?} before, {silence:.1?} meanwhile, {quiet:.1?} after");
+    println!("a participant that starts meanwhile is matched after {found:.1?}");
+    if victim == Origin::Runnel {
+        assert!(share <= SENT_BACK, "{back} B were sent back for {sent} B");
+        assert!(after - before <= GROWTH && later - before <= GROWTH, "{before} {after} {later}");
+    }
+}
+
+#[test]
+fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
+    // A flood that nobody understands would prove nothing: one that is answered is.
+    let graph = Ros2Graph::new();
+    let _live = Live::begin(graph.domain());
+    let echo = Echo::listen();
+    let everybody = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400 + 250 * graph.domain());
+    let socket = UdpSocket::bind((address(7), 0)).unwrap();
+    let deadline = within(PATIENCE);
+    while echo.most() == 0 {
+        assert!(Instant::now() < deadline, "nobody answers");
+        socket.send_to(&announcement(7), everybody).unwrap();
+        thread::sleep(Duration::from_millis(100));
+    }
+}

@@ -1,0 +1,199 @@
+//! Messages whose types are known only while the program runs, and messages that are written in place, to and from the
+//! originals of ROS 2.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::ros2_words::crc;
+use interop::{PATIENCE, ready, told};
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::{Generation, Library, Schema, TypeName};
+use runnel::core::wire::{Encoding, cdr};
+use runnel::msgs::geometry_msgs::{Point, Pose};
+use runnel::msgs::sensor_msgs::Image;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::visualization_msgs::{Marker, MarkerArray};
+use runnel::{Context, ContextOptions, Graphs, QoS};
+use runnel_testkit::process::{Peer, within};
+
+const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
+
+fn context(graph: &Ros2Graph) -> Context {
+    let options = ContextOptions::default().signals(false).arguments([""; 0]);
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(graph.domain())).unwrap()
+}
+
+fn schema(generation: Generation, name: &str) -> Arc<Schema> {
+    runnel::msgs::library().message_in(generation, &TypeName::parse(name).unwrap()).unwrap()
+}
+
+/// Arrays in messages in an array.
+fn markers() -> MarkerArray {
+    let points = (0..7).map(|n| Point { x: f64::from(n), y: 0.25, z: -3.0 }).collect();
+    let mut marker = Marker { ns: "path".into(), id: -4, points, text: "odd".into(), ..Marker::default() };
+    marker.header.frame_id = "map".into();
+    marker.pose = Pose { position: Point { x: 1.0, y: 2.0, z: 3.0 }, ..Pose::default() };
+    MarkerArray { markers: vec![marker.clone(), Marker { text: String::new(), ..marker }] }
+}
+
+/// What the listener says of the next message.
+fn heard(listener: &mut Peer) -> String {
+    let said = told(listener, "got", 1, within(PATIENCE)).remove(0);
+    said.split_once(' ').unwrap().1.to_owned()
+}
+
+#[test]
+fn originals_hear_what_a_dynamic_publisher_says_whichever_form_its_schema_has() {
+    for distro in DISTROS {
+        let graph = Ros2Graph::new();
+        let words = ["/markers", "--type", "visualization_msgs/msg/MarkerArray", "--count", "4"];
+        let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
+        let context = context(&graph);
+        let node = context.create_node("talker").unwrap();
+        let message = markers();
+        let [ros1, ros2] =
+            [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| cdr::encode(&message, encoding).unwrap());
+        for generation in Generation::ALL {
+            let schema = schema(generation, "visualization_msgs/MarkerArray");
+            let publisher = node.create_dynamic_publisher("/markers", &schema, 10).unwrap();
+            assert!(publisher.wait_for_subscribers(1, Duration::from_secs(PATIENCE)).unwrap());
+            let (bytes, dynamic) = match generation {
+                Generation::Ros1 => (&ros1, DynamicMessage::decode(&schema, &ros1).unwrap()),
+                Generation::Ros2 => (&ros2, DynamicMessage::decode_payload(&schema, &ros2).unwrap()),
+            };
+            publisher.publish(&dynamic).unwrap();
+            assert_eq!(heard(&mut listener), crc(&message), "{distro:?}, a message of {generation:?}");
+            publisher.publish_bytes(|out| out.extend_from_slice(bytes)).unwrap();
+            assert_eq!(heard(&mut listener), crc(&message), "{distro:?}, bytes of {generation:?}");
+        }
+        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+    }
+}
+
+#[test]
+fn originals_see_an_image_that_is_written_in_place() {
+    for distro in DISTROS {
+        let graph = Ros2Graph::new();
+        let words = ["/image", "--type", "sensor_msgs/msg/Image", "--count", "2"];
+        let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
+        let context = context(&graph);
+        let camera = context.create_node("camera").unwrap();
+        let publisher = camera.create_publisher::<Image>("/image", 5).unwrap();
+        let header =
+            Image { height: 480, width: 640, step: 1920, encoding: "rgb8".into(), ..Image::default() };
+        let pixels: Vec<u8> = (0..480 * 1920_u32).map(|index| (index % 253) as u8).collect();
+        let whole = Image { data: pixels.clone(), ..header.clone() };
+        let lend = || {
+            let mut loan = publisher.loan(&header, pixels.len()).unwrap();
+            loan.copy_from_slice(&pixels);
+            loan
+        };
+        // It is lent while nobody listens, and then while ROS 2 does: in one encoding and the other.
+        let early = lend();
+        assert!(publisher.wait_for_subscribers(1, Duration::from_secs(PATIENCE)).unwrap());
+        for loan in [early, lend()] {
+            loan.publish().unwrap();
+            assert_eq!(heard(&mut listener), crc(&whole), "{distro:?}");
+        }
+        assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
+    }
+}
+
+/// A raw subscription's messages, each as its type and what talkers say of it.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<(String, String)>>>);
+
+impl Heard {
+    fn take(&self, message: &runnel::RawMessage<'_>, library: &Library) {
+        let name = TypeName::parse(message.type_name()).unwrap();
+        let schema = library.message_in(message.generation(), &name).unwrap();
+        assert_eq!(Some(message.type_hash()), schema.rihs01().as_deref(), "{name}");
+        // Written anew it is what the talker's own encoder makes of it.
+        let payload = message.decode(&schema).unwrap().to_payload(Encoding::Xcdr1).unwrap();
+        let said = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
+        self.0.lock().unwrap().push((message.type_name().to_owned(), said));
+    }
+
+    /// Spins until it has heard this.
+    fn wait_for(&self, context: &Context, type_name: &str, said: &str) {
+        let deadline = within(PATIENCE);
+        while !self.has(type_name, said) {
+            let all = self.0.lock().unwrap().clone();
+            assert!(Instant::now() < deadline, "{type_name} {said} is not among {all:?}");
+            context.spin_once(Duration::from_millis(10)).unwrap();
+        }
+    }
+
+    fn has(&self, type_name: &str, said: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|(name, body)| name == type_name && body == said)
+    }
+}
+
+#[test]
+fn a_raw_subscription_hears_originals_of_several_types_and_qualities_of_service() {
+    let graph = Ros2Graph::new();
+    let context = context(&graph);
+    let node = context.create_node("echo").unwrap();
+    let (heard, library) = (Heard::default(), runnel::msgs::library());
+    let into = heard.clone();
+    let qos = QoS::keep_last(100).transient_local();
+    let subscription = node
+        .create_raw_subscription("/mixed", None, qos, move |message| into.take(message, &library))
+        .unwrap();
+    let poses = r#"{"header": {"frame_id": "map"}, "poses": [{"position": {"x": 1.5}}, {"orientation": {"w": 1.0}}]}"#;
+    let talkers = [
+        (Distro::Kilted, "std_msgs/msg/String", vec!["--size", "2000"]),
+        (Distro::Jazzy, "geometry_msgs/msg/PoseArray", vec!["--value", poses]),
+        (
+            Distro::Kilted,
+            "std_msgs/msg/UInt8MultiArray",
+            vec!["--size", "100000", "--durability", "transient_local"],
+        ),
+        (Distro::Jazzy, "std_msgs/msg/String", vec!["--reliability", "best_effort"]),
+    ];
+    let mut all = Vec::new();
+    for (number, (distro, type_name, words)) in talkers.into_iter().enumerate() {
+        let name = format!("talker{number}");
+        let words = [&["/mixed", "--type", type_name, "--count", "3", "--rate", "20"], &words[..]].concat();
+        let mut talker = graph.node(Origin::Ros2(distro), "talker", &name, &words);
+        // The subscription is served meanwhile by the thread that its context keeps.
+        for said in told(&mut talker, "sent", 3, within(PATIENCE)) {
+            heard.wait_for(&context, type_name, said.split_once(' ').unwrap().1);
+        }
+        assert_eq!(subscription.publisher_count(), 1 + number);
+        all.push(talker);
+    }
+    assert_eq!((subscription.malformed(), heard.0.lock().unwrap().len()), (0, 12));
+}
+
+#[test]
+fn a_writer_of_xcdr2_alone_is_heard() {
+    let graph = Ros2Graph::new();
+    let context = context(&graph);
+    let node = context.create_node("echo").unwrap();
+    let (raw, typed) = (Heard::default(), Heard::default());
+    let (into_raw, into_typed) = (raw.clone(), typed.clone());
+    // Cyclone tells no hash, without which a message is one of the type of its name.
+    let schema = schema(Generation::Ros2, "std_msgs/UInt8MultiArray");
+    let take = move |message: &runnel::RawMessage<'_>| {
+        assert_eq!((message.encoding(), message.type_hash()), (Encoding::Xcdr2, ""));
+        let payload = message.decode(&schema).unwrap().to_payload(Encoding::Xcdr1).unwrap();
+        let said = format!("len {} crc {:08x}", payload.len() - 4, crc32fast::hash(&payload[4..]));
+        into_raw.0.lock().unwrap().push((message.type_name().to_owned(), said));
+    };
+    let _raw = node.create_raw_subscription("/bytes", None, 10, take).unwrap();
+    let take = move |message: &UInt8MultiArray| {
+        into_typed.0.lock().unwrap().push(("typed".to_owned(), crc(message)));
+    };
+    let other = context.create_node("listener").unwrap();
+    let _typed = other.create_subscription("/bytes", 10, take).unwrap();
+    let words = ["/bytes", "--type", "std_msgs/msg/UInt8MultiArray", "--count", "3", "--size", "5001"];
+    let mut talker =
+        graph.talker(Origin::Cyclone11, &[&words[..], &["--xcdr2", "--wait", "2", "--rate", "50"]].concat());
+    for said in told(&mut talker, "sent", 3, within(PATIENCE)) {
+        let body = said.split_once(' ').unwrap().1;
+        raw.wait_for(&context, "std_msgs/msg/UInt8MultiArray", body);
+        typed.wait_for(&context, "typed", body);
+    }
+}
