@@ -25,6 +25,6 @@ mod writer;
 
 pub use config::{Config, Limits, Path};
 pub use event::{Event, Sample, SamplePayload, Transmit};
-pub use participant::{EndpointOptions, Participant, Peer};
+pub use participant::{Audience, EndpointOptions, Participant, Peer};
 pub use stored::Lend;
 pub use writer::{Full, Rate};

@@ -75,7 +75,7 @@ fn a_process_is_matched_with_one_that_runs_already_whichever_they_are() {
         }
     }
     println!(
-        "milliseconds from a talker's start, {rounds} rounds: it is matched; both are (median, greatest)"
+        "\nmilliseconds from a talker's start, {rounds} rounds: it is matched; both are (median, greatest)"
     );
     for ((talking, listening), [first, both]) in times {
         println!("{talking:>8} joins {listening:<8} {} {}", told(first), told(both));

@@ -56,6 +56,9 @@ impl<P: Lend> Participant<P> {
 
     fn meet(&mut self, now: Instant, local: EntityId, remote: Guid) {
         let (Some(ours), Some(other)) = (self.endpoints.get(&local), self.endpoint(remote)) else { return };
+        if self.audiences.get(&local).is_some_and(|is_for| !is_for(other)) {
+            return self.part(local, remote);
+        }
         match verdict(ours, other) {
             Verdict::Match => self.join(now, local, remote),
             Verdict::Strangers => self.part(local, remote),

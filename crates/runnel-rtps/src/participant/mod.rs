@@ -59,6 +59,8 @@ pub struct Participant<P> {
     heard: BTreeMap<Guid, Vec<EntityId>>,
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(EntityId, Guid), Heartbeat>,
+    /// Writers that are for some readers only.
+    audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
     next_entity: u32,
     events: VecDeque<Event>,
@@ -86,6 +88,9 @@ enum Timer {
     GiveSign,
 }
 
+/// Whether a writer of ours is for a reader.
+pub type Audience = fn(&Endpoint) -> bool;
+
 /// What an endpoint is about.
 #[derive(Clone, Debug)]
 pub struct EndpointOptions {
@@ -112,6 +117,7 @@ impl<P: Lend> Participant<P> {
             readers: BTreeMap::new(),
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
+            audiences: BTreeMap::new(),
             watches: Watches::default(),
             next_entity: 0,
             events: VecDeque::new(),
@@ -181,6 +187,19 @@ impl<P: Lend> Participant<P> {
         id
     }
 
+    /// Makes a writer that meets only those of the readers which `audience` is true for.
+    pub fn create_writer_for(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        options: EndpointOptions,
+        audience: Audience,
+    ) -> EntityId {
+        // It has the number that comes next.
+        self.audiences.insert(EntityId::user_writer(self.next_entity + 1), audience);
+        self.create_writer(now, stamp, options)
+    }
+
     /// Makes a reader.
     pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
         let id = EntityId::user_reader(self.new_entity());
@@ -222,6 +241,7 @@ impl<P: Lend> Participant<P> {
             return;
         }
         self.tell_of_end(now, stamp, id);
+        self.audiences.remove(&id);
         if let Some(writer) = self.writers.remove(&id) {
             self.timers.disarm(writer.armed, Timer::Writer(id));
         }
@@ -347,10 +367,13 @@ impl<P: Lend> Participant<P> {
         self.wake_writer(id);
     }
 
+    /// How far a reader of ours is with a writer that it has met.
+    fn writer_of(&mut self, reader: EntityId, writer: Guid) -> Option<&mut WriterProxy> {
+        self.readers.get_mut(&reader)?.writer_mut(writer)
+    }
+
     fn answer_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {
-        let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
-            return;
-        };
+        let Some(proxy) = self.writer_of(reader, writer) else { return };
         proxy.armed = None;
         proxy.handle_timeout(now);
         self.wake_answer(reader, writer);

@@ -24,7 +24,7 @@ impl<P: Lend> Participant<P> {
     }
 
     /// Samples that are written from now on reach a reader by another way: the first of them. `None` if the two have not
-    /// met. A writer all of whose readers are suspended holds none of them, unless it is for those who come later.
+    /// met, or the writer's samples have a lifespan. A writer all of whose readers are suspended holds none of them, unless it is for those who come later.
     pub fn suspend(&mut self, writer: EntityId, reader: Guid) -> Option<SequenceNumber> {
         self.writers.get_mut(&writer)?.suspend(reader)
     }

@@ -26,6 +26,34 @@ struct Context<'a> {
     stamp: Option<Timestamp>,
 }
 
+/// Readers of ours: of a few there is no need to allocate.
+#[derive(Default)]
+struct Concerned {
+    few: [Option<EntityId>; 2],
+    more: Vec<EntityId>,
+}
+
+impl Concerned {
+    fn add(&mut self, reader: EntityId) {
+        match self.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(reader),
+            None => self.more.push(reader),
+        }
+    }
+}
+
+impl IntoIterator for Concerned {
+    type Item = EntityId;
+    type IntoIter = core::iter::Chain<
+        core::iter::Flatten<core::array::IntoIter<Option<EntityId>, 2>>,
+        alloc::vec::IntoIter<EntityId>,
+    >;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.few.into_iter().flatten().chain(self.more)
+    }
+}
+
 impl<P: Lend> Participant<P> {
     /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
@@ -91,10 +119,14 @@ impl<P: Lend> Participant<P> {
     }
 
     /// The readers of ours that a submessage of a writer concerns.
-    fn concerned(&self, reader: EntityId, writer: Guid) -> Vec<EntityId> {
-        let readers = self.heard.get(&writer).map_or(&[][..], Vec::as_slice);
-        let concerned = readers.iter().filter(|other| reader == EntityId::UNKNOWN || reader == **other);
-        concerned.copied().collect()
+    fn concerned(&self, reader: EntityId, writer: Guid) -> Concerned {
+        let mut concerned = Concerned::default();
+        for other in self.heard.get(&writer).map_or(&[][..], Vec::as_slice) {
+            if reader == EntityId::UNKNOWN || reader == *other {
+                concerned.add(*other);
+            }
+        }
+        concerned
     }
 
     fn handle_data(&mut self, context: &Context<'_>, data: &Data<'_>) {
@@ -165,7 +197,7 @@ impl<P: Lend> Participant<P> {
     /// What follows whatever has come of a writer: samples that were held, losses, an answer.
     pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         while self.deliver_held(now, reader, writer) {}
-        let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
+        let proxy = self.writer_of(reader, writer);
         let count = proxy.map_or(0, crate::reader::WriterProxy::take_lost);
         if count > 0 {
             self.tell(Event::SampleLost { reader, writer, count });
@@ -205,7 +237,7 @@ impl<P: Lend> Participant<P> {
             return self.note_early(writer, heartbeat);
         }
         for reader in self.concerned(heartbeat.reader, writer) {
-            if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+            if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.heartbeat(context.now, heartbeat);
             }
             if heartbeat.liveliness {
@@ -228,7 +260,7 @@ impl<P: Lend> Participant<P> {
     fn handle_heartbeat_fragments(&mut self, context: &Context<'_>, heartbeat: &HeartbeatFrag) {
         let writer = context.source.with(heartbeat.writer);
         for reader in self.concerned(heartbeat.reader, writer) {
-            if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+            if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.heartbeat_fragments(heartbeat);
             }
             self.after(context.now, reader, writer);
@@ -238,7 +270,7 @@ impl<P: Lend> Participant<P> {
     fn handle_gap(&mut self, context: &Context<'_>, gap: &Gap) {
         let writer = context.source.with(gap.writer);
         for reader in self.concerned(gap.reader, writer) {
-            if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+            if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.gap(gap);
             }
             self.after(context.now, reader, writer);

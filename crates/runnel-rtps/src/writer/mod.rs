@@ -160,8 +160,12 @@ impl<B: Bytes> Writer<B> {
         if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) }
     }
 
-    /// What is written from now on reaches a reader by another way: the first number of that.
+    /// What is written from now on reaches a reader by another way: the first number of that. Samples that are not worth
+    /// delivering after a while stay here, where that is seen to.
     pub fn suspend(&mut self, reader: Guid) -> Option<SequenceNumber> {
+        if self.qos.lifespan.is_some() {
+            return None;
+        }
         let next = self.history.last().next();
         self.readers.iter_mut().find(|proxy| proxy.guid() == reader)?.suspend(next);
         self.trim();

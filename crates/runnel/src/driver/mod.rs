@@ -187,7 +187,7 @@ impl Driver {
         }
         let rtps = self.ros2.rtps().cloned();
         let sleeps = rtps.as_ref().is_none_or(|rtps| rtps.fall_asleep(until));
-        let left = || until.map(|at| at.since(clock::monotonic()));
+        let left = || until.map(|at| self.ros2.leisurely(at, at.since(clock::monotonic())));
         let waited = self.wait_here(events, if sleeps { left() } else { Some(Duration::ZERO) });
         if let Some(rtps) = rtps {
             rtps.wake_up();

@@ -22,7 +22,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Waker, clock, host};
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
-use runnel_rtps::{Config, EndpointOptions, Event, Participant, Sample};
+use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Sample};
 
 use crate::ipc::Frame;
 use crate::sync::lock;
@@ -232,6 +232,16 @@ impl Rtps {
 
     pub(crate) fn create_writer(&self, options: EndpointOptions) -> EntityId {
         self.work(|participant, now| participant.create_writer(now, stamp(), options))
+    }
+
+    /// A writer for some of the readers only.
+    pub(crate) fn create_writer_for(&self, options: EndpointOptions, audience: Audience) -> EntityId {
+        self.work(|participant, now| participant.create_writer_for(now, stamp(), options, audience))
+    }
+
+    /// True if an endpoint is known, and is so.
+    pub(crate) fn is_endpoint(&self, guid: Guid, is_so: Audience) -> bool {
+        lock(&self.inner).participant.endpoint(guid).is_some_and(is_so)
     }
 
     pub(crate) fn create_reader(&self, options: EndpointOptions) -> EntityId {

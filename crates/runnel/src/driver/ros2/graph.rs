@@ -1,5 +1,7 @@
 //! Which nodes are in which participants: told by each on `ros_discovery_info`, as all of ROS 2 do.
 
+mod widths;
+
 use std::collections::HashMap;
 
 use runnel_core::Message;
@@ -7,6 +9,7 @@ use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, cdr};
 use runnel_msgs::rmw_dds_common::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
 use runnel_rtps::EndpointOptions;
+use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::{Driver, Ros2};
@@ -17,6 +20,9 @@ use crate::rtps::Rtps;
 
 pub(super) const TOPIC: &str = "ros_discovery_info";
 
+/// By what endpoints tell the hash of their type.
+const HASH: &[u8] = b"typehash=";
+
 /// The most nodes of one participant that are remembered.
 const MOST_NODES: usize = 1024;
 
@@ -25,6 +31,8 @@ const MOST_NODES: usize = 1024;
 pub(super) struct Graph {
     writer: Option<EntityId>,
     reader: Option<EntityId>,
+    /// What tells those from before Iron, once there is one.
+    old_writer: Option<EntityId>,
     /// By participant.
     nodes: HashMap<GuidPrefix, Vec<KnownNode>>,
 }
@@ -40,13 +48,9 @@ pub(super) struct KnownNode {
 impl Graph {
     /// Begins to tell and to hear.
     pub(super) fn join(&mut self, rtps: &Rtps) {
-        let options = || EndpointOptions {
-            topic: TOPIC.to_owned(),
-            type_name: ParticipantEntitiesInfo::DDS_TYPE.to_owned(),
-            qos: QoS::keep_last(1).transient_local(),
-            user_data: format!("typehash={};", ParticipantEntitiesInfo::RIHS01).into_bytes(),
-        };
-        self.writer = Some(rtps.create_writer(options()));
+        let user_data = format!("typehash={};", ParticipantEntitiesInfo::RIHS01);
+        let options = || options(user_data.clone());
+        self.writer = Some(rtps.create_writer_for(options(), |reader| !is_old(reader)));
         self.reader = Some(rtps.create_reader(options()));
     }
 
@@ -57,13 +61,17 @@ impl Graph {
 
     /// A participant tells of its nodes.
     pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) {
-        let told: ParticipantEntitiesInfo = match cdr::decode(payload) {
-            Ok(told) => told,
-            // Before Iron a number had 24 bytes: those nodes are met all the same, and not known by their names.
-            Err(error) => {
-                self.nodes.entry(from).or_default();
-                return log::debug!("nodes of participant {from}: {error}");
+        let Some(told) = widths::decode(payload) else {
+            // Once, since it goes on telling.
+            if !self.nodes.contains_key(&from) {
+                self.nodes.insert(from, Vec::new());
+                let len = payload.len();
+                console::warning!(
+                    "participant {from} tells of its nodes in a form of {len} bytes that no known ROS 2 has: its topics \
+                     are met, and its nodes not known by their names"
+                );
             }
+            return;
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
         let known = |node: &NodeEntitiesInfo| KnownNode { name: full_name(node), endpoints: guids(node) };
@@ -121,7 +129,40 @@ impl Driver {
             Ok(()) => drop(rtps.write(*writer, Frame::from(frame))),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
+        if let Some(old_writer) = self.ros2.graph.old_writer {
+            let mut frame = vec![0; LENGTH];
+            widths::encode_old(&told, &mut frame);
+            drop(rtps.write(old_writer, Frame::from(frame)));
+        }
     }
+
+    /// An endpoint of another has been found: if it hears of nodes as before Iron, it is told of ours so.
+    pub(super) fn ear_found(&mut self, endpoint: Guid) {
+        let Ros2 { rtps: Some(rtps), graph: Graph { old_writer: old_writer @ None, .. }, .. } =
+            &mut self.ros2
+        else {
+            return;
+        };
+        if rtps.is_endpoint(endpoint, is_old) {
+            *old_writer = Some(rtps.create_writer_for(options(String::new()), is_old));
+            self.tell_of_nodes();
+        }
+    }
+}
+
+fn options(user_data: String) -> EndpointOptions {
+    EndpointOptions {
+        topic: TOPIC.to_owned(),
+        type_name: ParticipantEntitiesInfo::DDS_TYPE.to_owned(),
+        qos: QoS::keep_last(1).transient_local(),
+        user_data: user_data.into_bytes(),
+    }
+}
+
+/// True for who hears of nodes as before Iron: since then endpoints tell the hash of their type.
+fn is_old(endpoint: &Endpoint) -> bool {
+    let tells_hash = endpoint.user_data.windows(HASH.len()).any(|part| part == HASH);
+    endpoint.role() == Role::Reader && endpoint.topic == TOPIC && !tells_hash
 }
 
 /// The endpoints of one node.

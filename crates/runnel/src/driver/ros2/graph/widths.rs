@@ -1,0 +1,191 @@
+//! The two forms of what participants tell of their nodes: the number of an endpoint has 16 bytes from Iron on, and had 24
+//! before, of which the first 16 are the same number and the others zeros.
+//!
+//! Nothing in a message says which form it has: it has the one in which it ends where it ends. What is read in the other one
+//! goes wrong in the middle, and ends the discovery of some nodes of Humble for good, so that each is sent its own.
+
+use runnel_msgs::rmw_dds_common::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
+
+/// Bytes of the number of an endpoint, from Iron on and before.
+const NEW: usize = 16;
+const OLD: usize = 24;
+
+/// Bytes before the body: which encoding it is in.
+const HEAD: usize = 4;
+
+/// Reads a message in either form; `None` if it has neither.
+pub(super) fn decode(payload: &[u8]) -> Option<ParticipantEntitiesInfo> {
+    decode_as(NEW, payload).or_else(|| decode_as(OLD, payload))
+}
+
+fn decode_as(width: usize, payload: &[u8]) -> Option<ParticipantEntitiesInfo> {
+    let little = match payload.get(..2)? {
+        [0, 0] => false,
+        [0, 1] => true,
+        _ => return None,
+    };
+    let mut body = Body { bytes: payload.get(HEAD..)?, at: 0, little, width };
+    let (gid, count) = (body.gid()?, body.u32()?);
+    let nodes = (0..count).map(|_| body.node()).collect::<Option<Vec<_>>>()?;
+    // What pads it to the end of a submessage is no part of it.
+    (body.bytes.len() - body.at < 4).then_some(ParticipantEntitiesInfo { gid, node_entities_info_seq: nodes })
+}
+
+/// A message of which so much has been read.
+struct Body<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    little: bool,
+    width: usize,
+}
+
+impl<'a> Body<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(len)?;
+        let taken = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.at = self.at.next_multiple_of(4);
+        let bytes = self.take(4)?.try_into().ok()?;
+        Some(if self.little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let len = self.u32()? as usize;
+        let bytes = self.take(len)?;
+        Some(String::from_utf8_lossy(bytes.strip_suffix(&[0]).unwrap_or(bytes)).into_owned())
+    }
+
+    fn gid(&mut self) -> Option<Gid> {
+        let data = self.take(self.width)?.first_chunk::<NEW>()?;
+        Some(Gid { data: *data })
+    }
+
+    fn gids(&mut self) -> Option<Vec<Gid>> {
+        let count = self.u32()? as usize;
+        // Each takes bytes of the message, so that no count makes it allocate more than that.
+        (0..count).map(|_| self.gid()).collect()
+    }
+
+    fn node(&mut self) -> Option<NodeEntitiesInfo> {
+        Some(NodeEntitiesInfo {
+            node_namespace: self.text()?,
+            node_name: self.text()?,
+            reader_gid_seq: self.gids()?,
+            writer_gid_seq: self.gids()?,
+        })
+    }
+}
+
+/// Appends a message in the form from before Iron, the encapsulation header first.
+pub(super) fn encode_old(told: &ParticipantEntitiesInfo, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, 1, 0, 0]);
+    let start = out.len();
+    put_gid(&told.gid, out);
+    put_count(told.node_entities_info_seq.len(), start, out);
+    for node in &told.node_entities_info_seq {
+        for text in [&node.node_namespace, &node.node_name] {
+            put_count(text.len() + 1, start, out);
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+        for gids in [&node.reader_gid_seq, &node.writer_gid_seq] {
+            put_count(gids.len(), start, out);
+            gids.iter().for_each(|gid| put_gid(gid, out));
+        }
+    }
+}
+
+fn put_gid(gid: &Gid, out: &mut Vec<u8>) {
+    out.extend_from_slice(&gid.data);
+    out.extend_from_slice(&[0; OLD - NEW]);
+}
+
+fn put_count(count: usize, start: usize, out: &mut Vec<u8>) {
+    out.resize(start + (out.len() - start).next_multiple_of(4), 0);
+    out.extend_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_core::wire::{Encoding, cdr};
+
+    fn gid(number: u8) -> Gid {
+        Gid { data: [number; 16] }
+    }
+
+    fn told() -> ParticipantEntitiesInfo {
+        let node = |name: &str, readers: &[u8], writers: &[u8]| NodeEntitiesInfo {
+            node_namespace: "/".into(),
+            node_name: name.into(),
+            reader_gid_seq: readers.iter().map(|number| gid(*number)).collect(),
+            writer_gid_seq: writers.iter().map(|number| gid(*number)).collect(),
+        };
+        let nodes = vec![node("talker", &[], &[2, 3]), node("ear", &[4], &[])];
+        ParticipantEntitiesInfo { gid: gid(1), node_entities_info_seq: nodes }
+    }
+
+    /// One node `/n` with one writer, as the definition of Humble (`uint8[24] data`) lies in CDR.
+    fn humble() -> Vec<u8> {
+        let mut bytes = vec![0, 1, 0, 0];
+        bytes.extend([[7; 16].as_slice(), &[0; 8]].concat());
+        bytes.extend([1, 0, 0, 0]);
+        bytes.extend([2, 0, 0, 0, b'/', 0, 0, 0]);
+        bytes.extend([2, 0, 0, 0, b'n', 0, 0, 0]);
+        bytes.extend([0, 0, 0, 0]);
+        bytes.extend([1, 0, 0, 0]);
+        bytes.extend([[8; 16].as_slice(), &[0; 8]].concat());
+        bytes
+    }
+
+    #[test]
+    fn what_humble_tells_is_understood_and_told_to_it() {
+        let heard = decode(&humble()).unwrap();
+        assert_eq!((heard.gid.data, heard.node_entities_info_seq.len()), ([7; 16], 1));
+        let node = &heard.node_entities_info_seq[0];
+        assert_eq!((node.node_namespace.as_str(), node.node_name.as_str()), ("/", "n"));
+        assert!(node.reader_gid_seq.is_empty() && node.writer_gid_seq == [gid(8)]);
+        let mut out = vec![];
+        encode_old(&heard, &mut out);
+        assert_eq!(out, humble());
+    }
+
+    #[test]
+    fn both_forms_are_told_apart() {
+        let empty = ParticipantEntitiesInfo { gid: gid(1), ..Default::default() };
+        for told in [told(), empty] {
+            let new = cdr::encode(&told, Encoding::Xcdr1).unwrap();
+            let mut old = vec![];
+            encode_old(&told, &mut old);
+            assert!(new.len() < old.len());
+            assert_eq!((decode(&new), decode(&old)), (Some(told.clone()), Some(told)));
+        }
+    }
+
+    #[test]
+    fn the_other_order_of_bytes_is_understood() {
+        let mut bytes = vec![0, 0, 0, 0];
+        bytes.extend([9; 16]);
+        bytes.extend([0; 4]);
+        assert_eq!(decode(&bytes).unwrap().gid, gid(9));
+        bytes[0] = 7;
+        assert_eq!(decode(&bytes), None);
+    }
+
+    #[test]
+    fn what_has_neither_form_is_refused() {
+        let whole = humble();
+        // With 24 to 27 bytes it is the newer form, and tells of no nodes.
+        for len in (0..24).chain(28..whole.len()) {
+            assert_eq!(decode(&whole[..len]), None, "{len} bytes");
+        }
+        assert_eq!(decode(&[whole.as_slice(), &[0; 8]].concat()), None);
+        let mut endless = whole;
+        endless[28..32].copy_from_slice(&[0xff; 4]);
+        assert_eq!(decode(&endless), None);
+    }
+}
