@@ -13,7 +13,7 @@ use clap::Subcommand;
 use crate::error::CliError;
 use crate::session::Session;
 
-/// Look at actions, and send goals (actionlib, ros2 action)
+/// Look at actions of ROS 1, and send goals (actionlib, ros2 action)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),

@@ -18,7 +18,7 @@ use crate::session::Session;
 use finding::{Finding, Severity};
 use found::Found;
 
-/// Look at the whole graph, and say what is wrong with it and what to do
+/// Look at the whole graph of ROS 1, and say what is wrong with it and what to do
 ///
 /// Asks the master, every node, the publishers of topics that are subscribed to, and every service. Exit code 1 only for
 /// errors, not for warnings or infos.

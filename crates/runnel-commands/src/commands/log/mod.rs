@@ -17,7 +17,7 @@ use crate::session::Session;
 /// How long a node may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Follow what nodes log, and set their levels (rqt_console, rosconsole)
+/// Follow what nodes of ROS 1 log, and set their levels (rqt_console, rosconsole)
 ///
 /// Without a command, prints lines as nodes log them, until Ctrl-C.
 #[derive(Debug, clap::Args)]

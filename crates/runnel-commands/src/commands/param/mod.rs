@@ -16,7 +16,7 @@ use crate::session::Session;
 
 pub use yaml::leaves;
 
-/// Read and set parameters (rosparam, ros2 param)
+/// Read and set parameters of ROS 1 (rosparam, ros2 param)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),

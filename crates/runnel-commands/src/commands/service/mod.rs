@@ -20,7 +20,7 @@ pub use info::arguments;
 /// How long a node may take to say of which type its service is.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// Look at services, and call them (rosservice, ros2 service)
+/// Look at services of ROS 1, and call them (rosservice, ros2 service)
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
