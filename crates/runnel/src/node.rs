@@ -26,6 +26,7 @@ use crate::forms::Forms;
 use crate::logging::{Logger, NodeLog};
 use crate::options::{PublisherOptions, SubscriptionOptions};
 use crate::publisher::{DynamicPublisher, Publisher};
+use crate::rtps::random_origin;
 use crate::subscription::{RawMessage, Subscription};
 use crate::timers::{Follows, Timer};
 use publishing::Publishers;
@@ -56,9 +57,10 @@ impl Node {
         let full_name = names::resolve(&namespace, name, name)?;
         let log = NodeLog::of(&context, &full_name)?;
         let ros1 = shared.settings.ros1.as_ref();
-        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name)).transpose()?;
-        let key =
-            shared.turning.driver().add_node(full_name.clone(), ros1, shared.settings.ros2.is_some())?;
+        let is_in_ros2 = shared.settings.ros2.is_some();
+        let origin = (ros1.is_some() && is_in_ros2).then(random_origin).transpose()?;
+        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, origin)).transpose()?;
+        let key = shared.turning.driver().add_node(full_name.clone(), ros1, is_in_ros2, origin)?;
         let (publishers, name, logger) = (Mutex::default(), name.to_owned(), log.root());
         let inner = NodeInner { context, key, namespace, name, full_name, logger, remapping, publishers };
         inner.advertise_log(&log)?;

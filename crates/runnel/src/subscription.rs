@@ -44,7 +44,7 @@ impl Subscription {
 
     /// Publishers that are connected, those of this process included.
     pub fn publisher_count(&self) -> usize {
-        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.link_count());
+        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.links_beside(&self.inputs.ros1));
         self.inputs.ros1.link_count() + ros2 + self.node.count_publishers_of_this_process(&self.core)
     }
 

@@ -53,6 +53,7 @@ fn strings(topic: &str) -> TopicSpec {
 fn node() -> Node {
     let config = NodeConfig {
         same_host: Some(SameHost { process: 1, secret: 2 }),
+        origin: None,
         name: "/node".to_owned(),
         host: "127.0.0.1".to_owned(),
         rpc_port: 1000,

@@ -25,6 +25,8 @@ pub struct NodeConfig {
     pub limits: Limits,
     /// What it tells peers for the case that they are of the same host; nothing if `None`.
     pub same_host: Option<SameHost>,
+    /// By what peers know it in ROS 2, if it is there, too: random, and not the same for two nodes.
+    pub origin: Option<u64>,
 }
 
 impl NodeConfig {

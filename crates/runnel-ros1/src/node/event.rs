@@ -95,6 +95,8 @@ pub struct PublisherLink {
     pub datagrams: Option<u32>,
     /// The other end may be of the same host.
     pub same_host: Option<Meeting>,
+    /// The other end is in ROS 2, too, where it is known by this.
+    pub origin: Option<u64>,
     /// To be counted on by whoever reads the messages.
     pub stats: Arc<LinkStats>,
 }
@@ -115,6 +117,8 @@ pub struct SubscriberLink {
     pub datagrams: Option<Fragmenter>,
     /// The other end may be of the same host.
     pub same_host: Option<Meeting>,
+    /// The other end is in ROS 2, too, where it is known by this.
+    pub origin: Option<u64>,
     /// To be counted on by whoever sends the messages.
     pub stats: Arc<LinkStats>,
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
-use super::same_host::{Meeting, asked_to_meet};
+use super::origin;
+use super::same_host::asked_to_meet;
 use super::timers::Timer;
 use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, HeaderError, MAX_HEADER};
@@ -105,7 +106,7 @@ impl Node {
             }
             None => {
                 let (topic, subscriber) = self.check_subscriber(&header, None)?;
-                self.join_subscriber(conn, topic, subscriber, asked_to_meet(&header));
+                self.join_subscriber(conn, topic, subscriber, &header);
                 Ok(())
             }
         });
@@ -149,29 +150,33 @@ impl Node {
         }
     }
 
-    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: Option<Meeting>) {
+    fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: &ConnectionHeader) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
-        let same_host = self.answer_of_process(asked, &mut reply);
+        let same_host = self.answer_of_process(asked_to_meet(asked), &mut reply);
+        let origin = origin::told_in(asked);
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
         let answer = reply.emit();
-        let link = SubscriberLink { topic, conn, subscriber, answer, datagrams: None, same_host, stats };
+        let link =
+            SubscriberLink { topic, conn, subscriber, answer, datagrams: None, same_host, origin, stats };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 
     /// What we say of a topic that we publish.
     pub(super) fn publisher_header(&self, topic: &str) -> Option<ConnectionHeader> {
         let spec = self.publications.get(topic)?;
-        Some(ConnectionHeader::new([
+        let mut header = ConnectionHeader::new([
             ("callerid", self.config.name.as_str()),
             ("latching", if spec.latching { "1" } else { "0" }),
             ("md5sum", &spec.md5),
             ("message_definition", &spec.definition),
             ("topic", topic),
             ("type", &spec.type_name),
-        ]))
+        ]);
+        origin::tell(&mut header, self.config.origin);
+        Some(header)
     }
 }

@@ -15,6 +15,7 @@ mod conn;
 mod event;
 mod incoming;
 mod master_calls;
+mod origin;
 mod outgoing;
 mod params;
 mod registrar;

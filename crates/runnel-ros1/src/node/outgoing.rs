@@ -11,9 +11,9 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, PublisherLink};
-use super::same_host;
 use super::timers::Timer;
 use super::{Conn, Linked, Node, Purpose};
+use super::{origin, same_host};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallId, CallOptions, Uri};
@@ -198,13 +198,15 @@ impl Node {
     /// What we say of a topic that we subscribe to.
     pub(super) fn subscriber_header(&self, topic: &str) -> Option<ConnectionHeader> {
         let spec = &self.subscriptions.get(topic)?.spec;
-        Some(ConnectionHeader::new([
+        let mut header = ConnectionHeader::new([
             ("callerid", self.config.name.as_str()),
             ("md5sum", &spec.md5),
             ("tcp_nodelay", "1"),
             ("topic", topic),
             ("type", &spec.type_name),
-        ]))
+        ]);
+        origin::tell(&mut header, self.config.origin);
+        Some(header)
     }
 
     /// Bytes of a publisher before its header is whole.
@@ -281,6 +283,7 @@ impl Node {
             rest: rest.to_vec(),
             datagrams,
             same_host: same_host::answered(header, token),
+            origin: origin::told_in(header),
             stats,
         }));
     }

@@ -54,7 +54,7 @@ impl<P: Lend> Participant<P> {
         ours.into_iter().for_each(|ours| self.meet(now, ours, other));
     }
 
-    fn meet(&mut self, now: Instant, local: EntityId, remote: Guid) {
+    pub(super) fn meet(&mut self, now: Instant, local: EntityId, remote: Guid) {
         let (Some(ours), Some(other)) = (self.endpoints.get(&local), self.endpoint(remote)) else { return };
         if self.audiences.get(&local).is_some_and(|is_for| !is_for(other)) {
             return self.part(local, remote);
@@ -85,21 +85,25 @@ impl<P: Lend> Participant<P> {
         let reader = peer.endpoints.get(&remote.entity)?;
         let path = self.path(peer);
         let ours = self.endpoints.get(&local)?;
+        let is_joined = self.writers.get(&local)?.readers().iter().any(|proxy| proxy.guid() == remote);
+        let elsewhere = !is_joined && self.hears_elsewhere(local, reader);
+        if elsewhere && !self.has_met(local, remote.prefix) {
+            self.elsewhere.wait(local, remote);
+            return None;
+        }
         let spec = ReaderSpec {
             guid: remote,
             address: address_of(reader, peer.user),
             reliable: reader.qos.reliability == Reliability::Reliable
                 && ours.qos.reliability == Reliability::Reliable,
-            wants_earlier: reader.qos.durability == Durability::TransientLocal,
+            wants_earlier: reader.qos.durability == Durability::TransientLocal && !elsewhere,
             datagram: path.datagram,
             rate: path.rate,
         };
-        let writer = self.writers.get_mut(&local)?;
-        let before = writer.readers().len();
-        writer.join(spec);
-        let news = writer.readers().len() > before;
+        self.elsewhere.forget(local, remote);
+        self.writers.get_mut(&local)?.join(spec);
         self.wake_writer(local);
-        Some(news)
+        Some(!is_joined)
     }
 
     /// Joins a writer of another to a reader of ours; tells whether it was not before.
@@ -133,6 +137,7 @@ impl<P: Lend> Participant<P> {
 
     /// An endpoint of ours and another have nothing to do with each other any more, if they had.
     fn part(&mut self, local: EntityId, remote: Guid) {
+        self.elsewhere.forget(local, remote);
         let parted = match self.writers.get_mut(&local) {
             Some(writer) => writer.leave(remote),
             None => self.readers.get_mut(&local).is_some_and(|reader| reader.leave(remote)),

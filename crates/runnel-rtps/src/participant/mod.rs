@@ -5,6 +5,7 @@
 //! give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
 
 mod discovery;
+mod elsewhere;
 mod matching;
 mod other_way;
 mod peers;
@@ -31,6 +32,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
+use elsewhere::Elsewhere;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
@@ -59,6 +61,7 @@ pub struct Participant<P> {
     heard: BTreeMap<Guid, Vec<EntityId>>,
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(EntityId, Guid), Heartbeat>,
+    elsewhere: Elsewhere,
     /// Writers that are for some readers only.
     audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
@@ -100,7 +103,7 @@ pub struct EndpointOptions {
     pub type_name: String,
     /// What it offers, or asks for.
     pub qos: QoS,
-    /// Of the user; in ROS 2 `typehash=RIHS01_...;`.
+    /// Of the user: words of the form `key=value;`, in ROS 2 `typehash=RIHS01_...;`.
     pub user_data: Vec<u8>,
 }
 
@@ -117,6 +120,7 @@ impl<P: Lend> Participant<P> {
             readers: BTreeMap::new(),
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
+            elsewhere: Elsewhere::default(),
             audiences: BTreeMap::new(),
             watches: Watches::default(),
             next_entity: 0,
@@ -231,6 +235,10 @@ impl<P: Lend> Participant<P> {
         };
         self.watch_own(now, id, &qos, endpoint.role() == Role::Writer);
         self.tell_of_endpoint(now, stamp, &endpoint);
+        let told_at = self.told_at(endpoint.role());
+        if let Some(writer) = self.writers.get_mut(&id) {
+            writer.told_at = told_at;
+        }
         self.endpoints.insert(id, endpoint);
         self.match_own(now, id);
     }
@@ -245,6 +253,7 @@ impl<P: Lend> Participant<P> {
         if let Some(writer) = self.writers.remove(&id) {
             self.timers.disarm(writer.armed, Timer::Writer(id));
         }
+        self.elsewhere.forget_writer(id);
         self.readers.remove(&id);
         self.unwatch(|what| match what {
             Watched::Deadline(of) | Watched::OwnLife(of) | Watched::Life(of, _) => *of == id,

@@ -283,6 +283,9 @@ impl<P: Lend> Participant<P> {
         if writer.acknowledge(context.now, reader, ack) {
             self.wake_writer(ack.writer);
         }
+        if ack.writer == EntityId::PUBLICATIONS_WRITER {
+            self.announcements_acknowledged(context.now, context.source);
+        }
     }
 
     fn handle_nack_fragments(&mut self, context: &Context<'_>, nack: &NackFrag) {

@@ -24,6 +24,10 @@ pub(crate) struct Writer<B> {
     limit: usize,
     history: History<B>,
     readers: Vec<ReaderProxy>,
+    /// How often readers have been joined or left.
+    changes: u32,
+    /// The number under which the announcement of it was written.
+    pub told_at: SequenceNumber,
     /// Whose turn it is to be sent to.
     turn: usize,
     heartbeats: u32,
@@ -61,6 +65,8 @@ impl<B: Bytes> Writer<B> {
             limit: limit.max(1),
             history: History::new(),
             readers: Vec::new(),
+            changes: 0,
+            told_at: SequenceNumber::ZERO,
             turn: 0,
             heartbeats: 0,
             overwritten: 0,
@@ -83,6 +89,10 @@ impl<B: Bytes> Writer<B> {
         &self.readers
     }
 
+    pub fn changes(&self) -> u32 {
+        self.changes
+    }
+
     pub fn overwritten(&self) -> u64 {
         self.overwritten
     }
@@ -99,12 +109,14 @@ impl<B: Bytes> Writer<B> {
         let latching = self.is_latching() && spec.wants_earlier;
         let start = if latching { self.history.first() } else { self.history.last().next() };
         self.readers.push(ReaderProxy::new(spec, start));
+        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Leaves a reader. True if it was joined.
     pub fn leave(&mut self, reader: Guid) -> bool {
         let before = self.readers.len();
         self.readers.retain(|proxy| proxy.guid() != reader);
+        self.changes = self.changes.wrapping_add(1);
         self.trim();
         self.readers.len() < before
     }
@@ -112,6 +124,7 @@ impl<B: Bytes> Writer<B> {
     /// Leaves all readers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
         self.readers.retain(|proxy| proxy.guid().prefix != prefix);
+        self.changes = self.changes.wrapping_add(1);
         self.trim();
     }
 

@@ -162,8 +162,12 @@ impl Net {
     }
 
     pub fn reader(&mut self, node: usize, topic: &str, qos: QoS) -> EntityId {
+        self.reader_with(node, options(topic, qos))
+    }
+
+    pub fn reader_with(&mut self, node: usize, options: EndpointOptions) -> EntityId {
         let (now, stamp) = (self.now, self.stamp());
-        let id = self.nodes[node].participant.create_reader(now, stamp, options(topic, qos));
+        let id = self.nodes[node].participant.create_reader(now, stamp, options);
         self.drain(node, &[]);
         id
     }

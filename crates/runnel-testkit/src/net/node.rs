@@ -253,6 +253,7 @@ impl Net {
             pid: 1000 + self.running.len() as i32,
             limits: Limits::default(),
             same_host: None,
+            origin: None,
         }
     }
 

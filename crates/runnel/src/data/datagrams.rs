@@ -31,6 +31,8 @@ pub(super) struct DatagramLink {
     pub(super) stats: Arc<LinkStats>,
     pub(super) topic: String,
     pub(super) subscriber: String,
+    /// By what the subscriber's node is known in both graphs, if it is in both.
+    pub(super) origin: Option<u64>,
     /// The subscriber is gone; the driver is about to learn of it.
     pub(super) refused: bool,
     pub(super) refusals: Refusals,

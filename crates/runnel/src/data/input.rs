@@ -100,6 +100,13 @@ impl TopicInput {
         lock(&self.links).len()
     }
 
+    /// Those of them who are not connected by `other`, too, in another graph.
+    pub(crate) fn links_beside(&self, other: &Self) -> usize {
+        let others: Vec<u64> = lock(&other.links).iter().filter_map(|link| link.from.origin).collect();
+        let is_other = |link: &&Link| link.from.origin.is_some_and(|origin| others.contains(&origin));
+        lock(&self.links).iter().filter(|link| !is_other(link)).count()
+    }
+
     /// Those of them whose messages come by shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
         lock(&self.links).iter().filter(|link| link.from.stats.is_by_memory()).count()

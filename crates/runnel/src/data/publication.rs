@@ -6,6 +6,7 @@ mod framed;
 mod link;
 mod locals;
 mod offer;
+mod origins;
 mod sample_link;
 mod unfit;
 mod writer;
@@ -221,7 +222,7 @@ impl Publication {
         let by_reference = |local: &Local| shared_type.is_some_and(|id| local.core.takes(id));
         let shared = state.locals.iter().filter(|local| by_reference(local)).count();
         let mut bytes = None;
-        if state.is_kept_as_bytes() || state.locals.len() > shared {
+        if state.is_kept_as_bytes(offer) || state.locals.len() > shared {
             let frame = state.written(&message, lendable).map_err(Refused::Unfit)?;
             let length = frame.as_ref().len();
             LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
@@ -239,11 +240,15 @@ impl Publication {
                 return Err(Refused::Unfit(unfit));
             }
         };
-        if let Some(frame) = bytes {
-            complaint = self.publish_frame(&mut state, frame, |local| !by_reference(local));
-        }
         if let Some(frame) = cdr {
             self.send_cdr(&mut state, frame, offer);
+        }
+        // A link that stood by until now carries on.
+        if bytes.is_none() && state.has_carrying_link(offer) {
+            bytes = state.written(&message, None).ok();
+        }
+        if let Some(frame) = bytes {
+            complaint = self.publish_frame(&mut state, frame, offer, |local| !by_reference(local));
         }
         if shared > 0 {
             shared_message = message.into_shared();
@@ -293,15 +298,16 @@ impl Publication {
         &self,
         state: &mut State,
         frame: Frame,
+        offer: &Offer,
         takes_bytes: impl Fn(&Local) -> bool,
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
-        for link in &mut state.links {
+        for link in state.links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
             self.count_dropped(link.offer(&self.reactor, &frame));
         }
         let bytes = frame.as_ref();
-        for link in &mut state.datagram_links {
+        for link in state.datagram_links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
@@ -344,11 +350,13 @@ impl Publication {
         let mut state = lock(&self.state);
         let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
         link.flush_if_waiting(&self.reactor);
-        if let Some(latched) = &state.latched {
+        let before = state.counts();
+        let stands_by = state.way_begins(link.origin);
+        if let Some(latched) = state.latched.as_ref().filter(|_| !stands_by) {
             self.count_dropped(link.offer(&self.reactor, latched));
         }
         state.links.push(link);
-        state.tell_matched(1);
+        state.tell_count(&before);
     }
 
     /// A subscriber's link of datagrams stands: it gets the message that was kept.
@@ -360,8 +368,10 @@ impl Publication {
         socket: Arc<Datagrams>,
     ) {
         let mut state = lock(&self.state);
-        let SubscriberLink { conn, topic, subscriber, stats, .. } = link;
+        let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
+        let before = state.counts();
+        let stands_by = state.way_begins(origin);
         let mut link = DatagramLink {
             conn,
             token,
@@ -370,14 +380,15 @@ impl Publication {
             stats,
             topic,
             subscriber,
+            origin,
             refused,
             refusals,
             too_long,
         };
-        let latched = state.latched.as_ref();
+        let latched = state.latched.as_ref().filter(|_| !stands_by);
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
         state.datagram_links.push(link);
-        state.tell_matched(1);
+        state.tell_count(&before);
         drop(state);
         complain(complaint);
     }
@@ -400,16 +411,15 @@ impl Publication {
     /// A subscriber's link is gone.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
+        let before = state.counts();
         let State { links, datagram_links, copied, .. } = &mut *state;
-        let before = links.len() + datagram_links.len();
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
-        links.retain(|link| link.conn != conn);
-        datagram_links.retain(|link| link.conn != conn);
-        let left = before - links.len() - datagram_links.len();
+        let links = links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let datagram_links = datagram_links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let gone: Vec<_> = links.chain(datagram_links).collect();
+        gone.into_iter().for_each(|origin| state.way_ends(origin));
         self.count_channels(&state);
-        if left > 0 {
-            state.tell_matched(-(left as i64));
-        }
+        state.tell_count(&before);
     }
 
     /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
@@ -427,7 +437,8 @@ impl Publication {
     }
 
     fn count_channels(&self, state: &State) {
-        let channels = state.links.iter().filter(|link| link.is_channel()).count();
+        let channels =
+            state.links.iter().filter(|link| link.is_channel() && !state.stands_by(link.origin)).count();
         self.channels.store(channels, Ordering::Relaxed);
     }
 
@@ -508,8 +519,8 @@ impl State {
     }
 
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
-    fn is_kept_as_bytes(&self) -> bool {
-        self.options.latching || !self.links.is_empty() || !self.datagram_links.is_empty()
+    fn is_kept_as_bytes(&self, offer: &Offer) -> bool {
+        self.options.latching || self.has_carrying_link(offer)
     }
 
     /// Has the memory of a frame used again.

@@ -6,7 +6,7 @@ mod spares;
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
@@ -41,6 +41,10 @@ pub(crate) struct LinkInfo {
     pub(crate) type_name: String,
     pub(crate) md5: String,
     pub(crate) definition: String,
+    /// By what the publisher's node is known in both graphs, if it is in both.
+    pub(crate) origin: Option<u64>,
+    /// A message has come by it.
+    pub(crate) heard: AtomicBool,
     /// The type hash of ROS 2; empty if the publisher does not tell.
     pub(crate) type_hash: String,
     /// Its messages that could not be read.
@@ -58,6 +62,8 @@ impl LinkInfo {
             type_name: self.type_name.clone(),
             md5: self.md5.clone(),
             definition: self.definition.clone(),
+            origin: self.origin,
+            heard: AtomicBool::new(self.heard.load(Ordering::Relaxed)),
             type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }

@@ -31,6 +31,7 @@ impl Driver {
             definition: link.definition,
             latching: link.latching,
             stats: link.stats,
+            origin: link.origin,
             ..LinkInfo::default()
         };
         let from = Arc::new(from);

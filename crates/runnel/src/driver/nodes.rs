@@ -29,6 +29,8 @@ pub(crate) struct NodeSlot {
     pub(super) ros1: Option<Key>,
     /// It is in the ROS 2 graph.
     pub(super) ros2: bool,
+    /// By what it is known in each graph to be the same, if it is in both.
+    pub(super) origin: Option<u64>,
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     pub(crate) services: HashMap<String, Arc<ServiceCore>>,
@@ -70,8 +72,9 @@ impl Driver {
         name: String,
         ros1: Option<Ros1End>,
         ros2: bool,
+        origin: Option<u64>,
     ) -> io::Result<NodeKey> {
-        let key = NodeKey(self.nodes.insert_with(|_| NodeSlot::new(name, ros2)));
+        let key = NodeKey(self.nodes.insert_with(|_| NodeSlot::new(name, ros2, origin)));
         if let Some((engine, listeners)) = ros1
             && let Err(error) = self.join_ros1(key, engine, listeners)
         {
@@ -199,11 +202,12 @@ impl Driver {
 }
 
 impl NodeSlot {
-    fn new(name: String, ros2: bool) -> Self {
+    fn new(name: String, ros2: bool, origin: Option<u64>) -> Self {
         Self {
             name,
             ros1: None,
             ros2,
+            origin,
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             services: HashMap::new(),

@@ -1,6 +1,7 @@
 //! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
 
 mod any;
+mod dual;
 mod graph;
 mod inbox;
 mod neighbours;
@@ -162,7 +163,9 @@ impl Driver {
         if !ros2.is_known() {
             return;
         }
-        let id = rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos));
+        let origin = self.node_slot(node).and_then(|slot| slot.origin);
+        let id =
+            rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
         offer.set_writer(RtpsWriter::new(rtps, id));
         let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
         self.ros2.writers.insert(id, end);
@@ -199,7 +202,8 @@ impl Driver {
         }
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core));
-        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos));
+        let origin = self.node_slot(node).and_then(|slot| slot.origin);
+        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, origin));
         let end = ReaderEnd {
             node,
             topic: topic.name.clone(),
@@ -286,6 +290,7 @@ impl Driver {
             self.ros2.graph.hear(from, sample.payload.bytes(datagram));
             return self.name_publishers(from);
         }
+        self.hear_ros1_first(&sample);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
         if let Some(from) = end.links.get(&sample.writer) {
             match sample.payload {
@@ -370,8 +375,9 @@ impl Driver {
     }
 
     fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
+        let origin = self.ros2.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
         if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.count_matched(1);
+            offer.met(remote, origin);
         }
         if self.ros2.is_heard_otherwise(local, remote) {
             return;
@@ -386,6 +392,7 @@ impl Driver {
             md5: end.md5.clone(),
             type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
             encoding: told.encoding,
+            origin,
             ..LinkInfo::default()
         });
         end.input.join(&from);
@@ -413,7 +420,7 @@ impl Driver {
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
         if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.count_matched(-1);
+            offer.left(remote);
         }
         let Some(end) = self.ros2.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {

@@ -18,8 +18,13 @@ use crate::error::Error;
 /// How long the master may take to answer a registration before the program goes on without it.
 const REGISTRATION: Duration = Duration::from_secs(10);
 
-/// The end of a node of this full name.
-pub(super) fn end(shared: &Shared, settings: &Ros1Settings, name: &str) -> Result<Ros1End, Error> {
+/// The end of a node of this full name, which is known by its origin in ROS 2.
+pub(super) fn end(
+    shared: &Shared,
+    settings: &Ros1Settings,
+    name: &str,
+    origin: Option<u64>,
+) -> Result<Ros1End, Error> {
     let bind = SocketAddr::new(settings.bind, 0);
     let listen = || {
         let what = |error| Error::io(format_args!("node {name} cannot listen on {}", bind.ip()), &error);
@@ -35,6 +40,7 @@ pub(super) fn end(shared: &Shared, settings: &Ros1Settings, name: &str) -> Resul
         pid: host::pid(),
         limits: limits(),
         same_host: shared.turning.driver().same_host(),
+        origin,
     };
     Ok((Box::new(Ros1Node::new(config)), vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)]))
 }

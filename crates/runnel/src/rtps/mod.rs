@@ -4,6 +4,7 @@
 //! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
 //! it: samples and events are taken out and given on when it is free.
 
+mod origin;
 mod other_way;
 mod sample;
 mod settings;
@@ -24,8 +25,9 @@ use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
 use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Sample};
 
-use crate::ipc::Frame;
 use crate::sync::lock;
+use origin::word;
+pub(crate) use origin::{Written, random as random_origin};
 pub(crate) use sample::CdrFrame;
 use settings::Range;
 pub(crate) use settings::Ros2Settings;
@@ -252,12 +254,6 @@ impl Rtps {
         self.work(|participant, now| participant.remove_endpoint(now, stamp(), id));
     }
 
-    /// Publishes a message. Gives back a frame that is not held any more.
-    pub(crate) fn write(&self, writer: EntityId, frame: Frame) -> Option<Frame> {
-        let written = self.work(|participant, now| participant.write(now, stamp(), writer, CdrFrame(frame)));
-        written.ok().flatten().map(|frame| frame.0)
-    }
-
     /// Who stands in the way of another message of a writer that keeps all.
     pub(crate) fn full(&self, writer: EntityId) -> Option<String> {
         let full = lock(&self.inner).participant.full(writer)?;
@@ -275,9 +271,18 @@ impl Rtps {
     }
 }
 
-/// What an endpoint of a ROS topic is in DDS.
-pub(crate) fn endpoint_of(topic: &str, dds_type: &str, rihs01: &str, qos: QoS) -> EndpointOptions {
-    let user_data = if rihs01.is_empty() { String::new() } else { format!("typehash={rihs01};") };
+/// What an endpoint of a ROS topic is in DDS, if it is of a node of this origin.
+pub(crate) fn endpoint_of(
+    topic: &str,
+    dds_type: &str,
+    rihs01: &str,
+    qos: QoS,
+    origin: Option<u64>,
+) -> EndpointOptions {
+    let mut user_data = origin.map(|origin| word(origin) + ";").unwrap_or_default();
+    if !rihs01.is_empty() {
+        user_data = format!("typehash={rihs01};{user_data}");
+    }
     EndpointOptions {
         topic: format!("{TOPIC}{topic}"),
         type_name: dds_type.to_owned(),

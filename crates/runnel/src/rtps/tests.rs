@@ -9,6 +9,7 @@ use runnel_testkit::namespace::require_private_network;
 
 use super::settings::Ipv6;
 use super::*;
+use crate::ipc::Frame;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -22,7 +23,7 @@ fn settings(domain: u16, peers: &str) -> Ros2Settings {
 }
 
 fn chatter(qos: QoS) -> EndpointOptions {
-    endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos)
+    endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, None)
 }
 
 /// Hears what has come, and does what is due: the bytes of samples, and from where they were sent.
@@ -53,7 +54,7 @@ fn talk(a: &Rtps, b: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it hears nothing");
-        a.write(writer, frame("hello..."));
+        a.write(writer, frame("hello..."), None);
         turn(a);
         if let Some((from, bytes)) = turn(b).into_iter().next() {
             assert_eq!(bytes, [&[0, 1, 0, 0], &b"hello..."[..]].concat());

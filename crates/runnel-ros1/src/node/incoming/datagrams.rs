@@ -14,6 +14,7 @@ use runnel_core::time::Instant;
 use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Transmit};
 use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
+use crate::node::origin;
 use crate::node::{Caller, Conn, Limits, Linked, Node};
 use crate::told::told;
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6, Fragmenter, LONGEST, SHORTEST};
@@ -32,6 +33,8 @@ pub(in crate::node) struct Asking {
     pub(in crate::node) to: SocketAddr,
     pub(in crate::node) topic: String,
     pub(in crate::node) subscriber: String,
+    /// By what it is known in ROS 2.
+    origin: Option<u64>,
     /// Of a datagram, in bytes.
     longest: usize,
     /// It has offered a connection, too.
@@ -99,6 +102,7 @@ impl Node {
             to,
             topic: of,
             subscriber,
+            origin: origin::told_in(&header),
             longest,
             takes_tcpros: offers.iter().any(is_tcpros),
             link: self.last_datagram_link,
@@ -159,7 +163,7 @@ impl Node {
     pub(in crate::node) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
         let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) else { return };
         self.answer_with_datagrams(now, &asking, port);
-        let Asking { to, topic, subscriber, longest, link, .. } = *asking;
+        let Asking { to, topic, subscriber, origin, longest, link, .. } = *asking;
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let address = to.to_string();
@@ -167,8 +171,8 @@ impl Node {
             Linked { topic: of, node, uri, address, datagram_port: Some(port), stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
         let datagrams = Some(Fragmenter::new(link, longest));
-        let answer = Vec::new();
-        let link = SubscriberLink { topic, conn, subscriber, answer, datagrams, same_host: None, stats };
+        let (answer, same_host) = (Vec::new(), None);
+        let link = SubscriberLink { topic, conn, subscriber, answer, datagrams, same_host, origin, stats };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

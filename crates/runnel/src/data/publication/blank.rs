@@ -62,7 +62,7 @@ impl Publication {
     /// it is.
     pub(crate) fn is_for_ros2_alone(&self, offer: &Offer) -> bool {
         let state = lock(&self.state);
-        offer.is_heard_in_ros2() && !state.is_kept_as_bytes() && state.locals.is_empty()
+        offer.is_heard_in_ros2() && !state.is_kept_as_bytes(offer) && state.locals.is_empty()
     }
 
     /// Memory for a message of so many bytes in an encoding: where subscribers of other processes can read it, if any can
@@ -100,7 +100,7 @@ impl Publication {
         let mut complaint = None;
         let mut state = lock(&self.state);
         let bytes = filled.blank.bytes().len();
-        let as_bytes = state.is_kept_as_bytes() || !state.locals.is_empty();
+        let as_bytes = state.is_kept_as_bytes(offer) || !state.locals.is_empty();
         if offer.keeps_all() {
             let full = if as_bytes { self.full_at(&mut state, bytes) } else { None };
             if let Some(subscriber) = full.or_else(|| state.full_without_bytes(offer)) {
@@ -108,13 +108,15 @@ impl Publication {
             }
         }
         let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
-        if let Some(frame) = ros1 {
+        if let Some(frame) = &ros1 {
             let length = frame.as_ref().len() - LENGTH;
             LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
-            complaint = self.publish_frame(&mut state, frame, |_| true);
         }
         if let Some(frame) = cdr {
             self.send_cdr(&mut state, frame, offer);
+        }
+        if let Some(frame) = ros1 {
+            complaint = self.publish_frame(&mut state, frame, offer, |_| true);
         }
         state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);

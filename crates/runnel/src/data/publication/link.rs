@@ -26,6 +26,8 @@ pub(super) const WAITING_SLOTS: usize = 8;
 pub(super) struct Link {
     pub(super) conn: ConnId,
     pub(super) subscriber: String,
+    /// By what the subscriber's node is known in both graphs, if it is in both.
+    pub(super) origin: Option<u64>,
     way: Way,
     stats: Arc<LinkStats>,
     /// Sending failed; the reactor will tell the driver of the end.
@@ -41,9 +43,10 @@ impl Link {
         unsent: Vec<u8>,
         bound: QueueBound,
     ) -> Self {
-        let SubscriberLink { conn, subscriber, stats, .. } = link;
+        let SubscriberLink { conn, subscriber, origin, stats, .. } = link;
         let way = Way::new(stream, token, unsent.len());
-        Self { conn, subscriber, way, stats, failed: false, queue: SendQueue::behind(unsent, bound) }
+        let queue = SendQueue::behind(unsent, bound);
+        Self { conn, subscriber, origin, way, stats, failed: false, queue }
     }
 
     /// Sends a frame at once if nothing waits, and otherwise lets it wait; how many were dropped for it.

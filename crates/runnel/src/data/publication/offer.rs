@@ -8,6 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::wire::EntityId;
 
+use super::origins::Readers;
 use super::{Publication, RtpsWriter, State};
 use crate::data::qos_events::QosEvents;
 use crate::data::watch::{Pulse, Watched};
@@ -24,6 +25,7 @@ pub(crate) struct Offer {
     writer: OnceLock<RtpsWriter>,
     /// Subscriptions that the writer has met.
     matched: AtomicUsize,
+    pub(super) readers: Mutex<Readers>,
     /// What its publishers are told.
     publishers: Mutex<Vec<Arc<QosEvents>>>,
     deadline: Pulse,
@@ -56,6 +58,10 @@ impl Offer {
     /// From now on it has this writer in the ROS 2 graph.
     pub(crate) fn set_writer(&self, writer: RtpsWriter) {
         drop(self.writer.set(writer));
+        let linked = self.publication().map(|publication| lock(&publication.state).linked_origins());
+        for origin in linked.unwrap_or_default() {
+            self.way_begins(origin);
+        }
     }
 
     /// Its writer, which may have been ended meanwhile.
@@ -68,16 +74,13 @@ impl Offer {
         self.writer.get().map(RtpsWriter::id)
     }
 
-    /// So many subscriptions more have been met by its writer.
-    pub(crate) fn count_matched(&self, by: isize) {
-        let count = self.matched().saturating_add_signed(by);
-        self.matched.store(count, Ordering::Relaxed);
-        self.tell(|events| events.matched(by as i64));
-    }
-
     /// Subscriptions that its writer has met.
     pub(super) fn matched(&self) -> usize {
         self.matched.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_matched(&self, count: usize) {
+        self.matched.store(count, Ordering::Relaxed);
     }
 
     /// True if messages are to go to its writer.
@@ -197,7 +200,10 @@ impl Publication {
 impl State {
     /// Subscribers that get what is published with an offer.
     pub(super) fn subscriber_count(&self, offer: &Offer) -> usize {
-        self.links.len() + self.datagram_links.len() + self.locals.len() + offer.matched()
+        self.links.len()
+            + self.datagram_links.len()
+            + self.locals.len()
+            + offer.met_beside(&self.linked_origins())
     }
 
     /// So many subscribers more, whatever is offered.

@@ -5,6 +5,9 @@ use std::sync::atomic::AtomicBool;
 use super::super::qos_events::QosEvents;
 use super::super::ready::When;
 use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
+use runnel_core::qos::QoS;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+
 use super::*;
 
 const BOUND: QueueBound = QueueBound { messages: 1, bytes: 1000 };
@@ -104,9 +107,8 @@ fn a_type_that_differs_is_told_without_the_lock() {
     assert_eq!((unlocked, publication.subscriber_count(&Offer::default())), (vec![true], 0));
 }
 
-#[test]
-fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
-    let publication = publication();
+/// Joins a subscriber that gets datagrams, which arrive at what is given back.
+fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
     let far = Datagrams::bind(SocketAddr::from(([127, 0, 0, 1], 0)).ip()).unwrap();
     let link = SubscriberLink {
         topic: "/data".into(),
@@ -115,11 +117,52 @@ fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
         answer: Vec::new(),
         datagrams: None,
         same_host: None,
+        origin,
         stats: Arc::default(),
     };
     let near = Arc::new(Datagrams::connect(far.address()).unwrap());
     publication.join_datagrams(link, Fragmenter::new(1, 1000), Token(1), near);
+    far
+}
+
+#[test]
+fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
+    let publication = publication();
+    let _far = join_datagrams(&publication, None);
     assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
+}
+
+#[test]
+fn a_link_stands_by_while_rtps_carries_what_goes_to_its_subscriber() {
+    let publication = publication();
+    let offer = publication.offer(QoS::default(), &Arc::default());
+    let far = join_datagrams(&publication, Some(5));
+    let reader = |number| Guid { prefix: GuidPrefix([number; 12]), entity: EntityId::user_reader(1) };
+    for (by_rtps, arrives) in [(&[][..], true), (&[4], true), (&[4, 5], false), (&[], true)] {
+        offer.met(reader(1), Some(4));
+        offer.set_reached(1, by_rtps.to_vec());
+        assert!(publication.publish(Byte, &offer).is_ok());
+        assert_eq!(far.recv(&mut [0; 100]).unwrap().is_some(), arrives, "{by_rtps:?}");
+        offer.left(reader(1));
+    }
+    offer.set_reached(1, vec![5]);
+    assert!(publication.publish(Byte, &offer).is_ok());
+    assert!(far.recv(&mut [0; 100]).unwrap().is_some(), "the link carries on when RTPS has nobody left");
+}
+
+#[test]
+fn a_subscriber_in_both_graphs_counts_once() {
+    let publication = publication();
+    let offer = publication.offer(QoS::default(), &Arc::default());
+    let reader = Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) };
+    offer.met(reader, Some(5));
+    assert_eq!(publication.subscriber_count(&offer), 1);
+    let _far = join_datagrams(&publication, Some(5));
+    assert_eq!(publication.subscriber_count(&offer), 1);
+    publication.leave(ConnId(1));
+    assert_eq!(publication.subscriber_count(&offer), 1);
+    offer.left(reader);
+    assert_eq!(publication.subscriber_count(&offer), 0);
 }
 
 /// A message of one byte.

@@ -8,7 +8,7 @@ use super::{Offer, Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
-use crate::rtps::Rtps;
+use crate::rtps::{Rtps, Written};
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
@@ -27,6 +27,16 @@ impl RtpsWriter {
 
     pub(super) fn assert_liveliness(&self) {
         self.rtps.assert_liveliness(self.id);
+    }
+
+    /// The node of this origin hears it by ROS 1, too. Whether it hears it by RTPS.
+    pub(super) fn heard_elsewhere(&self, origin: u64) -> bool {
+        self.rtps.heard_elsewhere(self.id, origin)
+    }
+
+    /// It does so no longer.
+    pub(super) fn not_heard_elsewhere(&self, origin: u64) {
+        self.rtps.not_heard_elsewhere(self.id, origin);
     }
 
     fn is_acknowledged(&self) -> bool {
@@ -97,16 +107,20 @@ impl State {
 }
 
 impl Publication {
-    /// Publishes a message that is in the encoding of ROS 2.
+    /// Publishes a message that is in the encoding of ROS 2. After it is known who gets it by a link of ROS 1.
     pub(super) fn send_cdr(&self, state: &mut State, frame: Frame, offer: &Offer) {
         let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
             return state.give_back(frame);
         };
         let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
         let beside = state.has_beside(id).then(|| frame.clone());
-        let displaced = rtps.write(id, frame);
+        let Written { displaced, readers } = rtps.write(id, frame, offer.readers_known());
         beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
         displaced.into_iter().for_each(|displaced| state.give_back(displaced));
+        if let Some((changes, origins)) = readers {
+            offer.set_reached(changes, origins);
+            self.count_channels(state);
+        }
     }
 }
 

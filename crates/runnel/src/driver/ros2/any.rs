@@ -23,6 +23,7 @@ const ANY_SUM: &str = "*";
 pub(super) struct AnyEnd {
     node: NodeKey,
     topic: String,
+    origin: Option<u64>,
     /// What the user asks for; less of it is asked of publishers that do not offer so much.
     qos: QoS,
     core: Weak<SubscriptionCore>,
@@ -69,7 +70,8 @@ impl AnyEnd {
         }
         let asked = self.qos.settled_for_subscription(&[told.qos]);
         let qos = as_offered(asked, &told.qos);
-        let id = rtps.create_reader(endpoint_of(&self.topic, &told.dds_type, &told.type_hash, qos));
+        let id =
+            rtps.create_reader(endpoint_of(&self.topic, &told.dds_type, &told.type_hash, qos, self.origin));
         self.readers.push(Made { id, dds_type: told.dds_type.clone(), qos });
         Ok(Some((id, self.reader_of(told))))
     }
@@ -121,9 +123,11 @@ impl Driver {
     ) -> Arc<TopicInput> {
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core));
+        let origin = self.node_slot(node).and_then(|slot| slot.origin);
         self.ros2.any.push(AnyEnd {
             node,
             topic: topic.to_owned(),
+            origin,
             qos,
             core: Arc::downgrade(core),
             input: Arc::clone(&input),

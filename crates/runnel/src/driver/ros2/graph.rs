@@ -126,7 +126,7 @@ impl Driver {
         };
         let mut frame = vec![0; LENGTH];
         match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
-            Ok(()) => drop(rtps.write(*writer, Frame::from(frame))),
+            Ok(()) => drop(rtps.write(*writer, Frame::from(frame), None)),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
         if let Some(old_writer) = self.ros2.graph.old_writer {

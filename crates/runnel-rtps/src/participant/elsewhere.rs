@@ -1,0 +1,103 @@
+//! Readers that hear a writer by another way than RTPS for as long as it takes until they are known to have met it, such as
+//! a node that is reached by ROS 1 already. They go over to RTPS between two samples: nothing is lost for it, or doubled.
+
+use super::Participant;
+use crate::announce::{Endpoint, Role};
+use crate::stored::Lend;
+use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use runnel_core::time::Instant;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Elsewhere {
+    /// By writer: the words in the user data of the readers meant, with how many ways each is reached by.
+    words: BTreeMap<EntityId, BTreeMap<Vec<u8>, usize>>,
+    /// Which of them are waited for.
+    waiting: BTreeSet<(EntityId, Guid)>,
+}
+
+impl Elsewhere {
+    /// The word of this reader's user data by which it is meant.
+    fn word_of<'a>(&self, writer: EntityId, reader: &'a Endpoint) -> Option<&'a [u8]> {
+        let words = self.words.get(&writer)?;
+        words_of(reader).find(|word| words.contains_key(*word))
+    }
+
+    pub(super) fn wait(&mut self, writer: EntityId, reader: Guid) {
+        self.waiting.insert((writer, reader));
+    }
+
+    pub(super) fn forget(&mut self, writer: EntityId, reader: Guid) {
+        self.waiting.remove(&(writer, reader));
+    }
+
+    pub(super) fn forget_writer(&mut self, writer: EntityId) {
+        self.words.remove(&writer);
+        self.waiting.retain(|(of, _)| *of != writer);
+    }
+}
+
+fn words_of(endpoint: &Endpoint) -> impl Iterator<Item = &[u8]> {
+    endpoint.user_data.split(|byte| *byte == b';')
+}
+
+impl<P: Lend> Participant<P> {
+    /// Readers with `word` among the words of their user data, which `;` ends, hear a writer of ours by another way. Those
+    /// that are not matched yet are matched once they have acknowledged the writer's announcement, and are told of
+    /// nothing earlier. To be called once for each such way.
+    pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
+        if self.writers.contains_key(&writer) {
+            let words = self.elsewhere.words.entry(writer).or_default();
+            *words.entry(word.to_vec()).or_default() += 1;
+        }
+    }
+
+    /// Such a way has ended: with the last one, readers that were waited for are matched at once.
+    pub fn not_heard_elsewhere(&mut self, now: Instant, writer: EntityId, word: &[u8]) {
+        let Some(words) = self.elsewhere.words.get_mut(&writer) else { return };
+        let Some(ways) = words.get_mut(word) else { return };
+        *ways -= 1;
+        if *ways == 0 {
+            words.remove(word);
+            self.match_own(now, writer);
+        }
+    }
+
+    /// How often readers of a writer of ours have been matched or left.
+    pub fn reader_changes(&self, writer: EntityId) -> u32 {
+        self.writers.get(&writer).map_or(0, |writer| writer.changes())
+    }
+
+    /// Whether this reader hears a writer of ours by another way. That carries nothing any more once a reader with the same
+    /// word has been matched.
+    pub(super) fn hears_elsewhere(&self, writer: EntityId, reader: &Endpoint) -> bool {
+        let Some(word) = self.elsewhere.word_of(writer, reader) else { return false };
+        let matched = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers());
+        let mut matched = matched.filter_map(|proxy| self.endpoint(proxy.guid()));
+        !matched.any(|other| words_of(other).any(|of| of == word))
+    }
+
+    /// Whether a participant is known to have heard of a writer of ours.
+    pub(super) fn has_met(&self, writer: EntityId, who: GuidPrefix) -> bool {
+        let teller = super::teller_of(Role::Writer);
+        let Some(told_at) = self.writers.get(&writer).map(|writer| writer.told_at) else { return false };
+        let Some(teller) = self.writers.get(&teller) else { return false };
+        let mut proxies = teller.readers().iter().filter(|proxy| proxy.guid().prefix == who);
+        proxies.any(|proxy| proxy.acked() >= told_at)
+    }
+
+    /// The number under which the last endpoint was announced on this side.
+    pub(super) fn told_at(&self, role: Role) -> SequenceNumber {
+        let teller = self.writers.get(&super::teller_of(role));
+        teller.map_or(SequenceNumber::ZERO, |teller| teller.history().last())
+    }
+
+    /// A participant has acknowledged announcements of writers.
+    pub(super) fn announcements_acknowledged(&mut self, now: Instant, by: GuidPrefix) {
+        let waiting = self.elsewhere.waiting.iter().filter(|(_, reader)| reader.prefix == by);
+        let waiting: Vec<(EntityId, Guid)> = waiting.copied().collect();
+        waiting.into_iter().for_each(|(writer, reader)| self.meet(now, writer, reader));
+    }
+}

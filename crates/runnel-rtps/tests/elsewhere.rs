@@ -1,0 +1,99 @@
+//! Readers that hear a writer by another way until they have met it.
+
+mod net;
+
+use net::{Net, Weather, millis, number_of, options, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_rtps::EndpointOptions;
+use runnel_rtps::wire::EntityId;
+
+const TOPIC: &str = "rt/chatter";
+const WORD: &[u8] = b"runnel_origin=5";
+
+fn of_origin(qos: QoS) -> EndpointOptions {
+    EndpointOptions { user_data: b"typehash=RIHS01_0;runnel_origin=5;".to_vec(), ..options(TOPIC, qos) }
+}
+
+fn numbers(net: &Net, node: usize, reader: EntityId) -> Vec<u32> {
+    net.texts(node, reader).iter().map(|bytes| number_of(bytes)).collect()
+}
+
+/// Publishes as one does who has another way to the reader: by RTPS as well once the reader is matched. What went which way.
+fn publish(net: &mut Net, writer: EntityId, numbers: std::ops::Range<u32>) -> (Vec<u32>, Vec<u32>) {
+    let (mut by_rtps, mut elsewhere) = (Vec::new(), Vec::new());
+    for number in numbers {
+        let way = if net.is_matched(0, writer) { &mut by_rtps } else { &mut elsewhere };
+        way.push(number);
+        net.write(0, writer, &sample(number, 100)).unwrap();
+        net.run_for(millis(1));
+    }
+    (by_rtps, elsewhere)
+}
+
+#[test]
+fn a_reader_goes_over_to_rtps_between_two_samples() {
+    for (loss, qos) in [(0, QoS::sensor_data()), (0, QoS::keep_all()), (30, QoS::keep_all())] {
+        for seed in 0..20 {
+            let mut net = Net::new(seed);
+            let (a, b) = (net.add(), net.add());
+            net.weather = Weather { loss, ..Weather::FAIR };
+            let writer = net.writer(a, TOPIC, qos);
+            net.nodes[a].participant.heard_elsewhere(writer, WORD);
+            let reader = net.reader_with(b, of_origin(qos));
+            let (mut by_rtps, mut elsewhere) = publish(&mut net, writer, 0..100);
+            while by_rtps.len() < 100 && elsewhere.len() < 10_000 {
+                let next = (by_rtps.len() + elsewhere.len()) as u32;
+                let (more_by_rtps, more_elsewhere) = publish(&mut net, writer, next..next + 100);
+                by_rtps.extend(more_by_rtps);
+                elsewhere.extend(more_elsewhere);
+            }
+            net.run_until("all are heard", secs(20), |net| numbers(net, b, reader).len() >= by_rtps.len());
+            assert_eq!(numbers(&net, b, reader), by_rtps, "loss {loss} seed {seed}");
+            assert!(
+                !elsewhere.is_empty() && !by_rtps.is_empty(),
+                "loss {loss} seed {seed}: it never went over"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_has_gone_over_is_told_of_nothing_earlier_and_a_stranger_of_all() {
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add());
+    let qos = QoS::keep_last(10).transient_local();
+    let writer = net.writer(a, TOPIC, qos);
+    net.nodes[a].participant.heard_elsewhere(writer, WORD);
+    (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
+    let (gone_over, stranger) = (net.reader_with(b, of_origin(qos)), net.reader(b, TOPIC, qos));
+    net.run_until("both are met", secs(2), |net| net.nodes[a].participant.matched(writer).len() == 2);
+    net.write(a, writer, &sample(5, 100)).unwrap();
+    net.run_for(millis(100));
+    assert_eq!((numbers(&net, b, gone_over), numbers(&net, b, stranger)), (vec![5], vec![0, 1, 2, 3, 4, 5]));
+    // The other way carries nothing any more: one more reader of that node is as any other.
+    let later = net.reader_with(b, of_origin(qos));
+    net.run_until("it hears all", secs(2), |net| numbers(net, b, later) == [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_reader_is_matched_at_once_when_its_other_way_has_ended() {
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add());
+    net.run_for(secs(1));
+    let writer = net.writer(a, TOPIC, QoS::default());
+    for _ in 0..2 {
+        net.nodes[a].participant.heard_elsewhere(writer, WORD);
+    }
+    net.blackout = true;
+    net.run_for(millis(5));
+    net.blackout = false;
+    let _reader = net.reader_with(b, of_origin(QoS::default()));
+    net.run_for(millis(1));
+    let changes = net.nodes[a].participant.reader_changes(writer);
+    let now = net.now;
+    for is_matched in [false, true] {
+        net.nodes[a].participant.not_heard_elsewhere(now, writer, WORD);
+        assert_eq!(net.is_matched(a, writer), is_matched);
+    }
+    assert_ne!(net.nodes[a].participant.reader_changes(writer), changes);
+}
