@@ -10,31 +10,54 @@ use tempfile::TempDir;
 
 use crate::graph::start;
 use crate::hearing::{PATIENCE, wait_until};
+use crate::ros2_hosts::Host;
 
 /// Submessages that a receiver knows by RTPS 2.5, 9.4.5: PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4,
 /// INFO_DST, INFO_REPLY, NACK_FRAG, HEARTBEAT_FRAG, DATA, DATA_FRAG.
 const SUBMESSAGES: [&str; 13] =
     ["0x01", "0x06", "0x07", "0x08", "0x09", "0x0c", "0x0d", "0x0e", "0x0f", "0x12", "0x13", "0x15", "0x16"];
 
-/// What the loopback interface carries, as long as this lasts.
+/// What an interface carries, as long as this lasts.
 pub struct Capture {
     process: Peer,
     folder: TempDir,
 }
 
 impl Capture {
-    /// Starts to capture, and returns when nothing is missed any more.
+    /// Starts to capture loopback, and returns when nothing is missed any more.
     ///
     /// # Panics
     /// Where the network is not private to the tests, or there is no `dumpcap`.
     pub fn start() -> Capture {
+        Capture::run("/usr/bin/dumpcap", &["-i", "lo"])
+    }
+
+    /// Starts to capture an interface of a host.
+    ///
+    /// # Panics
+    /// As [`Capture::start`].
+    pub fn at(host: &Host, interface: &str) -> Capture {
+        let target = host.keeper().to_string();
+        let line = ["--target", &target, "--net", "/usr/bin/dumpcap", "-i", interface];
+        Capture::run("nsenter", &line)
+    }
+
+    fn run(program: &str, words: &[&str]) -> Capture {
         require_private_network();
         let folder = TempDir::with_prefix("runnel-capture-").expect("a temporary folder");
-        let mut dumpcap = Command::new("/usr/bin/dumpcap");
-        dumpcap.args(["-q", "-i", "lo", "-w"]).arg(file(&folder));
+        let mut dumpcap = Command::new(program);
+        // A buffer in the kernel of so many MB, so that a burst is seen whole.
+        dumpcap.args(words).args(["-q", "-B", "32", "-w"]).arg(file(&folder));
         let mut process = start("dumpcap", dumpcap);
         process.wait_for_line(|line| line.starts_with("File: "), within(PATIENCE)).unwrap();
         Capture { process, folder }
+    }
+
+    /// Ends the capture when its file has what was seen so far, which takes a moment: what came last may be missed.
+    pub fn cut(mut self) -> Frames {
+        self.process.signal(Signal::INT).unwrap();
+        assert!(self.process.wait_exit(within(PATIENCE)).unwrap().success(), "{}", self.process.output());
+        Frames { folder: self.folder, options: Vec::new(), marker: "frame.len == 0".to_owned() }
     }
 
     /// Ends the capture once everything up to now is in the file, as a datagram shows that is sent now.

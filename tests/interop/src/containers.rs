@@ -1,6 +1,7 @@
 //! Namespaces of the kernel that stand for containers: what is started in one has mounts of its own, is root of a
 //! namespace of users, and may have a network of its own.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -132,13 +133,35 @@ impl Container {
     /// # Panics
     /// When this system refuses.
     pub fn join(one: &Container, other: &Container, addresses: [&str; 2]) {
-        let there = other.keeper.id().to_string();
-        let cable = ["link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", &there];
-        one.set_network(&cable);
+        Container::lay_cable(one, other, "cable");
         for (container, address) in [one, other].into_iter().zip(addresses) {
             container.set_network(&["address", "add", &format!("{address}/24"), "dev", "cable"]);
             container.set_network(&["link", "set", "cable", "up"]);
         }
+    }
+
+    /// Lays a cable of this name between the networks of two containers, and leaves both ends as they are made.
+    ///
+    /// # Panics
+    /// When this system refuses.
+    pub fn lay_cable(one: &Container, other: &Container, name: &str) {
+        let there = other.keeper.id().to_string();
+        one.set_network(&["link", "add", name, "type", "veth", "peer", "name", name, "netns", &there]);
+    }
+
+    /// The process that holds the namespaces.
+    pub fn keeper(&self) -> u32 {
+        self.keeper.id()
+    }
+
+    /// Starts a command line.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start_in(&self, name: &str, line: &[impl AsRef<OsStr>]) -> Peer {
+        let mut command = self.entering();
+        command.args(line);
+        Peer::spawn(name, command).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Starts a program of this workspace.
@@ -170,7 +193,10 @@ impl Container {
     }
 
     /// Runs `ip` in the network of this container as root of the test, who may do so in all of them.
-    fn set_network(&self, words: &[&str]) {
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn set_network(&self, words: &[&str]) {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.keeper.id().to_string(), "--net", "ip"]).args(words);
         finish(command);

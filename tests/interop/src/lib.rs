@@ -17,9 +17,12 @@ mod hearing;
 pub mod messages;
 pub mod mouse;
 pub mod ros2;
+pub mod ros2_hosts;
+pub mod ros2_talks;
 pub mod ros2_words;
 mod roscpp;
 mod runnel;
+pub mod sheet;
 pub mod wheels;
 
 pub use asking::Side;

@@ -3,10 +3,10 @@
 //!
 //! All talkers and listeners take the same words and print the same lines, as far as what they are made with goes.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -125,9 +125,9 @@ impl Ros2Graph {
 
     /// Starts `peers/rclpy/SCRIPT` as node `/NAME`.
     pub fn rclpy(&self, distro: Distro, script: &str, name: &str, arguments: &[&str]) -> Peer {
-        let mut command = self.command(python(distro));
-        command.arg(sources().join("rclpy").join(script)).args(arguments);
-        command.args(["--ros-args", "-r", &format!("__node:={name}")]);
+        let line = rclpy(distro, script, name, arguments);
+        let mut command = self.command(&line[0]);
+        command.args(&line[1..]);
         start(&format!("{script} {name}"), command)
     }
 
@@ -147,28 +147,9 @@ impl Ros2Graph {
 
     /// Starts the `talker` or `listener` of `origin` as node `/NAME`, if it knows nodes.
     pub fn node(&self, origin: Origin, role: &str, name: &str, arguments: &[&str]) -> Peer {
-        match origin {
-            Origin::Ros2(distro) => self.rclpy(distro, &format!("{role}.py"), name, arguments),
-            Origin::Cyclone => self.run(name, dds::cyclone(role), arguments),
-            Origin::Cyclone11 => {
-                let script = sources().join("cyclonedds11").join(role).with_extension("py");
-                let script = script.to_str().expect("a path");
-                self.run(name, environment("cyclonedds11"), &[&[script], arguments].concat())
-            }
-            Origin::FastDds => self.run(name, dds::fast_dds(role), arguments),
-            Origin::DustDds => self.run(name, dds::crate_of("dust"), &[&[role], arguments].concat()),
-            Origin::RustDds => self.run(name, dds::crate_of("rust"), &[&[role], arguments].concat()),
-            Origin::Runnel => {
-                let node = format!("__node:={name}");
-                let renamed = ["--ros-args", "-r", &node];
-                self.run(name, built(&format!("runnel_ros2_{role}")), &[arguments, &renamed].concat())
-            }
-        }
-    }
-
-    fn run(&self, name: &str, program: impl AsRef<OsStr>, arguments: &[&str]) -> Peer {
-        let mut command = self.command(program);
-        command.args(arguments);
+        let line = command_line(origin, role, name, arguments);
+        let mut command = self.command(&line[0]);
+        command.args(&line[1..]);
         start(name, command)
     }
 
@@ -227,4 +208,35 @@ impl Default for Ros2Graph {
     fn default() -> Ros2Graph {
         Ros2Graph::new()
     }
+}
+
+/// The program of `origin` that has this role, and its arguments, by which it is node `/NAME` if it knows nodes.
+pub(crate) fn command_line(origin: Origin, role: &str, name: &str, arguments: &[&str]) -> Vec<OsString> {
+    let renamed = ["--ros-args".to_owned(), "-r".to_owned(), format!("__node:={name}")];
+    match origin {
+        Origin::Ros2(distro) => rclpy(distro, &format!("{role}.py"), name, arguments),
+        Origin::Cyclone => line(dds::cyclone(role), arguments),
+        Origin::Cyclone11 => {
+            let script = sources().join("cyclonedds11").join(role).with_extension("py");
+            [line(environment("cyclonedds11"), &[script]), words(arguments)].concat()
+        }
+        Origin::FastDds => line(dds::fast_dds(role), arguments),
+        Origin::DustDds => [line(dds::crate_of("dust"), &[role]), words(arguments)].concat(),
+        Origin::RustDds => [line(dds::crate_of("rust"), &[role]), words(arguments)].concat(),
+        Origin::Runnel => [line(built(&format!("runnel_ros2_{role}")), arguments), words(&renamed)].concat(),
+    }
+}
+
+fn rclpy(distro: Distro, script: &str, name: &str, arguments: &[&str]) -> Vec<OsString> {
+    let script = [sources().join("rclpy").join(script)];
+    let renamed = ["--ros-args".to_owned(), "-r".to_owned(), format!("__node:={name}")];
+    [line(python(distro), &script), words(arguments), words(&renamed)].concat()
+}
+
+fn line(program: PathBuf, arguments: &[impl AsRef<OsStr>]) -> Vec<OsString> {
+    [vec![program.into_os_string()], words(arguments)].concat()
+}
+
+fn words(all: &[impl AsRef<OsStr>]) -> Vec<OsString> {
+    all.iter().map(|word| word.as_ref().to_owned()).collect()
 }

@@ -19,8 +19,8 @@ pub struct Words {
     pub count: u32,
     /// Messages a second, 0 for no pause.
     pub rate: f64,
-    /// Bytes of text or data.
-    pub size: usize,
+    /// Bytes of text or data: each message has the next, and the first follows the last.
+    pub sizes: Vec<usize>,
     /// Subscriptions to wait for.
     pub wait: usize,
     /// A file to wait for, too.
@@ -38,7 +38,8 @@ impl Words {
         let mut all = env::args().skip(1).take_while(|word| word != "--ros-args");
         let topic = all.next().expect("a topic");
         let (type_name, qos) = ("std_msgs/msg/String".to_owned(), QoS::keep_last(1000));
-        let mut words = Words { topic, type_name, count: 0, rate: 0.0, size: 0, wait: 1, after: None, qos };
+        let mut words =
+            Words { topic, type_name, count: 0, rate: 0.0, sizes: vec![0], wait: 1, after: None, qos };
         while let (Some(word), Some(value)) = (all.next(), all.next()) {
             words.take(&word, &value);
         }
@@ -50,7 +51,9 @@ impl Words {
         match (word, value) {
             ("--type", _) => value.clone_into(&mut self.type_name),
             ("--count", _) => self.count = number(),
-            ("--size", _) => self.size = number() as usize,
+            ("--size" | "--sizes", _) => {
+                self.sizes = value.split(',').map(|size| size.parse().expect("a size")).collect();
+            }
             ("--wait", _) => self.wait = number() as usize,
             ("--rate", _) => self.rate = value.parse().expect("a rate"),
             ("--after", _) => self.after = Some(value.to_owned()),
@@ -64,6 +67,11 @@ impl Words {
             ("--reliability", "reliable") | ("--durability", "volatile") => {}
             _ => panic!("{word} {value} is not known here"),
         }
+    }
+
+    /// The size of the message of a number.
+    pub fn size_of(&self, number: u32) -> usize {
+        self.sizes[(number as usize - 1) % self.sizes.len()]
     }
 
     /// A context in the ROS 2 graph alone.

@@ -5,41 +5,17 @@
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::ros2_talks::{Pair, STRINGS, says, understands};
 use interop::{PATIENCE, hear_out, ready};
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::within;
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
-const STRINGS: &[&str] = &["/text", "--count", "5"];
-const BYTES: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
 
-/// Texts and bytes, 100 kB each, go from one to the other and back, byte for byte, all at once.
-///
-/// Each pair has a domain: when two of Kilted tell each other of their types, Cyclone DDS 0.10.2 listens, and crashes.
+/// Texts and bytes, 100 kB each, go from one to the other and back, byte for byte.
 fn understand_each_other(one: Origin, other: Origin) {
-    understand_each_other_up_to("100000", one, other);
-}
-
-fn understand_each_other_up_to(size: &str, one: Origin, other: Origin) {
-    let ways = [(one, other), (other, one)];
-    let pairs =
-        ways.map(|(talker, listener)| [STRINGS, BYTES].map(|words| pair(talker, listener, size, words)));
-    pairs.into_iter().flatten().for_each(exchange);
-}
-
-fn exchange((graph, mut talker, mut listener): (Ros2Graph, Peer, Peer)) {
-    says(&mut talker, "matched 1");
-    says(&mut listener, "matched 1");
-    graph.open_gate();
-    hear_out(&mut talker, &mut [listener], 5);
-}
-
-/// A talker that waits for the gate to open, and a listener.
-fn pair(talker: Origin, listener: Origin, size: &str, words: &[&str]) -> (Ros2Graph, Peer, Peer) {
-    let graph = Ros2Graph::new();
-    let listener = graph.listener(listener, words);
-    let talker = graph.talker(talker, &[words, &["--size", size, "--after", &graph.gate()]].concat());
-    (graph, talker, listener)
+    understands(one, other, "100000");
+    understands(other, one, "100000");
 }
 
 #[test]
@@ -70,7 +46,8 @@ fn kilted_and_rustdds_understand_each_other() {
 #[test]
 #[ignore = "of the originals alone"]
 fn cyclone_and_dust_dds_understand_each_other() {
-    understand_each_other_up_to("1000", Origin::Cyclone, Origin::DustDds);
+    understands(Origin::Cyclone, Origin::DustDds, "1000");
+    understands(Origin::DustDds, Origin::Cyclone, "1000");
 }
 
 #[test]
@@ -83,12 +60,9 @@ fn jazzy_and_cyclone_11_understand_each_other() {
 #[test]
 #[ignore = "of the originals alone"]
 fn kilted_and_cyclone_11_understand_each_others_texts() {
-    exchange(pair(KILTED, Origin::Cyclone11, "100000", STRINGS));
-    exchange(pair(Origin::Cyclone11, KILTED, "100000", STRINGS));
-}
-
-fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
+    for (talker, listener) in [(KILTED, Origin::Cyclone11), (Origin::Cyclone11, KILTED)] {
+        Pair::start(talker, listener, STRINGS, &["--size", "100000"]).exchange(5);
+    }
 }
 
 #[test]

@@ -1,117 +1,18 @@
-//! Runnel and the originals of ROS 2 and other DDS hear each other, and what Runnel sends is sound.
+//! What Runnel tells the originals of ROS 2, and that what it sends is sound. What goes over the wire with whom is in the
+//! table of `ros2_table`.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
-use interop::{PATIENCE, hear_out, ready};
-use runnel_testkit::process::{Peer, Signal, within};
+use interop::ros2_talks::{BYTES, Pair, says, understands};
+use interop::{PATIENCE, ready};
+use runnel_testkit::process::{Signal, within};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
-const STRINGS: &[&str] = &["/text", "--count", "5"];
-const BYTES: &[&str] = &["/bytes", "--count", "5", "--type", "std_msgs/msg/UInt8MultiArray"];
-
-/// Texts and 100 kB of bytes go from Runnel to the other and back, byte for byte, all at once.
-fn understands(other: Origin) {
-    understands_of_size(other, "100000");
-}
-
-fn understands_of_size(other: Origin, size: &str) {
-    let ways = [(Origin::Runnel, other), (other, Origin::Runnel)];
-    let pairs =
-        ways.map(|(talker, listener)| [STRINGS, BYTES].map(|words| pair(talker, listener, words, size)));
-    pairs.into_iter().flatten().for_each(exchange);
-}
-
-fn exchange((graph, mut talker, mut listener): (Ros2Graph, Peer, Peer)) {
-    says(&mut talker, "matched 1");
-    says(&mut listener, "matched 1");
-    graph.open_gate();
-    hear_out(&mut talker, &mut [listener], 5);
-}
-
-/// A talker that waits for the gate to open, and a listener.
-fn pair(talker: Origin, listener: Origin, words: &[&str], size: &str) -> (Ros2Graph, Peer, Peer) {
-    let graph = Ros2Graph::new();
-    let listener = graph.listener(listener, words);
-    let talker = graph.talker(talker, &[words, &["--size", size, "--after", &graph.gate()]].concat());
-    (graph, talker, listener)
-}
-
-fn says(peer: &mut Peer, line: &str) {
-    peer.wait_for_line(|said| said == line, within(PATIENCE)).unwrap();
-}
-
-#[test]
-fn runnel_and_kilted_understand_each_other() {
-    understands(KILTED);
-}
-
-#[test]
-fn runnel_and_jazzy_understand_each_other() {
-    understands(JAZZY);
-}
-
-#[test]
-fn runnel_and_cyclone_understand_each_other() {
-    understands(Origin::Cyclone);
-}
-
-#[test]
-fn runnel_and_cyclone_11_understand_each_other() {
-    understands(Origin::Cyclone11);
-}
-
-#[test]
-fn runnel_and_fast_dds_understand_each_other() {
-    understands(Origin::FastDds);
-}
-
-#[test]
-fn runnel_and_dust_dds_understand_each_other() {
-    // Of messages in several datagrams it makes others now and then, from whomever they are.
-    understands_of_size(Origin::DustDds, "1000");
-}
-
-#[test]
-fn runnel_and_rustdds_understand_each_other() {
-    understands(Origin::RustDds);
-}
 
 #[test]
 fn runnel_and_runnel_understand_each_other() {
-    understands(Origin::Runnel);
-}
-
-#[test]
-fn megabytes_arrive_whole_both_ways() {
-    let words = ["/long", "--count", "3", "--type", "std_msgs/msg/UInt8MultiArray", "--size", "8388608"];
-    let graphs = [(Origin::Runnel, KILTED), (JAZZY, Origin::Runnel), (Origin::Runnel, Origin::Cyclone)];
-    for (talker, listener) in graphs {
-        let graph = Ros2Graph::new();
-        let heard = &words[..5];
-        let listener = ready(graph.listener(listener, heard));
-        let mut talker = graph.talker(talker, &words);
-        hear_out(&mut talker, &mut [listener], 3);
-    }
-}
-
-#[test]
-fn who_comes_late_hears_what_is_kept() {
-    for (talker, listener) in
-        [(Origin::Runnel, KILTED), (JAZZY, Origin::Runnel), (Origin::Cyclone, Origin::Runnel)]
-    {
-        let graph = Ros2Graph::new();
-        let kept = ["/kept", "--durability", "transient_local", "--depth", "3"];
-        let mut talker = graph.talker(talker, &[&kept[..], &["--count", "5", "--wait", "0"]].concat());
-        says(&mut talker, "done");
-        let said: Vec<String> =
-            talker.lines().iter().filter(|line| line.starts_with("sent ")).cloned().collect();
-        let mut listener = graph.listener(listener, &[&kept[..], &["--count", "3"]].concat());
-        for (number, sent) in (1..).zip(&said[2..]) {
-            let body = sent.split_once(" len ").unwrap().1;
-            says(&mut listener, &format!("got {number} len {body}"));
-        }
-    }
+    understands(Origin::Runnel, Origin::Runnel, "100000");
 }
 
 #[test]
@@ -156,8 +57,7 @@ fn what_runnel_sends_is_dissected() {
     for (talker, listener) in
         [(Origin::Runnel, JAZZY), (KILTED, Origin::Runnel), (Origin::Runnel, Origin::Cyclone)]
     {
-        let (graph, talker, listener) = pair(talker, listener, BYTES, "100000");
-        exchange((graph, talker, listener));
+        Pair::start(talker, listener, BYTES, &["--size", "100000"]).exchange(5);
     }
     let frames = capture.end();
     let ours = "rtps.vendorId == 0x0172";

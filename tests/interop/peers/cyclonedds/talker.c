@@ -3,8 +3,9 @@
 #include "peer.h"
 
 static void publish(dds_entity_t writer, const Words *words, uint32_t number) {
-  uint8_t *data = payload(words->kind, number, words->size);
-  const size_t size = words->kind == OCTETS ? words->size : strlen((char *)data);
+  const size_t wished = size_of(words, number);
+  uint8_t *data = payload(words->kind, number, wished);
+  const size_t size = words->kind == OCTETS ? wished : strlen((char *)data);
   Text text = {(char *)data};
   Keyed keyed = {key_of(number), (char *)data};
   Octets octets = {.data = {._maximum = (uint32_t)size, ._length = (uint32_t)size, ._buffer = data}};

@@ -151,10 +151,15 @@ class Events(Listener):
         say("lost {}".format(status.total_count))
 
 
-def topic(options):
-    """A participant and the topic that the command line names. Signals set `ended` from here on."""
+def end_on_signals():
+    """From here on, signals set `ended`."""
     for number in [signal.SIGINT, signal.SIGTERM]:
         signal.signal(number, lambda _number, _frame: ended.set())
+
+
+def topic(options):
+    """A participant and the topic that the command line names. Signals set `ended` from here on."""
+    end_on_signals()
     participant = DomainParticipant(int(os.environ.get("ROS_DOMAIN_ID", "0")))
     return participant, Topic(participant, "rt" + options.topic, TYPES[options.type])
 

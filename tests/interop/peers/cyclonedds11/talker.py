@@ -9,6 +9,7 @@ from peer import TYPES, Events, Keyed, describe, ended, numbered, parser, qos, s
 
 words = parser()
 words.add_argument("--rate", type=float, default=0.0)
+words.add_argument("--sizes", type=lambda list: [int(size) for size in list.split(",")], help="of the messages in turn")
 words.add_argument("--size", type=int, default=0)
 words.add_argument("--wait", type=int, default=1)
 words.add_argument("--after")
@@ -25,7 +26,8 @@ while events.matched < options.wait or options.after and not os.path.exists(opti
 number = 0
 while not ended.is_set() and (options.count == 0 or number < options.count):
     number += 1
-    message = numbered(TYPES[options.type], number, options.size)
+    size = options.sizes[(number - 1) % len(options.sizes)] if options.sizes else options.size
+    message = numbered(TYPES[options.type], number, size)
     writer.write(message)
     say("sent {} {}".format(number, describe(message)))
     if options.rate:

@@ -16,7 +16,7 @@ typedef enum { TEXT, OCTETS, KEYED } Kind;
 // Spans of time are in seconds, and below zero if they are not set.
 typedef struct {
   char topic[256];
-  const char *after;
+  const char *after, *sizes;
   Kind kind;
   unsigned long count, size, wait, depth;
   double rate, deadline, lifespan, lease;
@@ -68,7 +68,7 @@ static inline bool chosen(const char *value, const char *first, const char *seco
 
 // `TOPIC --key value ... --flag ...`. From here on, signals set `asked_to_end`.
 static inline Words words_of(int argc, char **argv) {
-  Words words = {.topic = "", .after = NULL, .kind = TEXT, .count = 0, .size = 0, .wait = 1, .depth = 1000, .rate = 0,
+  Words words = {.topic = "", .after = NULL, .sizes = NULL, .kind = TEXT, .count = 0, .size = 0, .wait = 1, .depth = 1000, .rate = 0,
                  .deadline = -1, .lifespan = -1, .lease = -1, .best_effort = false, .transient_local = false, .manual_by_topic = false,
                  .dispose = false};
   static const struct option known[] = {
@@ -76,7 +76,8 @@ static inline Words words_of(int argc, char **argv) {
       {"wait", 1, NULL, 'w'},        {"depth", 1, NULL, 'd'},      {"rate", 1, NULL, 'r'},
       {"deadline", 1, NULL, 'D'},    {"lifespan", 1, NULL, 'S'},   {"lease", 1, NULL, 'L'},
       {"reliability", 1, NULL, 'R'}, {"durability", 1, NULL, 'U'}, {"liveliness", 1, NULL, 'V'},
-      {"after", 1, NULL, 'a'},       {"dispose", 0, NULL, 'x'},   {NULL, 0, NULL, 0}};
+      {"after", 1, NULL, 'a'},       {"dispose", 0, NULL, 'x'},    {"sizes", 1, NULL, 'z'},
+      {NULL, 0, NULL, 0}};
   for (int key; (key = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (key) {
       case 't': words.kind = kind_of(optarg); break;
       case 'c': words.count = strtoul(optarg, NULL, 10); break;
@@ -91,6 +92,7 @@ static inline Words words_of(int argc, char **argv) {
       case 'U': words.transient_local = chosen(optarg, "volatile", "transient_local"); break;
       case 'V': words.manual_by_topic = chosen(optarg, "automatic", "manual_by_topic"); break;
       case 'a': words.after = optarg; break;
+      case 'z': words.sizes = optarg; break;
       case 'x': words.dispose = true; break;
       default: exit(2);
     }
@@ -99,6 +101,16 @@ static inline Words words_of(int argc, char **argv) {
   signal(SIGINT, ask_to_end);
   signal(SIGTERM, ask_to_end);
   return words;
+}
+
+// The size of the message of a number: with `--sizes A,B,...`, each has the next of these, and the first follows the last.
+static inline size_t size_of(const Words *words, unsigned long number) {
+  if (!words->sizes) return words->size;
+  unsigned long sizes = 1;
+  for (const char *at = words->sizes; *at; ++at) sizes += *at == ',';
+  const char *at = words->sizes;
+  for (unsigned long place = (number - 1) % sizes; place; --place) at = strchr(at, ',') + 1;
+  return strtoul(at, NULL, 10);
 }
 
 // Whether a talker may publish, which some readers have found.

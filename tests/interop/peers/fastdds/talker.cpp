@@ -27,8 +27,9 @@ class Events : public fast::DataWriterListener {
 };
 
 static Message message_of(const Words& words, uint32_t number) {
-  uint8_t* data = payload(words.kind, number, words.size);
-  const size_t size = words.kind == OCTETS ? words.size : strlen(reinterpret_cast<char*>(data));
+  const size_t wished = size_of(&words, number);
+  uint8_t* data = payload(words.kind, number, wished);
+  const size_t size = words.kind == OCTETS ? wished : strlen(reinterpret_cast<char*>(data));
   const Body body = body_of(words.kind, key_of(number), data, size);
   const Message message(body.bytes, body.bytes + body.size);
   tell("sent", number, body);

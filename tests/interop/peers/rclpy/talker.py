@@ -11,6 +11,7 @@ from values import from_json, named, numbered
 
 words = parser()
 words.add_argument("--rate", type=float, default=0.0, help="messages a second, 0 for no pause")
+words.add_argument("--sizes", type=lambda list: [int(size) for size in list.split(",")], help="of the messages in turn")
 words.add_argument("--size", type=int, default=0, help="bytes of text or data")
 words.add_argument("--wait", type=int, default=1, help="subscriptions to wait for")
 words.add_argument("--after", help="a file to wait for, too")
@@ -22,7 +23,8 @@ message_class = named(options.type)
 def made(number):
     if options.value:
         return from_json(message_class, options.value)
-    return numbered(message_class, number, options.size)
+    size = options.sizes[(number - 1) % len(options.sizes)] if options.sizes else options.size
+    return numbered(message_class, number, size)
 
 
 with node("talker") as (this, turn):

@@ -34,7 +34,7 @@ fn talk<M: Message>(words: &Words, made: fn(u32, usize) -> M) -> Result<(), Erro
         turn(&context, &publisher, &mut matched)?;
     }
     for number in (1..).take_while(|number| words.count == 0 || *number <= words.count) {
-        let message = made(number, words.size);
+        let message = made(number, words.size_of(number));
         let told = crc(&message);
         publisher.publish(message)?;
         say(&format!("sent {number} {told}"));

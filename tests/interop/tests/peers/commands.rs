@@ -1,9 +1,8 @@
 //! The original commands, asked about Runnel's nodes.
 
+use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{Origin, PATIENCE, Ros1Graph, outcome, ready};
 use runnel_testkit::process::{Peer, within};
-
-use super::sheet::{Cell, Row, Sheet};
 
 /// A command line, and a line that its output must hold.
 type Question = (&'static str, &'static str);
@@ -35,10 +34,16 @@ const QUESTIONS: [Question; 24] = [
     ("rosparam get /runnel_server", "speed: 0.5"),
 ];
 
-pub fn sheet() -> Sheet {
+pub fn sheet() -> Sheet<Ros1Graph> {
     let row = |&(line, expected): &Question| {
-        let attempt = move |graph: &Ros1Graph| ask(graph, line, expected);
-        Row { title: line, cells: vec![Some(Cell { name: line.to_owned(), attempt: Box::new(attempt) })] }
+        let attempt = move |graph: &Ros1Graph| {
+            ask(graph, line, expected);
+            PASS.to_owned()
+        };
+        Row {
+            title: line.to_owned(),
+            cells: vec![Some(Cell { name: line.to_owned(), attempt: Box::new(attempt) })],
+        }
     };
     Sheet {
         title: "The original commands about Runnel's nodes",

@@ -9,6 +9,7 @@
 //! endpoints. The reader asks by it to have the pair by the session of the two processes, as for links of ROS 1.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
@@ -96,12 +97,11 @@ impl Neighbours {
     }
 
     fn known(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
-        if !self.0.contains_key(&participant) {
+        if let Entry::Vacant(place) = self.0.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let ours = random()? << 64 | random()?;
             let (theirs, at, pairs) = (None, None, HashMap::new());
-            let new = Neighbour { ours, theirs, at, pause: FIRST_PAUSE, pairs };
-            self.0.insert(participant, new);
+            place.insert(Neighbour { ours, theirs, at, pause: FIRST_PAUSE, pairs });
         }
         self.0.get_mut(&participant)
     }

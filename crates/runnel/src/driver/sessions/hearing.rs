@@ -147,10 +147,11 @@ impl Driver {
                 self.opened_samples(session, record.channel, token, next)?;
             }
             // The channel of a pair that is gone carries nothing.
-            Heard::Sample { number, piece } => match link {
-                Some(link) => self.hear_sample(link, number, piece)?,
-                None => {}
-            },
+            Heard::Sample { number, piece } => {
+                if let Some(link) = link {
+                    self.hear_sample(link, number, piece)?;
+                }
+            }
             Heard::Close => self.closed(session, record.channel),
             Heard::Nothing => {}
         }

@@ -33,8 +33,8 @@ pub struct Words {
     pub kind: Kind,
     /// Messages; 0 for no end.
     pub count: u64,
-    /// Bytes of text or data.
-    pub size: usize,
+    /// Bytes of text or data: each message has the next, and the first follows the last.
+    pub sizes: Vec<usize>,
     /// Readers to wait for.
     pub wait: i32,
     /// A file to wait for, too.
@@ -66,7 +66,7 @@ impl Words {
             topic: format!("rt{topic}"),
             kind: Kind::Text,
             count: 0,
-            size: 0,
+            sizes: vec![0],
             wait: 1,
             after: None,
             rate: 0.0,
@@ -88,7 +88,9 @@ impl Words {
             ("--type", "std_msgs/msg/String") => self.kind = Kind::Text,
             ("--type", "std_msgs/msg/UInt8MultiArray") => self.kind = Kind::Octets,
             ("--count", _) => self.count = number(),
-            ("--size", _) => self.size = number() as usize,
+            ("--size" | "--sizes", _) => {
+                self.sizes = value.split(',').map(|size| size.parse().expect("a size")).collect();
+            }
             ("--wait", _) => self.wait = number() as i32,
             ("--after", file) => self.after = Some(file.into()),
             ("--rate", _) => self.rate = value.parse().expect("a rate"),
@@ -109,16 +111,20 @@ impl Words {
         self.count == 0 || messages < self.count
     }
 
+    fn size_of(&self, number: u64) -> usize {
+        self.sizes[(number as usize - 1) % self.sizes.len()]
+    }
+
     /// The text of the message of a number.
     pub fn text(&self, number: u64) -> String {
         let hello = format!("hello {number}");
-        let dots = ".".repeat(self.size.saturating_sub(hello.len()));
+        let dots = ".".repeat(self.size_of(number).saturating_sub(hello.len()));
         hello + &dots
     }
 
     /// The bytes of the message of a number.
     pub fn octets(&self, number: u64) -> Vec<u8> {
-        (0..self.size as u64).map(|index| ((number + index) % 251) as u8).collect()
+        (0..self.size_of(number) as u64).map(|index| ((number + index) % 251) as u8).collect()
     }
 }
 

@@ -1,0 +1,104 @@
+//! Makes an endpoint of every profile on one topic of ROS 2: `runnel_ros2_matrix TOPIC writers|readers TAG`. Profiles and
+//! what is printed are those of `peers/rclpy/matrix.py`.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::time::{Duration, Instant};
+
+use interop::ros2_words::say;
+use runnel::core::qos::{History, Liveliness};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
+
+const PROFILES: usize = 72;
+/// More than all that writers publish while nobody takes it.
+const DEPTH: usize = 1000;
+const SECONDS: [Option<Duration>; 3] = [None, Some(Duration::from_secs(120)), Some(Duration::from_secs(60))];
+
+fn main() -> Result<(), Error> {
+    let words: Vec<String> = env::args().skip(1).take_while(|word| word != "--ros-args").collect();
+    let [topic, role, tag] = &words[..] else { panic!("usage: TOPIC writers|readers TAG") };
+    let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros2))?;
+    match role.as_str() {
+        "writers" => write(&context, topic, tag),
+        "readers" => read(&context, topic),
+        other => panic!("{other} is neither writers nor readers"),
+    }
+}
+
+fn profile(number: usize) -> QoS {
+    let history = if number.is_multiple_of(5) { History::KeepAll } else { History::KeepLast };
+    let qos = QoS { history, deadline: SECONDS[number / 8 % 3], ..QoS::keep_last(DEPTH) };
+    let qos = if number % 2 == 1 { qos } else { qos.best_effort() };
+    let qos = if number / 2 % 2 == 1 { qos.transient_local() } else { qos };
+    let kind = [Liveliness::Automatic, Liveliness::ManualByTopic][number / 4 % 2];
+    qos.liveliness(kind, SECONDS[number / 24])
+}
+
+/// A node for each endpoint.
+fn node(context: &Context, number: usize) -> Result<Node, Error> {
+    context.create_node(&format!("matrix_{number}"))
+}
+
+fn write(context: &Context, topic: &str, tag: &str) -> Result<(), Error> {
+    let publisher =
+        |number| Ok((number, node(context, number)?.create_publisher::<Text>(topic, profile(number))?));
+    let made: Vec<(usize, Publisher<Text>)> = (0..PROFILES).map(publisher).collect::<Result<_, Error>>()?;
+    say("ready");
+    let (mut matched, mut due) = ([0; PROFILES], Instant::now());
+    while context.ok() {
+        turn(context)?;
+        for (number, publisher) in &made {
+            tell_matched(*number, publisher.subscription_count(), &mut matched);
+        }
+        if Instant::now() >= due {
+            due += Duration::from_secs(1);
+            for (number, publisher) in &made {
+                publisher.publish(Text { data: format!("{tag} {number}") })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read(context: &Context, topic: &str) -> Result<(), Error> {
+    let subscription = |number: usize| {
+        Ok((number, node(context, number)?.create_subscription(topic, profile(number), hear(number))?))
+    };
+    let made: Vec<(usize, Subscription)> =
+        (0..PROFILES).rev().map(subscription).collect::<Result<_, Error>>()?;
+    say("ready");
+    let mut matched = [0; PROFILES];
+    while context.ok() {
+        turn(context)?;
+        for (number, subscription) in &made {
+            tell_matched(*number, subscription.publisher_count(), &mut matched);
+        }
+    }
+    Ok(())
+}
+
+/// Works on what there is for a while: asking 72 endpoints whom they have met takes longer than a message.
+fn turn(context: &Context) -> Result<(), Error> {
+    let until = Instant::now() + Duration::from_millis(100);
+    while context.ok() && Instant::now() < until {
+        context.spin_once(until.saturating_duration_since(Instant::now()))?;
+    }
+    Ok(())
+}
+
+/// Tells of the first message of each writer.
+fn hear(reader: usize) -> impl Fn(&Text) + Send + 'static {
+    let heard = std::sync::Mutex::new(BTreeSet::new());
+    move |message| {
+        if heard.lock().expect("no panic").insert(message.data.clone()) {
+            say(&format!("{reader} heard {}", message.data));
+        }
+    }
+}
+
+fn tell_matched(number: usize, now: usize, matched: &mut [usize; PROFILES]) {
+    if std::mem::replace(&mut matched[number], now) != now {
+        say(&format!("{number} matched {now}"));
+    }
+}

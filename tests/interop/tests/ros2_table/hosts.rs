@@ -1,0 +1,246 @@
+//! Between hosts that cables join, where everybody is configured as he is by default.
+
+use interop::capture::Capture;
+use interop::ros2::{Distro, Origin};
+use interop::ros2_hosts::Host;
+use interop::ros2_talks::says;
+use interop::sheet::{Cell, PASS, Row, Sheet};
+use interop::{hear_out, ready};
+use runnel_testkit::process::Peer;
+
+use super::{Way, column, other, ways};
+
+/// What talkers and listeners have in common.
+const BYTES: [&str; 5] = ["/bytes", "--count", "6", "--type", "std_msgs/msg/UInt8MultiArray"];
+
+/// The file that talkers of a host wait for.
+const GATE: &str = "/tmp/gate";
+
+/// What is tried, and with whom.
+type Case = (&'static str, fn(Origin) -> bool, fn(Way));
+
+const CASES: [Case; 10] = [
+    ("two hosts", |origin| origin != Origin::DustDds, two_hosts),
+    ("Runnel's host gets its address late", is_common, late_address),
+    ("Runnel's host has two interfaces", is_common, two_interfaces),
+    ("the other's host has two interfaces", |origin| origin == KILTED, two_interfaces_there),
+    ("Runnel is given the other's address, no multicast", is_ros, named_by_runnel),
+    ("the other is given Runnel's address, no multicast", is_ros, named_by_other),
+    ("Runnel in range `LOCALHOST`, on the same host", is_common, localhost_near),
+    ("Runnel in range `LOCALHOST`, on another host: apart", is_common, localhost_far),
+    ("Runnel in range `OFF`: apart", is_common, off),
+    ("Runnel in another domain: apart", is_common, other_domain),
+];
+
+const KILTED: Origin = Origin::Ros2(Distro::Kilted);
+
+/// Who reads the variables of ROS 2.
+fn is_ros(origin: Origin) -> bool {
+    matches!(origin, Origin::Ros2(_))
+}
+
+/// One of each that ROS 2 stands on.
+fn is_common(origin: Origin) -> bool {
+    matches!(origin, KILTED | Origin::Cyclone)
+}
+
+pub fn sheet() -> Sheet<()> {
+    let row = |(title, applies, attempt): &Case| {
+        let cell = |way: &Way| {
+            let (way, attempt) = (*way, *attempt);
+            let name = format!("{title}, {}", column(way));
+            let attempt = move |(): &()| {
+                attempt(way);
+                PASS.to_owned()
+            };
+            applies(other(way)).then(|| Cell { name, attempt: Box::new(attempt) })
+        };
+        Row { title: (*title).to_owned(), cells: ways().iter().map(cell).collect() }
+    };
+    Sheet {
+        title: "Between hosts",
+        text: TEXT,
+        columns: ways().iter().map(|way| column(*way)).collect(),
+        rows: CASES.iter().map(row).collect(),
+    }
+}
+
+const TEXT: &str = "\
+Hosts are network namespaces with cables (veth) between, and nobody is told anything by variables or files: the domain is 0, and
+peers are found by multicast, where nothing else is said. dust_dds ends when it hears of an address of IPv6, and
+Cyclone DDS uses one interface if it is not told otherwise.";
+
+/// A node to be on a host, with variables of its own.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    host: &'a Host,
+    origin: Origin,
+    variables: &'a [(&'static str, &'a str)],
+}
+
+impl Place<'_> {
+    /// Talks to so many listeners, of which one is of this kind, once the host's gate is open.
+    fn talker(&self, to: Origin) -> Peer {
+        // What fits into one datagram of anybody's, for one that makes others of longer ones.
+        let short = [self.origin, to].contains(&Origin::DustDds);
+        let sizes = ["--sizes", if short { "0,1,1000" } else { "0,1,1000,65000,100000,1000000" }];
+        let words = [&BYTES[..], &sizes, &["--after", GATE]].concat();
+        self.host.node(self.origin, "talker", &words, self.variables)
+    }
+
+    fn listener(&self) -> Peer {
+        self.host.node(self.origin, "listener", &BYTES, self.variables)
+    }
+}
+
+/// Runnel's place and the other's, first who talks.
+fn ordered<'a>((from, to): Way, runnel: &'a Host, there: &'a Host) -> [Place<'a>; 2] {
+    [from, to].map(|origin| {
+        let host = if origin == Origin::Runnel { runnel } else { there };
+        Place { host, origin, variables: &[] }
+    })
+}
+
+/// A talker and a listener that are started.
+struct Talk<'a> {
+    host: &'a Host,
+    talker: Peer,
+    listener: Peer,
+}
+
+impl<'a> Talk<'a> {
+    fn begin([from, to]: [Place<'a>; 2]) -> Talk<'a> {
+        let listener = ready(to.listener());
+        Talk { host: from.host, talker: from.talker(to.origin), listener }
+    }
+
+    /// Ends when all that is sent has been heard.
+    fn end(mut self) {
+        says(&mut self.talker, "matched 1");
+        says(&mut self.listener, "matched 1");
+        self.host.set(&["touch", GATE]);
+        hear_out(&mut self.talker, &mut [self.listener], 6);
+    }
+}
+
+/// Everything of Runnel's that a cable carries while something goes on is sound.
+fn soundly(host: &Host, cable: &str, goes_on: impl FnOnce()) {
+    let capture = Capture::at(host, cable);
+    goes_on();
+    let unsound = capture.cut().unsound_rtps("rtps.vendorId == 0x0172");
+    assert!(unsound.is_empty(), "{unsound:#?}");
+}
+
+fn two_hosts(way: Way) {
+    let [one, two] = Host::two();
+    soundly(&one, "cable", || Talk::begin(ordered(way, &one, &two)).end());
+}
+
+/// Only Runnel's host: not all others look for addresses that come later.
+fn late_address(way: Way) {
+    let [one, two] = [Host::start(), Host::start()];
+    one.lay_loose_cable(&two, "cable", "10.0.0.2");
+    let mut talk = Talk::begin(ordered(way, &one, &two));
+    talk.talker = ready(talk.talker);
+    one.plug_in("cable", "10.0.0.1");
+    soundly(&one, "cable", || talk.end());
+}
+
+/// A host in the middle, and one on each side.
+fn three() -> [Host; 3] {
+    let [left, middle, right] = [Host::start(), Host::start(), Host::start()];
+    middle.lay_cable(&left, "left", ["10.0.1.1", "10.0.1.2"]);
+    middle.lay_cable(&right, "right", ["10.0.2.1", "10.0.2.2"]);
+    [left, middle, right]
+}
+
+fn two_interfaces(way: Way) {
+    let [left, middle, right] = three();
+    for side in [&left, &right] {
+        Talk::begin(ordered(way, &middle, side)).end();
+        middle.set(&["rm", "-f", GATE]);
+    }
+}
+
+fn two_interfaces_there(way: Way) {
+    let [left, middle, right] = three();
+    for side in [&left, &right] {
+        Talk::begin(ordered(way, side, &middle)).end();
+        middle.set(&["rm", "-f", GATE]);
+    }
+}
+
+/// No multicast goes over the cable, and one of both is told where the other is.
+fn named(way: Way, by: impl Fn(Origin) -> bool) {
+    let [one, two] = Host::two();
+    for host in [&one, &two] {
+        host.set(&["nft", NO_MULTICAST]);
+    }
+    let mut places = ordered(way, &one, &two);
+    for place in &mut places {
+        let address = if place.origin == Origin::Runnel { PEER_2 } else { PEER_1 };
+        place.variables = if by(place.origin) { address } else { &[] };
+    }
+    Talk::begin(places).end();
+}
+
+const NO_MULTICAST: &str = "add table ip far; add chain ip far in { type filter hook input priority 0; }; \
+                            add rule ip far in iif cable ip daddr 224.0.0.0/4 drop";
+const PEER_1: &[(&str, &str)] = &[("ROS_STATIC_PEERS", "10.0.0.1")];
+const PEER_2: &[(&str, &str)] = &[("ROS_STATIC_PEERS", "10.0.0.2")];
+
+fn named_by_runnel(way: Way) {
+    named(way, |origin| origin == Origin::Runnel);
+}
+
+fn named_by_other(way: Way) {
+    named(way, |origin| origin != Origin::Runnel);
+}
+
+/// A Runnel with these variables does not meet the other, which meets one without.
+fn does_not_meet(way: Way, runnel: &Host, there: &Host, variables: &[(&'static str, &str)]) {
+    let [from, to] = ordered(way, runnel, there);
+    let hidden = |place: Place<'_>| {
+        ready(match place.origin == from.origin {
+            true => Place { variables, ..place }.talker(to.origin),
+            false => Place { variables, ..place }.listener(),
+        })
+    };
+    let is_met = |peer: &Peer, by: &str| peer.lines().iter().any(|line| line == by);
+    let hidden = hidden(if from.origin == Origin::Runnel { from } else { to });
+    let talk = Talk::begin([from, to]);
+    let Talk { host, mut talker, mut listener } = talk;
+    says(&mut talker, "matched 1");
+    says(&mut listener, "matched 1");
+    host.set(&["touch", GATE]);
+    let met_two = || [&talker, &listener].map(|peer| is_met(peer, "matched 2"));
+    assert_eq!((met_two(), is_met(&hidden, "matched 1")), ([false; 2], false), "{}", hidden.output());
+    hear_out(&mut talker, &mut [listener], 6);
+    assert!(!is_met(&talker, "matched 2") && !is_met(&hidden, "matched 1"), "{}", hidden.output());
+}
+
+const LOCALHOST: &[(&str, &str)] = &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")];
+
+fn localhost_far(way: Way) {
+    let [one, two] = Host::two();
+    does_not_meet(way, &one, &two, LOCALHOST);
+}
+
+fn localhost_near(way: Way) {
+    let [one, _two] = Host::two();
+    let places = ordered(way, &one, &one);
+    let variables = |origin| if origin == Origin::Runnel { LOCALHOST } else { &[] };
+    soundly(&one, "lo", || {
+        Talk::begin(places.map(|place| Place { variables: variables(place.origin), ..place })).end();
+    });
+}
+
+fn off(way: Way) {
+    let [one, _two] = Host::two();
+    does_not_meet(way, &one, &one, &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]);
+}
+
+fn other_domain(way: Way) {
+    let [one, _two] = Host::two();
+    does_not_meet(way, &one, &one, &[("ROS_DOMAIN_ID", "1")]);
+}

@@ -1,0 +1,77 @@
+//! The table `docs/interop-ros2.md`: what works between Runnel and the originals of ROS 2 and other DDS, found out anew by
+//! every run. `./test --peers` writes it; otherwise the run is compared with what is committed. Meanwhile a dissector that
+//! has never heard of Runnel looks at all that Runnel sends.
+
+mod features;
+mod hosts;
+mod qos;
+mod types;
+
+use interop::capture::Capture;
+use interop::ros2::{Distro, Origin};
+use interop::sheet::{Sheet, judge, page, run};
+
+/// Runs at a time: most of a run is waiting for Python to start.
+const AT_A_TIME: usize = 3;
+
+/// The variable by which `./test --peers` asks for the file to be written.
+const WRITE: &str = "RUNNEL_WRITE_PEERS";
+
+const HEAD: &str = "\
+# Runnel, the originals of ROS 2, and other DDS
+
+What each run of `./test` tries anew, and `./test --peers` writes here. Kilted and Jazzy are rclpy of these releases on Fast DDS
+3 and 2.14, Cyclone is Cyclone DDS 0.10 by its C library, Cyclone 11 is version 11 by its Python library, Fast DDS is version
+2.9 by its C++ library, dust_dds is version 0.16, RustDDS version 0.15. Everything that Runnel sends meanwhile is sound RTPS
+to Wireshark.
+";
+
+#[test]
+fn every_cell_of_the_table_passes_and_every_frame_is_dissected() {
+    let sheets = [features::sheet(), hosts::sheet()];
+    let capture = Capture::start();
+    let cells = || sheets.iter().flat_map(Sheet::cells);
+    let only = std::env::var("RUNNEL_CELLS").unwrap_or_default();
+    let chosen = cells().filter(|cell| cell.name.contains(&only));
+    let outcomes = run(AT_A_TIME, chosen.map(|cell| ((), cell)), |(), cell| {
+        let begun = std::time::Instant::now();
+        let verdict = (cell.attempt)(&());
+        println!("{}: {verdict} after {:.1} s", cell.name, begun.elapsed().as_secs_f64());
+        verdict
+    });
+    let unsound = capture.end().unsound_rtps("rtps.vendorId == 0x0172");
+    judge(&outcomes, &page(HEAD, &sheets, &outcomes), "docs/interop-ros2.md", WRITE);
+    assert!(unsound.is_empty(), "{unsound:#?}");
+}
+
+/// From whom to whom.
+type Way = (Origin, Origin);
+
+/// Both ways between Runnel and each other.
+fn ways() -> Vec<Way> {
+    let others = Origin::OTHERS.into_iter();
+    others.flat_map(|other| [(other, Origin::Runnel), (Origin::Runnel, other)]).collect()
+}
+
+/// Which one of a way is not Runnel.
+fn other((from, to): Way) -> Origin {
+    if from == Origin::Runnel { to } else { from }
+}
+
+/// The others' names in the order of [`ways`].
+fn column((from, to): Way) -> String {
+    format!("{} → {}", name(from), name(to))
+}
+
+fn name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Ros2(Distro::Kilted) => "Kilted",
+        Origin::Ros2(Distro::Jazzy) => "Jazzy",
+        Origin::Cyclone => "Cyclone",
+        Origin::Cyclone11 => "Cyclone 11",
+        Origin::FastDds => "Fast DDS",
+        Origin::DustDds => "dust_dds",
+        Origin::RustDds => "RustDDS",
+        Origin::Runnel => "Runnel",
+    }
+}
