@@ -16,7 +16,7 @@ use runnel::msgs::nav_msgs::Odometry;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::{Header, Int16};
 use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
-use runnel::{Context, Error, Node, Publisher, ServiceServer, Subscription, Time, Timer};
+use runnel::{Context, Error, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer};
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -83,7 +83,9 @@ fn subscribe<M: runnel::core::Message>(
     handle: fn(&mut Control, Instant, &M),
 ) -> Result<Subscription, Error> {
     let control = Arc::clone(control);
-    node.create_subscription(topic, DEPTH, move |message: &M| {
+    // The tracer may have shown its lamps before the robot was there, and in ROS 2 that must be asked for.
+    let qos = if topic == LEDS { QoS::keep_last(DEPTH).transient_local() } else { QoS::keep_last(DEPTH) };
+    node.create_subscription(topic, qos, move |message: &M| {
         let now = clock::monotonic();
         handle(&mut lock(&control), now, message);
     })
