@@ -3,6 +3,7 @@
 mod widths;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use runnel_core::Message;
 use runnel_core::qos::QoS;
@@ -63,8 +64,8 @@ impl Graph {
     pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) {
         let Some(told) = widths::decode(payload) else {
             // Once, since it goes on telling.
-            if !self.nodes.contains_key(&from) {
-                self.nodes.insert(from, Vec::new());
+            if let Entry::Vacant(unknown) = self.nodes.entry(from) {
+                unknown.insert(Vec::new());
                 let len = payload.len();
                 console::warning!(
                     "participant {from} tells of its nodes in a form of {len} bytes that no known ROS 2 has: its topics \
