@@ -118,16 +118,14 @@ impl ContextOptions {
         self
     }
 
-    /// The graphs that nodes are in.
-    #[doc(hidden)]
+    /// The graphs that nodes are in: that of ROS 1 if nothing is said.
     #[must_use]
     pub fn graphs(mut self, graphs: Graphs) -> Self {
         self.graphs = graphs;
         self
     }
 
-    /// The domain of ROS 2, whatever `ROS_DOMAIN_ID` says: only nodes of one domain meet.
-    #[doc(hidden)]
+    /// The domain of ROS 2, 0 to 232, whatever `ROS_DOMAIN_ID` says: only nodes of one domain meet.
     #[must_use]
     pub fn domain_id(mut self, domain: u16) -> Self {
         self.domain = Some(domain);

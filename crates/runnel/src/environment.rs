@@ -16,15 +16,17 @@ use crate::driver::IpcSettings;
 use crate::error::Error;
 use crate::rtps::Ros2Settings;
 
-/// The graphs that the nodes of a context are in.
+/// The graphs that the nodes of a context are in. What is not topics, such as services, actions, parameters and what is
+/// logged to `/rosout`, is in that of ROS 1 alone so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
     /// That of ROS 1, which has a master.
     #[default]
     Ros1,
-    /// That of ROS 2.
+    /// That of ROS 2, which needs no master.
     Ros2,
-    /// Both.
+    /// Both. Each topic is in either; two nodes that are in both exchange each message once, by ROS 2 where they meet there and
+    /// otherwise by ROS 1.
     Both,
 }
 

@@ -64,7 +64,6 @@ pub use borrowed::Borrowed;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
-#[doc(hidden)]
 pub use environment::Graphs;
 pub use error::Error;
 pub use executor::Executor;

@@ -6,7 +6,8 @@
 //!   mount -t tmpfs none /dev/shm; cargo test --release -p interop --test ros2_joining -- --nocapture'
 //! ```
 //!
-//! `ROUNDS=20` has every pair meet so often.
+//! `ROUNDS=20` has every pair meet so often, those of two others as well. Without it Runnel meets each once: Cyclone DDS and
+//! Fast DDS do not always meet each other.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,8 +66,11 @@ fn told(mut times: Vec<Duration>) -> String {
 
 #[test]
 fn a_process_is_matched_with_one_that_runs_already_whichever_they_are() {
-    let rounds = std::env::var("ROUNDS").map_or(1, |rounds| rounds.parse().expect("a number of rounds"));
+    let asked = std::env::var("ROUNDS").ok().map(|rounds| rounds.parse().expect("a number of rounds"));
+    let rounds = asked.unwrap_or(1);
     let pairs = ORIGINS.iter().flat_map(|talking| ORIGINS.map(|listening| (*talking, listening)));
+    let pairs = pairs
+        .filter(|(talking, listening)| asked.is_some() || [talking, listening].contains(&&Origin::Runnel));
     let mut times = pairs.map(|pair| (pair, [Vec::new(), Vec::new()])).collect::<Vec<_>>();
     for _ in 0..rounds {
         for ((talking, listening), times) in &mut times {

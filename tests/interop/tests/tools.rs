@@ -104,7 +104,7 @@ fn what_is_not_there_is_an_error() {
         assert!(lines.iter().any(|line| line.starts_with("error: ")), "{line}: {lines:#?}");
     }
     let nobody = Ros1Graph::at("http://127.0.0.1:9");
-    assert_eq!(runnel(&nobody, "topic list").code, Some(1));
+    assert_eq!(runnel(&nobody, "topic list --ros1").code, Some(1));
 }
 
 #[test]
