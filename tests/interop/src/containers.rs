@@ -178,7 +178,7 @@ impl Container {
     /// What the nodes of a graph that this container takes part in say of their links: the topic of each and how its
     /// messages travel. Empty for a node that is not there yet.
     pub fn links(&self, node: &str) -> Vec<(String, String)> {
-        let info = outcome(self.runnel("runnel", &["node", "info", node]));
+        let info = outcome(self.runnel("runnel", &["node", "info", "--ros1", node]));
         let mut links = Vec::new();
         for line in info.lines {
             match line.trim_start_matches([' ', '*']).split_once(": ") {
