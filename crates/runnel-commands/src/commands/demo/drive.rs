@@ -104,7 +104,7 @@ impl Drive {
         let usages = vec![
             ("control: the robot".to_owned(), usage::of(control.id())),
             ("tracer".to_owned(), usage::of(tracer.id())),
-            ("demo: master and watcher".to_owned(), usage::of(std::process::id())),
+            ("demo: who watches".to_owned(), usage::of(std::process::id())),
         ];
         let (laps, path) = watcher.look(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
         // It would wonder where its publishers have gone.

@@ -15,7 +15,7 @@ use super::recording::Recorded;
 use crate::output;
 
 /// What carried the messages: by shared memory, unless `RUNNEL_IPC` has them stay on the network.
-const WIRE: &str = "Runnel, ROS 1";
+const WIRE: &str = "Runnel";
 
 /// What is told of a drive at its end.
 pub struct Report<'a> {
