@@ -415,6 +415,8 @@ impl Shared {
         last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
+        // What was published just before the end is still to arrive.
+        let _ = self.wait_out(Duration::from_secs(1), |driver| driver.is_acknowledged_in_ros2());
         // A handle that some thread keeps may outlive the program's own end.
         self.turning.driver().leave_host();
         self.turning.driver().leave_ros2();
