@@ -109,3 +109,51 @@ fn no_more_is_held_than_may_be() {
     assert!(proxy.hold(SequenceNumber(3), copied(&[0; 900], None, false)));
     assert!(!proxy.hold(SequenceNumber(4), copied(&[0; 101], None, false)));
 }
+
+/// Tells that samples will not come, the end not among them.
+fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));
+}
+
+#[test]
+fn of_ranges_that_will_not_come_so_many_are_remembered_and_the_rest_is_asked_for() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    // Each second one, the first of them 3: 300 ranges.
+    (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
+    proxy.heartbeat(at(1), &heartbeat(1, 700, 2));
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    // 256 of them are remembered: the last is 513. One that touches another takes no room, and one between two makes some.
+    gone(&mut proxy, 514, 515);
+    gone(&mut proxy, 4, 5);
+    gone(&mut proxy, 516, 518);
+    assert_eq!(missing(&mut proxy, at(2))[..3], [2, 6, 8]);
+    for number in [2].into_iter().chain((6..514).step_by(2)) {
+        assert_eq!(comes(&mut proxy, at(3), number), Arrival::Deliver, "{number}");
+    }
+    proxy.tell_progress();
+    assert_eq!(missing(&mut proxy, at(3))[..3], [515, 518, 519]);
+}
+
+#[test]
+fn that_what_is_waited_for_will_not_come_counts_however_much_is_remembered_beside() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
+    gone(&mut proxy, 1, 3);
+    assert_eq!(proxy.due(), Some(SequenceNumber(4)));
+    proxy.heartbeat(at(1), &heartbeat(1000, 1000, 2));
+    assert_eq!((proxy.due(), comes(&mut proxy, at(1), 1000)), (Some(SequenceNumber(1000)), Arrival::Deliver));
+}
+
+#[test]
+fn what_is_told_twice_to_be_gone_is_not_lost_and_what_is_not_told_is_counted_once() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    for (start, end) in [(5, 9), (6, 8), (8, 11), (3, 5), (20, 21), (3, 11)] {
+        gone(&mut proxy, start, end);
+    }
+    // 1, 2 and 11 to 19 are lost.
+    proxy.heartbeat(at(1), &heartbeat(21, 21, 2));
+    assert_eq!((proxy.take_lost(), proxy.due()), (11, Some(SequenceNumber(21))));
+}

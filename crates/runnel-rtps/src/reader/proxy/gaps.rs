@@ -76,14 +76,24 @@ impl WriterProxy {
         self.add_empty_gap(start, end);
     }
 
-    /// Of a range nothing is held, and nothing will come.
+    /// Of a range nothing is held, and nothing will come. It becomes one with those that it touches. What would be one too many
+    /// is not remembered, and asked for; that what is waited for will not come always counts.
     fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
-        if end <= self.next || start >= end || self.gaps.len() >= MOST_GAPS {
+        if end <= self.next || start >= end {
+            return;
+        }
+        let touched = self.gaps.range(..=start).next_back().filter(|(_, other)| **other >= start);
+        let known = touched.map(|(start, end)| (*start, *end));
+        if known.is_none() && start > self.next && self.gaps.len() >= MOST_GAPS {
             return;
         }
         self.last = self.last.max(end.previous());
-        let known = self.gaps.entry(start).or_insert(end);
-        *known = (*known).max(end);
+        let (start, mut end) = known.map_or((start, end), |(first, last)| (first, last.max(end)));
+        while let Some((other, last)) = self.gaps.range(start..=end).next_back().map(|(a, b)| (*a, *b)) {
+            self.gaps.remove(&other);
+            end = end.max(last);
+        }
+        self.gaps.insert(start, end);
     }
 
     pub(super) fn is_gap(&self, number: SequenceNumber) -> bool {
