@@ -59,24 +59,24 @@ impl WriterProxy {
     }
 
     /// Holds a sample that came early. False if there is no room for it: it will be asked for again.
-    pub fn hold(&mut self, number: SequenceNumber, sample: Complete) -> bool {
+    pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
         if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
             return false;
         }
         self.held_bytes += sample.bytes.len();
         self.held.insert(number, sample);
+        self.note_repaired(now, number);
         true
     }
 
     /// The sample that was held and is the next now.
-    pub fn take_held(&mut self, now: Instant) -> Option<(SequenceNumber, Complete)> {
+    pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
         if !self.greeted {
             return None;
         }
         let sample = self.held.remove(&self.next)?;
         self.held_bytes -= sample.bytes.len();
         let number = self.next;
-        self.note_repaired(now, number);
         self.advance_to(number.next());
         Some((number, sample))
     }

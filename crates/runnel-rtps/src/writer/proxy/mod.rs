@@ -221,6 +221,14 @@ impl ReaderProxy {
         true
     }
 
+    /// Something new sets out: who has owed an acknowledgement for a while is asked for it along with that, and is waited for
+    /// as if it had owed none. Else who was silent once would hear of what follows by ever rarer reminders.
+    fn ask_along(&mut self, now: Instant) {
+        if self.since + FIRST_REMINDER <= now {
+            (self.heartbeat, self.since, self.patience) = (true, now, FIRST_REMINDER);
+        }
+    }
+
     /// Puts what it must get into a datagram that has been begun.
     pub(super) fn fill<B: Bytes>(
         &mut self,
@@ -235,7 +243,11 @@ impl ReaderProxy {
         self.skip_what_is_gone(history);
         let mut not_before = self.fill_repairs(now, ends, history, out);
         if not_before.is_none() && !out.has_body() {
+            let next = self.next;
             not_before = self.fill_fresh(now, ends, history, out);
+            if owed && self.next > next {
+                self.ask_along(now);
+            }
         }
         if out.len() == empty && !self.heartbeat && !self.liveliness {
             return not_before.map_or(Filled::Nothing, Filled::NotBefore);
