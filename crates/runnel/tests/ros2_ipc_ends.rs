@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::LONG;
-use ros2_pair::{Pair, context, listen, new_domain, number_in, numbered};
+use ros2_pair::{Ends, Pair, context, listen, new_domain, number_in, numbered};
 use runnel::QoS;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal};
@@ -249,4 +249,40 @@ fn a_talker_that_is_killed_leaves_whole_messages_in_order_and_another_takes_its_
         assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "{heard:?}");
     }
     assert_eq!((subscription.dropped(), subscription.lost(), subscription.malformed()), (0, 0, 0));
+}
+
+/// Sessions end again and again while a pair with such a QoS is busy; what that costs it.
+fn sessions_end_under_load(qos: QoS) {
+    let _alone = alone();
+    let pair = Pair::new(qos);
+    pair.go_over();
+    std::thread::scope(|scope| {
+        let _ends = Ends(&pair.listening);
+        scope.spawn(|| pair.listening.spin().unwrap());
+        let mut ends = 0;
+        for number in 0..10_000 {
+            pair.publisher.publish(numbered(number, [10, 6000][number as usize % 2])).unwrap();
+            if number % 1000 == 500 {
+                ends += end_sessions();
+            }
+        }
+        let until = Instant::now() + LONG;
+        while pair.heard.lock().unwrap().len() < 10_000 {
+            assert!(Instant::now() < until, "{} heard", pair.heard.lock().unwrap().len());
+            pair.talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        assert!(ends > 0);
+    });
+    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..10_000));
+    assert_eq!((pair.publisher.dropped(), pair.subscription.dropped(), pair.subscription.lost()), (0, 0, 0));
+}
+
+#[test]
+fn sessions_that_end_again_and_again_under_load_cost_a_pair_whose_depth_holds_all_nothing() {
+    sessions_end_under_load(QoS::keep_last(10_000));
+}
+
+#[test]
+fn sessions_that_end_again_and_again_under_load_cost_a_pair_that_keeps_all_nothing() {
+    sessions_end_under_load(QoS::keep_all());
 }

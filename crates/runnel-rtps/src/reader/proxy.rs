@@ -180,6 +180,23 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
+    /// The same of a sample that came by another way than the network: it does not show that what is before it was sent,
+    /// and lost. The writer may be about to send that.
+    pub fn arrive_beside(&mut self, number: SequenceNumber, has_room: bool) -> Arrival {
+        if !self.spec.reliable {
+            return self.arrive_once(number);
+        }
+        if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+            return Arrival::Late;
+        }
+        self.fragments.forget(number);
+        if !self.greeted || number > self.next || !has_room {
+            return Arrival::Early;
+        }
+        self.advance_to(number.next());
+        Arrival::Deliver
+    }
+
     /// The sample to be delivered next, if that is known.
     pub fn due(&self) -> Option<SequenceNumber> {
         self.greeted.then_some(self.next)
@@ -330,6 +347,10 @@ impl WriterProxy {
         self.greeted |= gap.start <= self.next;
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
+        // The writer has written all of these.
+        let range = (gap.start < gap.list.base).then(|| gap.list.base.previous());
+        let last = gap.list.iter().last().or(range);
+        self.last = last.map_or(self.last, |last| self.last.max(last));
         if self.greeted {
             self.advance_to(self.next);
         }
@@ -347,10 +368,13 @@ impl WriterProxy {
 
     /// Of a range nothing is held, and nothing will come.
     fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
-        if end <= self.next || start >= end || self.gaps.len() >= MOST_GAPS {
+        if end <= self.next || start >= end {
             return;
         }
-        self.last = self.last.max(end.previous());
+        if self.gaps.len() >= MOST_GAPS {
+            // It is asked for, and told of again.
+            return self.last = self.last.max(end.previous());
+        }
         let known = self.gaps.entry(start).or_insert(end);
         *known = (*known).max(end);
     }
