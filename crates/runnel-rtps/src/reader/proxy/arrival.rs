@@ -44,6 +44,23 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
+    /// The same of a sample that came by another way than the network: it does not show that what is before it was sent,
+    /// and lost. The writer may be about to send that.
+    pub fn arrive_beside(&mut self, number: SequenceNumber, has_room: bool) -> Arrival {
+        if !self.spec.reliable {
+            return self.arrive_once(number);
+        }
+        if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+            return Arrival::Late;
+        }
+        self.fragments.forget(number);
+        if !self.greeted || number > self.next || !has_room {
+            return Arrival::Early;
+        }
+        self.advance_to(number.next());
+        Arrival::Deliver
+    }
+
     /// Of a writer whose samples come once: what was left out is lost.
     fn arrive_once(&mut self, number: SequenceNumber) -> Arrival {
         if number < self.next {

@@ -15,6 +15,10 @@ impl WriterProxy {
         self.greeted |= gap.start <= self.next;
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
+        // The writer has written all of these.
+        let range = (gap.start < gap.list.base).then(|| gap.list.base.previous());
+        let last = gap.list.iter().last().or(range);
+        self.last = last.map_or(self.last, |last| self.last.max(last));
         if self.greeted {
             self.advance_to(self.next);
         }
@@ -77,7 +81,7 @@ impl WriterProxy {
     }
 
     /// Of a range nothing is held, and nothing will come. It becomes one with those that it touches. What would be one too many
-    /// is not remembered, and asked for; that what is waited for will not come always counts.
+    /// is asked for, and told of again; that what is waited for will not come always counts.
     fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
         if end <= self.next || start >= end {
             return;
@@ -85,9 +89,8 @@ impl WriterProxy {
         let touched = self.gaps.range(..=start).next_back().filter(|(_, other)| **other >= start);
         let known = touched.map(|(start, end)| (*start, *end));
         if known.is_none() && start > self.next && self.gaps.len() >= MOST_GAPS {
-            return;
+            return self.last = self.last.max(end.previous());
         }
-        self.last = self.last.max(end.previous());
         let (start, mut end) = known.map_or((start, end), |(first, last)| (first, last.max(end)));
         while let Some((other, last)) = self.gaps.range(start..=end).next_back().map(|(a, b)| (*a, *b)) {
             self.gaps.remove(&other);
