@@ -213,6 +213,28 @@ fn what_waits_for_the_network_has_a_bound() {
 }
 
 #[test]
+fn what_is_there_by_another_way_is_no_reason_to_ask_for_what_the_network_is_about_to_bring() {
+    let mut pair = Pair::new(13, QoS::keep_all(), QoS::keep_all());
+    pair.net.run_for(secs(1));
+    let sent = |pair: &Pair| [0, 1].map(|node| pair.net.nodes[node].sent);
+    let before = sent(&pair);
+    // More than is under way at a time.
+    for _ in 0..1000 {
+        pair.write();
+    }
+    pair.go_over();
+    for _ in 0..1000 {
+        pair.write();
+    }
+    pair.arrive(usize::MAX);
+    pair.net.run_until("all are heard", secs(2), |net| net.texts(1, pair.reader).len() >= 2000);
+    assert!(pair.heard().iter().copied().eq(0..2000));
+    let [ours, theirs] = sent(&pair);
+    assert!(ours - before[0] < 1100, "{} datagrams for 1000 samples", ours - before[0]);
+    assert!(theirs - before[1] < 100, "{} acknowledgements", theirs - before[1]);
+}
+
+#[test]
 fn a_reader_that_resumes_is_not_told_that_what_it_has_would_not_come() {
     let mut pair = Pair::new(8, QoS::keep_all(), QoS::keep_all());
     pair.net.run_for(secs(1));

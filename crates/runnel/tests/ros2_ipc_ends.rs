@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::LONG;
-use ros2_pair::{Pair, context, listen, new_domain, number_in, numbered};
+use ros2_pair::{Ends, Pair, context, listen, new_domain, number_in, numbered};
 use runnel::QoS;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal};
@@ -57,6 +57,7 @@ fn a_part_is_played_where_another_test_asks_for_it() {
     match part {
         "talks" => talk(&context),
         "listens" => hear(&context),
+        "tells" => tell(&context),
         other => panic!("no such part: {other}"),
     }
 }
@@ -88,6 +89,20 @@ fn hear(context: &runnel::Context) {
             println!("\nlinked");
         }
     }
+}
+
+/// Prints the numbers of what it hears.
+fn tell(context: &runnel::Context) {
+    let node = context.create_node("listener").unwrap();
+    let take = |message: &UInt8MultiArray| println!("\nheard {}", number_in(&message.data));
+    let _subscription = node.create_subscription("data", 1000, take).unwrap();
+    context.spin().unwrap();
+}
+
+/// What such a one has printed.
+fn told(peer: &Peer) -> Vec<u32> {
+    let lines = peer.lines();
+    lines.iter().filter_map(|line| line.strip_prefix("heard ")).map(|told| told.parse().unwrap()).collect()
 }
 
 fn start(part: &str, domain: u16) -> Peer {
@@ -128,6 +143,47 @@ fn a_pair_whose_session_ends_goes_on_over_the_network_and_leaves_it_again() {
         }
         assert_eq!((pair.publisher.dropped(), pair.subscription.lost()), (0, 0), "{qos:?}");
     }
+}
+
+#[test]
+fn what_a_stopped_listener_has_not_read_when_its_session_ends_comes_once_and_in_order() {
+    let _alone = alone();
+    let domain = new_domain();
+    let talking = context(domain, true);
+    let talker = talking.create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
+    let peer = start("tells", domain);
+    let until = Instant::now() + LONG;
+    let turn_until = |what: &str, done: &dyn Fn() -> bool| {
+        while !done() {
+            assert!(Instant::now() < until, "still not: {what}; heard: {:?}", told(&peer));
+            talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+    };
+    let mut next = 0;
+    let mut publish = |sizes: &[usize]| {
+        for size in sizes {
+            publisher.publish(numbered(next, *size)).unwrap();
+            next += 1;
+        }
+        next
+    };
+    turn_until("the pair in shared memory", &|| publisher.shared_memory_count() == 1);
+    // From now on the listener has the memory in which messages of this length lie.
+    let published = publish(&[10, 5000]);
+    turn_until("these are heard", &|| told(&peer).len() == published as usize);
+    peer.signal(Signal::STOP).unwrap();
+    publish(&[10, 5000, 10, 10, 5000, 5000, 10]);
+    // Memory that it does not have yet: four of these fill the ring, and of the fifth a part is sent. Others wait.
+    publish(&[60_000; 6]);
+    publish(&[10, 5000, 5000]);
+    assert!(end_sessions() > 0);
+    turn_until("the network", &|| publisher.shared_memory_count() == 0);
+    let published = publish(&[10, 60_000, 10]);
+    peer.signal(Signal::CONT).unwrap();
+    turn_until("the last is heard", &|| told(&peer).last() == Some(&(published - 1)));
+    assert!(told(&peer).into_iter().eq(0..published), "{:?}", told(&peer));
+    assert_eq!((publisher.dropped(), publisher.copied()), (0, 0));
 }
 
 #[test]
@@ -193,4 +249,40 @@ fn a_talker_that_is_killed_leaves_whole_messages_in_order_and_another_takes_its_
         assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "{heard:?}");
     }
     assert_eq!((subscription.dropped(), subscription.lost(), subscription.malformed()), (0, 0, 0));
+}
+
+/// Sessions end again and again while a pair with such a QoS is busy; what that costs it.
+fn sessions_end_under_load(qos: QoS) {
+    let _alone = alone();
+    let pair = Pair::new(qos);
+    pair.go_over();
+    std::thread::scope(|scope| {
+        let _ends = Ends(&pair.listening);
+        scope.spawn(|| pair.listening.spin().unwrap());
+        let mut ends = 0;
+        for number in 0..10_000 {
+            pair.publisher.publish(numbered(number, [10, 6000][number as usize % 2])).unwrap();
+            if number % 1000 == 500 {
+                ends += end_sessions();
+            }
+        }
+        let until = Instant::now() + LONG;
+        while pair.heard.lock().unwrap().len() < 10_000 {
+            assert!(Instant::now() < until, "{} heard", pair.heard.lock().unwrap().len());
+            pair.talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        assert!(ends > 0);
+    });
+    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..10_000));
+    assert_eq!((pair.publisher.dropped(), pair.subscription.dropped(), pair.subscription.lost()), (0, 0, 0));
+}
+
+#[test]
+fn sessions_that_end_again_and_again_under_load_cost_a_pair_whose_depth_holds_all_nothing() {
+    sessions_end_under_load(QoS::keep_last(10_000));
+}
+
+#[test]
+fn sessions_that_end_again_and_again_under_load_cost_a_pair_that_keeps_all_nothing() {
+    sessions_end_under_load(QoS::keep_all());
 }

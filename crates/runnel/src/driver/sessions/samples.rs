@@ -200,7 +200,8 @@ impl Driver {
         self.hear_network_first(key, next);
         if let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) {
             let progress = input.rtps.progress(input.pair());
-            let (level, watched) = (progress.due == next && !input.keeps_all, progress.watched);
+            let level = progress.due == next && !input.keeps_all && !input.from.follows_ros1();
+            let watched = progress.watched;
             let (pieces, end) = (FrameReader::new(MAX_MESSAGE), next.saturating_add(WINDOW));
             input.channel = Some(Channel { next, level, watched, end, pieces, begun: 0 });
             input.from.stats.set_by_memory(true);
@@ -268,6 +269,7 @@ impl Driver {
             let progress = input.rtps.take_in(pair, (expected, number), message.bytes(), &mut brought);
             channel.level = progress.due == number + 1 && !input.keeps_all;
             channel.watched = progress.watched;
+            // Before the first one of a publisher in both graphs comes what that sent by ROS 1.
             self.give_brought(brought, &[]);
             return self.tell_room(key);
         }
