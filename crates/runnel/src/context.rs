@@ -244,6 +244,11 @@ impl Context {
         &self.shared.arguments.rest
     }
 
+    /// The domain of ROS 2 whose nodes it meets; `None` if it is in ROS 1 alone.
+    pub fn domain_id(&self) -> Option<u16> {
+        self.shared.settings.ros2.as_ref().map(|ros2| ros2.domain)
+    }
+
     /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace. Parameters that they
     /// give are set before this returns, for which it waits for the master, 10 s at most for each.
     ///

@@ -147,6 +147,8 @@ impl Driver {
         }
         self.ros2.graph.join(&rtps);
         self.ros2.rtps = Some(rtps);
+        // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
+        self.tell_of_nodes();
         Ok(())
     }
 
