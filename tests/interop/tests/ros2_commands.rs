@@ -73,6 +73,8 @@ fn topics_and_nodes_of_all_vendors_are_listed_with_their_types() {
         assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
     }
     assert!(info.contains("Participant: Fast DDS at "), "{info}");
+    let untold = ["Messages: not known, Fast DDS does not tell", "Link from /kilted_talker: not known"];
+    assert!(untold.iter().all(|line| info.lines().any(|said| said == *line)), "{info}");
     let kept = json(&graph, &["topic", "info", "/kept"]);
     let publisher = &kept["ros2"]["publishers"][0];
     assert_eq!(

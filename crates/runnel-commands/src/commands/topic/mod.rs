@@ -7,6 +7,7 @@ mod endpoints;
 mod find;
 pub mod hz;
 mod info;
+mod links;
 mod list;
 mod measure;
 pub mod publish;
