@@ -50,6 +50,8 @@ pub(crate) struct WriterProxy {
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Complete>,
     held_bytes: usize,
+    /// Up to here nothing is missing: it is held, or will not come.
+    whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
     gaps: BTreeMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
@@ -111,6 +113,7 @@ impl WriterProxy {
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
+            whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
             heartbeats: None,
@@ -169,7 +172,9 @@ impl WriterProxy {
         }
         self.fragments.forget(number);
         if !self.greeted || number > self.next {
-            self.note_missing();
+            if number > self.whole.next() {
+                self.note_missing();
+            }
             return Arrival::Early;
         }
         if !has_room {
@@ -255,7 +260,23 @@ impl WriterProxy {
         }
         self.held_bytes += sample.bytes.len();
         self.held.insert(number, sample);
+        self.extend_whole();
         true
+    }
+
+    /// What follows what is whole may be there by now.
+    fn extend_whole(&mut self) {
+        self.whole = self.whole.max(self.next.previous());
+        loop {
+            let after = self.whole.next();
+            if self.held.contains_key(&after) {
+                self.whole = after;
+            } else if let Some(end) = self.end_of_gap(after) {
+                self.whole = end.previous();
+            } else {
+                return;
+            }
+        }
     }
 
     /// The sample that was held and is the next now.
@@ -380,8 +401,13 @@ impl WriterProxy {
     }
 
     fn is_gap(&self, number: SequenceNumber) -> bool {
-        let before = self.gaps.range(..=number).next_back();
-        before.is_some_and(|(_, end)| number < *end)
+        self.end_of_gap(number).is_some()
+    }
+
+    /// Where those end that will not come, if this is one of them.
+    fn end_of_gap(&self, number: SequenceNumber) -> Option<SequenceNumber> {
+        let (_, end) = self.gaps.range(..=number).next_back()?;
+        (number < *end).then_some(*end)
     }
 
     /// What is before `number` is done with, and what follows it and will not come.
@@ -437,15 +463,16 @@ impl WriterProxy {
 
     /// The samples that are missing, in order.
     fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
-        let mut number = start;
+        // Thousands may be held, which are not to be looked up one by one.
+        let mut number = start.max(self.whole.next());
+        let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
         core::iter::from_fn(move || {
             while number <= self.last {
-                if let Some((_, end)) =
-                    self.gaps.range(..=number).next_back().filter(|(_, end)| number < **end)
-                {
-                    number = *end;
-                } else if self.held.contains_key(&number) {
+                while held.next_if(|held| *held < number).is_some() {}
+                if held.next_if_eq(&number).is_some() {
                     number = number.next();
+                } else if let Some(end) = self.end_of_gap(number) {
+                    number = end;
                 } else {
                     number = number.next();
                     return Some(number.previous());
