@@ -12,6 +12,7 @@ extern crate std;
 
 pub mod announce;
 mod config;
+mod count;
 mod datagram;
 mod event;
 mod history;

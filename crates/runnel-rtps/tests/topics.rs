@@ -316,3 +316,20 @@ fn a_writer_that_keeps_all_is_full_until_its_reader_has_acknowledged() {
     net.run_for(millis(200));
     assert_eq!(net.texts(b, reader).len(), 20);
 }
+
+#[test]
+fn who_has_left_hears_nothing_and_has_nothing_to_do_any_more() {
+    let (mut net, writer, _) = pair(7, QoS::default());
+    net.blackout = true;
+    net.write(0, writer, &sample(0, 100)).unwrap();
+    assert_eq!(net.nodes[0].participant.unacknowledged(writer), 1);
+    net.close(0);
+    net.blackout = false;
+    net.nodes[0].stopped = false;
+    let sent = net.nodes[0].sent;
+    net.write(0, writer, &sample(1, 100)).unwrap();
+    net.run_for(secs(60));
+    let left = &net.nodes[0].participant;
+    assert_eq!((net.nodes[0].sent, left.unacknowledged(writer), left.poll_timeout()), (sent, 0, None));
+    assert_eq!(net.nodes[1].participant.peers().count(), 0);
+}

@@ -1,87 +1,13 @@
 //! Nodes that are in both graphs at once: whatever they meet by, each message comes once.
 
 mod common;
-
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+#[path = "common/dual_scene.rs"]
+mod dual_scene;
 
 use common::{Graph, LONG, spin_until};
+use dual_scene::{Listener, Talker, context, domain};
 use runnel::msgs::std_msgs::UInt32;
-use runnel::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription};
-use runnel_testkit::namespace::require_private_network;
-
-/// A domain that no other test has.
-fn domain() -> u16 {
-    require_private_network();
-    static DOMAIN: AtomicU16 = AtomicU16::new(100);
-    DOMAIN.fetch_add(1, Ordering::Relaxed)
-}
-
-fn context(master: &str, graphs: Graphs, domain: u16) -> Context {
-    let options = ContextOptions::default().signals(false).arguments([format!("__master:={master}")]);
-    Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
-}
-
-/// What a subscription has heard.
-struct Listener {
-    subscription: Subscription,
-    heard: Arc<Mutex<Vec<u32>>>,
-    node: Node,
-}
-
-impl Listener {
-    fn new(context: &Context, qos: QoS) -> Self {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
-        let node = context.create_node("listener").unwrap();
-        let subscription = node
-            .create_subscription("count", qos, move |number: &UInt32| into.lock().unwrap().push(number.data))
-            .unwrap();
-        Self { subscription, heard, node }
-    }
-
-    fn last(&self) -> Option<u32> {
-        self.heard.lock().unwrap().last().copied()
-    }
-
-    /// Each number has come once and in order, from the first that came.
-    #[track_caller]
-    fn check(&self) {
-        let heard = self.heard.lock().unwrap();
-        let breaks = heard.windows(2).find(|pair| pair[1] != pair[0] + 1);
-        assert_eq!(breaks, None, "of {} messages", heard.len());
-    }
-}
-
-/// Counts up in a thread of its own until it is told to end; gives the last number.
-struct Talker {
-    ending: Arc<std::sync::atomic::AtomicBool>,
-    counts: std::thread::JoinHandle<u32>,
-}
-
-impl Talker {
-    fn new(publisher: Publisher<UInt32>) -> Self {
-        let ending = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let ends = Arc::clone(&ending);
-        let counts = std::thread::spawn(move || {
-            let mut number = 0;
-            while !ends.load(Ordering::Relaxed) {
-                publisher.publish(UInt32 { data: number }).unwrap();
-                number += 1;
-                // The pace of the talker.
-                std::thread::sleep(Duration::from_micros(500));
-            }
-            number - 1
-        });
-        Self { ending, counts }
-    }
-
-    fn end(self) -> u32 {
-        self.ending.store(true, Ordering::Relaxed);
-        self.counts.join().unwrap()
-    }
-}
+use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS};
 
 #[test]
 fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_the_other() {

@@ -76,3 +76,14 @@ fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
     let refused = context.wait_for_ros2_graph(LONG, |_| true);
     assert!(matches!(refused, Err(Error::NotInGraph { .. })), "{refused:?}");
 }
+
+#[test]
+fn processes_that_have_no_node_have_told_of_all_that_they_have() {
+    require_private_network();
+    let (one, other) = (context(Graphs::Ros2, 23), context(Graphs::Ros2, 23));
+    let _joined = other.ros2_graph().unwrap();
+    let is_there = |graph: &Ros2Graph| graph.participants.len() == 2 && graph.is_complete();
+    assert!(one.wait_for_ros2_graph(LONG, is_there).unwrap(), "{:?}", one.ros2_graph());
+    assert!(one.ros2_graph().unwrap().unwrap().nodes.is_empty());
+    assert_eq!((one.domain_id(), context(Graphs::Ros1, 23).domain_id()), (Some(23), None));
+}

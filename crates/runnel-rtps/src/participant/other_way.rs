@@ -90,7 +90,7 @@ impl<P: Lend> Participant<P> {
         let has_room = of.has_room();
         let Some(proxy) = of.writer_mut(writer) else { return true };
         match proxy.arrive_beside(number, has_room) {
-            Arrival::Early => return proxy.hold(number, copied(bytes, None, false)),
+            Arrival::Early => return proxy.hold(now, number, copied(bytes, None, false)),
             Arrival::Deliver => {
                 let payload = SamplePayload::Own(Vec::from(bytes));
                 self.give(now, Sample { reader, writer, number, stamp: None, payload });

@@ -24,6 +24,9 @@ use runnel_core::time::Instant;
 /// How many bytes a candidate may cost for each that it sent.
 const CREDIT: usize = 3;
 
+/// How long a candidate is waited for until it is told of us again.
+const GREET_AGAIN: Duration = Duration::from_millis(25);
+
 /// How many addresses a participant is known to send from.
 const MOST_SOURCES: usize = 8;
 
@@ -47,6 +50,8 @@ pub struct Peer {
     /// How many bytes it may cost before it is proved.
     credit: usize,
     heard: Instant,
+    /// When a candidate is told of us again, in case that was lost.
+    greet_again: Option<Instant>,
     pub(super) armed: Option<Instant>,
     /// What it is to be told next.
     pub(super) word: Option<Vec<u8>>,
@@ -208,7 +213,7 @@ impl<P: Lend> Participant<P> {
                 let proved = peer.proved;
                 self.update(from, data);
                 if !proved {
-                    self.work.push_back(Work::Greet(prefix));
+                    self.greet(now, prefix);
                 }
             }
             None => self.add_candidate(now, from, len, data),
@@ -236,6 +241,7 @@ impl<P: Lend> Participant<P> {
             proved: false,
             credit: len * CREDIT,
             heard: now,
+            greet_again: None,
             armed: None,
             word: None,
         };
@@ -243,6 +249,14 @@ impl<P: Lend> Participant<P> {
         self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));
         self.peers.all.insert(prefix, peer);
         self.peers.candidates.push_back(prefix);
+        self.greet(now, prefix);
+    }
+
+    /// Tells a candidate of us now, and once more if it does not answer soon.
+    fn greet(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        peer.greet_again = Some(now + GREET_AGAIN);
+        self.timers.arm(&mut peer.armed, peer.greet_again, Timer::Peer(prefix));
         self.work.push_back(Work::Greet(prefix));
     }
 
@@ -340,7 +354,13 @@ impl<P: Lend> Participant<P> {
         peer.armed = None;
         let until = peer.heard + peer.lease(most);
         if until > now {
-            return self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));
+            let again = peer.greet_again.take_if(|at| *at <= now).is_some() && !peer.proved;
+            let next = peer.greet_again.map_or(until, |at| at.min(until));
+            self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
+            if again {
+                self.work.push_back(Work::Greet(prefix));
+            }
+            return;
         }
         let (proved, address) = (peer.proved, peer.metatraffic);
         self.lose(prefix);

@@ -58,7 +58,7 @@ impl<P: Lend> Participant<P> {
     /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
-        if self.config.own_host_only && !self.config.is_own(from.ip()) {
+        if self.closed || self.config.own_host_only && !self.config.is_own(from.ip()) {
             return;
         }
         // What is no RTPS message is no news on a well-known port.
@@ -94,6 +94,10 @@ impl<P: Lend> Participant<P> {
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
                 self.participant_heard(context.now, context.from, context.datagram.len(), data);
+                // It knew of us before we knew of it.
+                if context.destination == self.config.prefix {
+                    self.prove(context.source);
+                }
             }
             _ if !self.is_from_peer(context) => {}
             Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
@@ -151,7 +155,7 @@ impl<P: Lend> Participant<P> {
                 let gone = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
                 let key = gone.map(announce::key);
                 let bytes = key.as_deref().unwrap_or(data.payload.bytes());
-                proxy.hold(data.number, copied(bytes, context.stamp, is_key));
+                proxy.hold(context.now, data.number, copied(bytes, context.stamp, is_key));
             }
             Arrival::Late => {}
         }
@@ -208,7 +212,7 @@ impl<P: Lend> Participant<P> {
     /// Delivers the sample that was held and is the next now, if there is room for it. True if it did.
     pub(super) fn deliver_held(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
         let Some(of) = self.readers.get_mut(&reader).filter(|reader| reader.has_room()) else { return false };
-        let held = of.writer_mut(writer).and_then(|proxy| proxy.take_held(now));
+        let held = of.writer_mut(writer).and_then(|proxy| proxy.take_held());
         let Some(held) = held else { return false };
         self.deliver_own(now, reader, writer, held);
         true
@@ -223,7 +227,7 @@ impl<P: Lend> Participant<P> {
             if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
                 match proxy.arrive(context.now, frag.number, has_room) {
                     Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
-                    Arrival::Early => drop(proxy.hold(frag.number, whole)),
+                    Arrival::Early => drop(proxy.hold(context.now, frag.number, whole)),
                     Arrival::Late => {}
                 }
             }

@@ -24,7 +24,7 @@ impl<P: Lend> Participant<P> {
 
     /// A writer may have waited for what its reader has taken.
     fn tell_progress(&mut self, reader: EntityId, writer: Guid) {
-        if let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) {
+        if let Some(proxy) = self.writer_of(reader, writer) {
             proxy.tell_progress();
         }
         self.wake_answer(reader, writer);

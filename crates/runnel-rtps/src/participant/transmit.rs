@@ -12,9 +12,9 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// The pauses between the first announcements; then they come at the configured pace.
-const FIRST_PAUSES: [Duration; 3] =
-    [Duration::from_millis(100), Duration::from_millis(200), Duration::from_millis(700)];
+/// The pauses between the first announcements, in milliseconds: whoever runs already hears one of them within a second, though
+/// many datagrams are lost. Then they come at the configured pace.
+const FIRST_PAUSES: [u64; 7] = [50, 50, 100, 100, 200, 200, 300];
 
 /// What is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,8 @@ impl<P: Lend> Participant<P> {
     pub(super) fn announce(&mut self, now: Instant) {
         let targets = self.config.multicast.iter().chain(&self.config.peers);
         self.work.extend(targets.map(|to| Work::Announce(*to)));
-        let pause = FIRST_PAUSES.get(self.announced as usize).copied().unwrap_or(self.config.announce);
+        let first = FIRST_PAUSES.get(self.announced as usize).copied();
+        let pause = first.map_or(self.config.announce, Duration::from_millis);
         self.announced = self.announced.saturating_add(1);
         self.announce_at = None;
         let at = now + pause.min(self.config.announce);

@@ -28,7 +28,7 @@ fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
     let number = SequenceNumber(number);
     let arrival = proxy.arrive(now, number, true);
     if arrival == Arrival::Early {
-        assert!(proxy.hold(number, copied(&[0; 8], None, false)));
+        assert!(proxy.hold(now, number, copied(&[0; 8], None, false)));
     }
     arrival
 }
@@ -44,11 +44,11 @@ fn a_writer_that_does_not_say_what_it_has_is_asked_for_all_before_what_it_sends_
     let mut proxy = proxy(true);
     let _ = proxy.answer(at(0), READER);
     assert_eq!(comes(&mut proxy, at(1), 5), Arrival::Early);
-    assert!(proxy.take_held(at(1)).is_none());
+    assert!(proxy.take_held().is_none());
     assert!(proxy.handle_timeout(at(20)));
     assert_eq!(missing(&mut proxy, at(20)), [1, 2, 3, 4]);
     proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(5)));
-    assert_eq!(proxy.take_held(at(21)).map(|(number, _)| number.0), Some(5));
+    assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(5));
     assert_eq!((proxy.take_lost(), comes(&mut proxy, at(22), 6)), (0, Arrival::Deliver));
 }
 
@@ -67,7 +67,7 @@ fn what_is_missing_is_asked_for_at_once_and_then_as_often_as_a_repair_takes() {
     assert!(proxy.handle_timeout(retry));
     assert_eq!(missing(&mut proxy, retry), [2]);
     assert_eq!(comes(&mut proxy, at(14), 2), Arrival::Deliver);
-    assert_eq!(proxy.take_held(at(14)).map(|(number, _)| number.0), Some(3));
+    assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(3));
     assert_eq!(proxy.timeout(), None);
 }
 
@@ -78,7 +78,7 @@ fn what_the_writer_does_not_have_any_more_is_lost_but_for_what_came() {
     assert_eq!(comes(&mut proxy, at(1), 3), Arrival::Early);
     proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(5), SequenceNumber(7)));
     proxy.heartbeat(at(2), &heartbeat(9, 9, 2));
-    assert_eq!(proxy.take_held(at(2)).map(|(number, _)| number.0), Some(3));
+    assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(3));
     assert_eq!(proxy.take_lost(), 5 - 1 + 4 - 3, "1, 2, 4, 7 and 8");
     assert_eq!(comes(&mut proxy, at(3), 9), Arrival::Deliver);
 }
@@ -106,6 +106,116 @@ fn a_heartbeat_that_was_overtaken_says_nothing() {
 fn no_more_is_held_than_may_be() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    assert!(proxy.hold(SequenceNumber(3), copied(&[0; 900], None, false)));
-    assert!(!proxy.hold(SequenceNumber(4), copied(&[0; 101], None, false)));
+    assert!(proxy.hold(at(1), SequenceNumber(3), copied(&[0; 900], None, false)));
+    assert!(!proxy.hold(at(1), SequenceNumber(4), copied(&[0; 101], None, false)));
+}
+
+/// Tells that samples will not come, the end not among them.
+fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));
+}
+
+#[test]
+fn of_ranges_that_will_not_come_so_many_are_remembered_and_the_rest_is_asked_for() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    // Each second one, the first of them 3: 300 ranges.
+    (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
+    proxy.heartbeat(at(1), &heartbeat(1, 700, 2));
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    // 256 of them are remembered: the last is 513. One that touches another takes no room, and one between two makes some.
+    gone(&mut proxy, 514, 515);
+    gone(&mut proxy, 4, 5);
+    gone(&mut proxy, 516, 518);
+    assert_eq!(missing(&mut proxy, at(2))[..3], [2, 6, 8]);
+    for number in [2].into_iter().chain((6..514).step_by(2)) {
+        assert_eq!(comes(&mut proxy, at(3), number), Arrival::Deliver, "{number}");
+    }
+    proxy.tell_progress();
+    assert_eq!(missing(&mut proxy, at(3))[..3], [515, 518, 519]);
+}
+
+#[test]
+fn that_what_is_waited_for_will_not_come_counts_however_much_is_remembered_beside() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
+    gone(&mut proxy, 1, 3);
+    assert_eq!(proxy.due(), Some(SequenceNumber(4)));
+    proxy.heartbeat(at(1), &heartbeat(1000, 1000, 2));
+    assert_eq!((proxy.due(), comes(&mut proxy, at(1), 1000)), (Some(SequenceNumber(1000)), Arrival::Deliver));
+}
+
+#[test]
+fn what_is_told_twice_to_be_gone_is_not_lost_and_what_is_not_told_is_counted_once() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    for (start, end) in [(5, 9), (6, 8), (8, 11), (3, 5), (20, 21), (3, 11)] {
+        gone(&mut proxy, start, end);
+    }
+    // 1, 2 and 11 to 19 are lost.
+    proxy.heartbeat(at(1), &heartbeat(21, 21, 2));
+    assert_eq!((proxy.take_lost(), proxy.due()), (11, Some(SequenceNumber(21))));
+}
+
+#[test]
+fn a_repair_that_waits_for_room_was_no_slower_for_that() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
+    assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
+    for number in [SequenceNumber(1), SequenceNumber(2)] {
+        assert_eq!(proxy.arrive(at(1), number, false), Arrival::Early);
+        assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
+    }
+    // There is room five seconds later; what is missing then is asked for as soon as before.
+    assert!(proxy.take_held().is_some() && proxy.take_held().is_some());
+    proxy.heartbeat(at(5001), &heartbeat(1, 3, 2));
+    assert_eq!(missing(&mut proxy, at(5001)), [3]);
+    assert_eq!(proxy.timeout(), Some(at(5011)));
+}
+
+#[test]
+fn who_repairs_is_asked_for_the_rest_without_growing_pauses() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 30, 1));
+    for turn in 0..30 {
+        let now = proxy.timeout().unwrap_or(at(0));
+        proxy.handle_timeout(now);
+        assert_eq!(missing(&mut proxy, now).len() as i64, 30 - turn);
+        let retry = proxy.timeout().expect("it asks again");
+        assert!(retry.since(now) < Duration::from_millis(30), "{:?}", retry.since(now));
+        // The last of them comes each time, and waits for those before it.
+        assert_eq!(comes(&mut proxy, now, 30 - turn), Arrival::Early);
+        if turn == 28 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.answer(at(0), READER);
+    for number in 1..100 {
+        let number = SequenceNumber(number);
+        assert_eq!(proxy.arrive(at(1), number, false), Arrival::Early);
+        assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
+        assert!(!proxy.wants_answer(), "nothing is missing");
+    }
+    assert_eq!(comes(&mut proxy, at(2), 101), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(2)), [100]);
+}
+
+#[test]
+fn what_is_missing_is_found_up_to_the_last_number_there_is() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
+    assert_eq!(comes(&mut proxy, at(1), i64::MAX), Arrival::Early);
+    assert_eq!(comes(&mut proxy, at(1), 2), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(1)), [1]);
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    while proxy.take_held().is_some() {}
+    assert!(!proxy.handle_timeout(at(2000)) || missing(&mut proxy, at(2000)).is_empty());
 }

@@ -147,14 +147,30 @@ impl Driver {
         }
         self.ros2.graph.join(&rtps);
         self.ros2.rtps = Some(rtps);
+        // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
+        self.tell_of_nodes();
         Ok(())
     }
 
-    /// Tells the peers that the process leaves the ROS 2 graph.
+    /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
     pub(crate) fn leave_ros2(&mut self) {
-        if let Some(rtps) = self.ros2.rtps.take() {
-            rtps.leave();
+        let Some(rtps) = self.ros2.rtps.take() else { return };
+        rtps.leave();
+        for key in self.sockets.keys() {
+            match self.sockets.get(key) {
+                // What still comes there would wake the program again and again: handles keep it open.
+                Some(Socket::Rtps(socket)) => drop(self.reactor.remove(&**socket)),
+                Some(Socket::Interfaces(_)) => {}
+                _ => continue,
+            }
+            self.remove_socket(key);
         }
+    }
+
+    /// True if nobody in the ROS 2 graph has yet to get a message.
+    pub(crate) fn is_acknowledged_in_ros2(&self) -> bool {
+        let offers = self.ros2.writers.values().filter_map(|end| end.offer.upgrade());
+        offers.into_iter().all(|offer| offer.is_acknowledged())
     }
 
     /// What a node publishes a topic with is offered to others.

@@ -1,39 +1,27 @@
 //! How far a reader of a writer is.
 
+mod flight;
+mod fragments;
+mod fresh;
+mod repairs;
+
 use super::pacer::{Pacer, Rate};
+use crate::count::Latest;
 use crate::datagram::{Bytes, Datagram};
 use crate::history::{Change, History};
 use crate::inline_qos;
-use crate::wire::{
-    AckNack, Data, DataFrag, EntityId, Gap, Guid, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp,
-    NackFrag, SequenceNumber,
-};
+use crate::wire::{AckNack, EntityId, Guid, Heartbeat, SequenceNumber};
 use alloc::collections::{BTreeSet, VecDeque};
 use core::net::SocketAddr;
 use core::time::Duration;
+use flight::Flight;
 use runnel_core::time::Instant;
-
-/// How many bytes go to a reader before it must have acknowledged some, with what the kernel counts for each datagram.
-/// A socket whose room nobody has set takes some 200 KiB.
-const WINDOW: u64 = 128 * 1024;
-
-/// What the kernel counts for a datagram beside its bytes.
-const DATAGRAM_COST: u64 = 1024;
 
 /// How long a reader is waited for until it is asked, at first.
 const FIRST_REMINDER: Duration = Duration::from_millis(10);
 
 /// How long it is waited for at most.
 const LONGEST_REMINDER: Duration = Duration::from_secs(1);
-
-/// How many fragments that a reader misses are remembered.
-const MOST_FRAGMENTS_ASKED: usize = 8192;
-
-/// What takes up room in a datagram before the first sample: header and destination.
-const FRAME: usize = HEADER_LEN + InfoDestination::LEN;
-
-/// What takes up room with a sample: time, what tells that something is gone, padding, and a heartbeat.
-const BESIDE: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
 
 /// A reader to be joined to a writer.
 #[derive(Clone, Debug)]
@@ -64,8 +52,8 @@ pub(crate) struct ReaderProxy {
     until: Option<SequenceNumber>,
     asked: BTreeSet<SequenceNumber>,
     fragments_asked: VecDeque<(SequenceNumber, u32)>,
-    acknowledgements: Option<u32>,
-    nacks: Option<u32>,
+    acknowledgements: Latest,
+    nacks: Latest,
     /// It must be told what there is.
     heartbeat: bool,
     /// It must be told that the writer's user says that it lives.
@@ -75,27 +63,6 @@ pub(crate) struct ReaderProxy {
     since: Instant,
     patience: Duration,
     pacer: Pacer,
-}
-
-/// What is under way to a reader, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Flight {
-    sent: u64,
-    /// Of which so much has arrived or is lost.
-    known: u64,
-    /// How much had been sent when the reader was last asked for an acknowledgement.
-    probe: Option<u64>,
-}
-
-impl Flight {
-    fn under_way(&self) -> u64 {
-        self.sent - self.known
-    }
-
-    /// It is time to ask for an acknowledgement, so that it comes before the window is full.
-    fn wants_probe(&self) -> bool {
-        self.sent - self.probe.unwrap_or(self.known) >= WINDOW / 2
-    }
 }
 
 /// What came of filling a datagram.
@@ -117,8 +84,8 @@ impl ReaderProxy {
             until: None,
             asked: BTreeSet::new(),
             fragments_asked: VecDeque::new(),
-            acknowledgements: None,
-            nacks: None,
+            acknowledgements: Latest::default(),
+            nacks: Latest::default(),
             heartbeat: spec.reliable,
             liveliness: false,
             flight: Flight::default(),
@@ -219,7 +186,7 @@ impl ReaderProxy {
 
     /// It tells what it has and misses. True if there is something to be sent to it.
     pub(super) fn acknowledge<B>(&mut self, now: Instant, ack: &AckNack, history: &History<B>) -> bool {
-        if !is_newer(&mut self.acknowledgements, ack.count) {
+        if !self.acknowledgements.take(ack.count) {
             return false;
         }
         let base = ack.missing.base.min(self.last_due(history).next());
@@ -230,28 +197,12 @@ impl ReaderProxy {
         if base > self.next {
             (self.next, self.fragment) = (base, 1);
         }
-        if let Some(probe) = self.flight.probe.take() {
-            self.flight.known = self.flight.known.max(probe);
-        }
+        self.flight.answered();
         self.asked.retain(|number| *number >= base);
         self.fragments_asked.retain(|(number, _)| *number >= base);
         self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
         self.heartbeat |= !ack.is_final && self.asked.is_empty();
         true
-    }
-
-    /// It tells which fragments it misses. True if there is something to be sent to it.
-    pub(super) fn nack_fragments(&mut self, nack: &NackFrag) -> bool {
-        if !is_newer(&mut self.nacks, nack.count) {
-            return false;
-        }
-        let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;
-        self.fragments_asked.retain(|(number, _)| *number != nack.number);
-        for fragment in nack.missing.iter().filter(|fragment| sent(*fragment)) {
-            self.fragments_asked.push_back((nack.number, fragment));
-        }
-        self.fragments_asked.truncate(MOST_FRAGMENTS_ASKED);
-        !self.fragments_asked.is_empty()
     }
 
     /// When it is asked for an acknowledgement that it owes.
@@ -270,6 +221,14 @@ impl ReaderProxy {
         true
     }
 
+    /// Something new sets out: who has owed an acknowledgement for a while is asked for it along with that, and is waited for
+    /// as if it had owed none. Else who was silent once would hear of what follows by ever rarer reminders.
+    fn ask_along(&mut self, now: Instant) {
+        if self.since + FIRST_REMINDER <= now {
+            (self.heartbeat, self.since, self.patience) = (true, now, FIRST_REMINDER);
+        }
+    }
+
     /// Puts what it must get into a datagram that has been begun.
     pub(super) fn fill<B: Bytes>(
         &mut self,
@@ -284,13 +243,17 @@ impl ReaderProxy {
         self.skip_what_is_gone(history);
         let mut not_before = self.fill_repairs(now, ends, history, out);
         if not_before.is_none() && !out.has_body() {
+            let next = self.next;
             not_before = self.fill_fresh(now, ends, history, out);
+            if owed && self.next > next {
+                self.ask_along(now);
+            }
         }
         if out.len() == empty && !self.heartbeat && !self.liveliness {
             return not_before.map_or(Filled::Nothing, Filled::NotBefore);
         }
         if self.spec.reliable {
-            self.flight.sent += out.len() as u64 + DATAGRAM_COST;
+            self.flight.send(out.len());
             if !self.is_amid_discovery(ends.1, history) {
                 self.fill_heartbeat(ends, history, heartbeats, out);
             }
@@ -318,150 +281,6 @@ impl ReaderProxy {
         }
     }
 
-    /// True if a sample has room in a datagram of which so much is full.
-    fn fits<B: Bytes>(&self, change: &Change<B>, full: usize) -> bool {
-        full + change.payload.bytes().len() + Data::OVERHEAD + BESIDE <= self.spec.datagram
-    }
-
-    /// True if a sample needs not be cut.
-    fn is_short<B: Bytes>(&self, change: &Change<B>) -> bool {
-        self.fits(change, FRAME)
-    }
-
-    /// Puts in samples and fragments that it has asked for. If fragments must wait: until when.
-    fn fill_repairs<B: Bytes>(
-        &mut self,
-        now: Instant,
-        ends: (EntityId, EntityId),
-        history: &mut History<B>,
-        out: &mut Datagram<B>,
-    ) -> Option<Instant> {
-        while let Some(number) = self.asked.first().copied() {
-            let change = history.get(number).filter(|_| number >= self.start);
-            let Some(change) = change else {
-                self.fill_gap(number, ends, history, out);
-                continue;
-            };
-            if !self.is_short(change) {
-                self.asked.pop_first();
-                self.ask_all_fragments(number, history);
-            } else if out.has_body() || !self.fits(change, out.len()) {
-                return None;
-            } else {
-                self.asked.pop_first();
-                put(change, ends, out);
-            }
-        }
-        let (number, fragment) = self.fragments_asked.front().copied()?;
-        if out.has_body() {
-            return None;
-        }
-        if let Some(at) = self.pacer.not_before(now) {
-            return Some(at);
-        }
-        self.fragments_asked.pop_front();
-        match history.get_mut(number) {
-            Some(change) => self.put_fragment(now, change, fragment, ends, out),
-            None => drop(self.asked.insert(number)),
-        }
-        None
-    }
-
-    /// Tells that this sample and those behind it that are not there either will not come.
-    fn fill_gap<B: Bytes>(
-        &mut self,
-        number: SequenceNumber,
-        (reader, writer): (EntityId, EntityId),
-        history: &History<B>,
-        out: &mut Datagram<B>,
-    ) {
-        let next =
-            history.at_or_after(number.max(self.start)).map_or(history.last().next(), |next| next.number);
-        let end = next.min(self.last_due(history).next()).max(number.next());
-        Gap::range(reader, writer, number, end).emit(out.out());
-        self.asked.retain(|number| *number >= end);
-    }
-
-    fn ask_all_fragments<B: Bytes>(&mut self, number: SequenceNumber, history: &mut History<B>) {
-        let Some(change) = history.get_mut(number) else { return };
-        let count = self.cut(change);
-        let sent = if number == self.next { self.fragment } else { count + 1 };
-        let room = MOST_FRAGMENTS_ASKED.saturating_sub(self.fragments_asked.len());
-        self.fragments_asked.retain(|(other, _)| *other != number);
-        self.fragments_asked.extend((1..sent).map(|fragment| (number, fragment)).take(room));
-    }
-
-    /// Settles how long the fragments of a sample are, and tells how many there are.
-    fn cut<B: Bytes>(&self, change: &mut Change<B>) -> u32 {
-        if change.fragment_len == 0 {
-            let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + BESIDE).max(1);
-            change.fragment_len = u16::try_from(room & !3).unwrap_or(u16::MAX - 3).max(1);
-        }
-        (change.payload.bytes().len() as u32).div_ceil(u32::from(change.fragment_len))
-    }
-
-    fn put_fragment<B: Bytes>(
-        &mut self,
-        now: Instant,
-        change: &mut Change<B>,
-        fragment: u32,
-        ends: (EntityId, EntityId),
-        out: &mut Datagram<B>,
-    ) {
-        self.cut(change);
-        out.stamp(change.stamp);
-        out.fragment(ends, change.number, &[], &change.payload, (fragment, change.fragment_len));
-        self.pacer.went(now, out.len());
-    }
-
-    /// Puts in samples, or a fragment of one, that it has not been sent yet. If a fragment must wait: until when.
-    fn fill_fresh<B: Bytes>(
-        &mut self,
-        now: Instant,
-        ends: (EntityId, EntityId),
-        history: &mut History<B>,
-        out: &mut Datagram<B>,
-    ) -> Option<Instant> {
-        let begin = out.len();
-        let last = self.last_due(history);
-        while self.next <= last && !out.has_body() {
-            if self.fragment == 1 && self.flight.under_way() >= WINDOW {
-                return None;
-            }
-            let number = history.at_or_after(self.next).map(|change| change.number);
-            let Some(number) = number.filter(|number| *number <= last) else {
-                self.next = last.next();
-                self.heartbeat |= self.spec.reliable;
-                return None;
-            };
-            if number > self.next && self.spec.reliable {
-                Gap::range(ends.0, ends.1, self.next, number).emit(out.out());
-            }
-            (self.next, self.fragment) = (number, if number == self.next { self.fragment } else { 1 });
-            let change = history.get_mut(number)?;
-            if self.is_short(change) {
-                if !self.fits(change, out.len()) {
-                    return None;
-                }
-                put(change, ends, out);
-                self.next = number.next();
-            } else if out.len() > begin {
-                return None;
-            } else if let Some(at) = self.pacer.not_before(now) {
-                return Some(at);
-            } else {
-                let count = self.cut(change);
-                self.put_fragment(now, change, self.fragment, ends, out);
-                self.fragment += 1;
-                if self.fragment > count {
-                    (self.next, self.fragment) = (number.next(), 1);
-                }
-                return None;
-            }
-        }
-        None
-    }
-
     /// Tells what has been sent so far, and asks for an acknowledgement if one is needed.
     fn fill_heartbeat<B: Bytes>(
         &mut self,
@@ -473,7 +292,7 @@ impl ReaderProxy {
         // Fast DDS takes for a sign of life only what asks for nothing: what asks follows.
         let must_answer = !self.liveliness && (self.heartbeat || self.flight.wants_probe());
         if must_answer {
-            self.flight.probe = Some(self.flight.sent);
+            self.flight.ask();
         }
         *heartbeats = heartbeats.wrapping_add(1);
         let first = history.first().max(self.start).min(self.next);
@@ -500,13 +319,4 @@ fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), out: &mut Datag
         }
         _ => out.data(ends, change.number, &[], &change.payload, false),
     }
-}
-
-/// True if a count is the first or later than the last; counts run over.
-fn is_newer(last: &mut Option<u32>, count: u32) -> bool {
-    let newer = last.is_none_or(|last| count.wrapping_sub(last).cast_signed() > 0);
-    if newer {
-        *last = Some(count);
-    }
-    newer
 }

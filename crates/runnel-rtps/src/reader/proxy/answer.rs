@@ -1,0 +1,208 @@
+//! What a writer is told: what came and what is missing, and when that is asked for again.
+
+use super::WriterProxy;
+use crate::wire::{
+    AckNack, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
+};
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+/// How long a repair may take until it is asked for again: at least, and at most.
+const SHORTEST_RETRY: Duration = Duration::from_millis(10);
+const LONGEST_RETRY: Duration = Duration::from_millis(500);
+
+/// After so many tries in vain the pauses grow.
+const PATIENT_TRIES: u32 = 8;
+
+/// How often a writer is asked what it has until it says so.
+const GREETINGS: u32 = 20;
+
+/// When what is missing is asked for again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retry {
+    pub(super) at: Option<Instant>,
+    pub(super) tries: u32,
+    /// What was asked for last, up to here, and when.
+    up_to: SequenceNumber,
+    asked: Instant,
+    /// How long a repair takes, as far as is known.
+    pub(super) takes: Duration,
+}
+
+/// The last number there is: no writer gets there.
+const LAST: SequenceNumber = SequenceNumber(i64::MAX);
+
+impl Retry {
+    pub fn new() -> Self {
+        let (up_to, takes) = (SequenceNumber::ZERO, SHORTEST_RETRY);
+        Self { at: None, tries: 0, up_to, asked: Instant(0), takes }
+    }
+
+    /// Nothing is missing.
+    pub fn stop(&mut self) {
+        (self.at, self.tries) = (None, 0);
+    }
+}
+
+impl WriterProxy {
+    /// The writer tells what it has.
+    pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
+        if !self.spec.reliable || !self.heartbeats.take(heartbeat.count) {
+            return;
+        }
+        if !self.greeted {
+            self.greeted = true;
+            self.advance_to(heartbeat.first.max(self.next));
+        } else if heartbeat.first > self.next {
+            self.lose_before(heartbeat.first);
+        }
+        self.last = self.last.max(heartbeat.last);
+        self.note_missing();
+        self.owes_answer |= !heartbeat.is_final;
+        if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
+            self.owes_answer = true;
+        }
+    }
+
+    /// The writer tells which fragments of a sample it has sent.
+    pub fn heartbeat_fragments(&mut self, heartbeat: &HeartbeatFrag) {
+        if !self.spec.reliable || !self.fragment_heartbeats.take(heartbeat.count) {
+            return;
+        }
+        if heartbeat.number >= self.next {
+            self.last = self.last.max(heartbeat.number);
+            self.fragments.know(heartbeat.number, heartbeat.last_fragment);
+            self.note_missing();
+        }
+    }
+
+    /// Its time has come: asks again. True if an answer is due.
+    pub fn handle_timeout(&mut self, now: Instant) -> bool {
+        if self.retry.at.is_none_or(|at| at > now) {
+            return self.wants_answer();
+        }
+        let missing = self.first_missing().filter(|_| self.greeted);
+        let quiet = self.fragments_came + self.retry.takes;
+        match missing {
+            Some(number) if self.fragments.has_begun(number) && now < quiet => self.retry.at = Some(quiet),
+            Some(number) => {
+                self.fragments.know_all(number);
+                (self.retry.at, self.owes_answer) = (None, true);
+            }
+            None if !self.greeted && self.retry.tries < GREETINGS => {
+                (self.retry.at, self.owes_answer) = (None, true);
+            }
+            None => self.retry.at = None,
+        }
+        self.wants_answer()
+    }
+
+    /// The answer that is due: an acknowledgement, and what fragments are missing. A writer that sends without having
+    /// said what it has is asked for all before that, since some tell only then that it will not come.
+    pub fn answer(&mut self, now: Instant, reader: EntityId) -> Option<(AckNack, Option<NackFrag>)> {
+        if !core::mem::take(&mut self.owes_answer) {
+            return None;
+        }
+        let writer = self.spec.guid.entity;
+        let (missing, fragments) = self.all_missing();
+        self.plan_retry(now);
+        self.acknowledgements = self.acknowledgements.wrapping_add(1);
+        let (count, is_final) = (self.acknowledgements, self.greeted);
+        let nack = fragments.map(|(number, missing)| NackFrag { reader, writer, number, missing, count });
+        Some((AckNack { reader, writer, missing, count, is_final }, nack))
+    }
+
+    /// The samples that are missing as a whole, as many as a set holds, and the fragments of the first that is incomplete;
+    /// notes that they are asked for.
+    fn all_missing(&mut self) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
+        let mut missing = SequenceSet::new(self.next);
+        let mut fragments = None;
+        let mut up_to = self.retry.up_to;
+        let is_known = self.greeted || !self.held.is_empty();
+        for number in self.missing_from(self.next).take_while(|_| is_known) {
+            match self.fragments.missing(number) {
+                Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
+                _ if self.fragments.has_begun(number) => {}
+                _ if missing.insert(number) => {}
+                _ => break,
+            }
+            up_to = up_to.max(number);
+        }
+        self.retry.up_to = up_to;
+        (missing, fragments)
+    }
+
+    fn plan_retry(&mut self, now: Instant) {
+        if self.greeted && !self.is_missing_something() {
+            return self.retry.stop();
+        }
+        let doublings = self.retry.tries.saturating_sub(PATIENT_TRIES).min(8);
+        let pause = (self.retry.takes * (1 << doublings)).min(LONGEST_RETRY);
+        self.retry.tries = self.retry.tries.saturating_add(1);
+        (self.retry.at, self.retry.asked) = (Some(now + pause), now);
+    }
+
+    /// What is missing and has not been asked for is asked for at once, but for fragments that may be under way.
+    pub(super) fn note_missing(&mut self) {
+        let unasked = self.retry.up_to.next().max(self.next);
+        let away = |number| !self.fragments.has_begun(number);
+        if self.greeted && self.missing_from(unasked).any(away) {
+            self.owes_answer = true;
+        }
+    }
+
+    /// A sample that was asked for has come: so long does that take.
+    pub(super) fn note_repaired(&mut self, now: Instant, number: SequenceNumber) {
+        if number <= self.retry.up_to && self.retry.tries == 1 {
+            let took = now.since(self.retry.asked);
+            self.retry.takes =
+                ((self.retry.takes * 3 + took * 3 / 2) / 4).clamp(SHORTEST_RETRY, LONGEST_RETRY);
+        }
+        self.retry.tries = self.retry.tries.min(1);
+    }
+
+    /// True if the writer has something that has not come.
+    pub(super) fn is_missing_something(&self) -> bool {
+        self.spec.reliable && self.greeted && self.first_missing().is_some()
+    }
+
+    fn first_missing(&self) -> Option<SequenceNumber> {
+        self.missing_from(self.next).next()
+    }
+
+    /// The samples that are missing, in order.
+    fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
+        // Thousands may be held, which are not to be looked up one by one.
+        let mut number = start.max(self.whole.next());
+        let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
+        core::iter::from_fn(move || {
+            while number <= self.last && number < LAST {
+                while held.next_if(|held| *held < number).is_some() {}
+                if held.next_if_eq(&number).is_some() {
+                    number = number.next();
+                } else if let Some(end) = self.end_of_gap(number) {
+                    number = end;
+                } else {
+                    number = number.next();
+                    return Some(number.previous());
+                }
+            }
+            None
+        })
+    }
+
+    /// What follows what is whole may be there by now.
+    pub(super) fn extend_whole(&mut self) {
+        self.whole = self.whole.max(self.next.previous());
+        while self.whole < LAST {
+            let after = self.whole.next();
+            if self.held.contains_key(&after) {
+                self.whole = after;
+            } else if let Some(end) = self.end_of_gap(after) {
+                self.whole = end.previous();
+            } else {
+                return;
+            }
+        }
+    }
+}

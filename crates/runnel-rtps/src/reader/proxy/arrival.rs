@@ -1,0 +1,157 @@
+//! Samples that come, whole or in fragments, and wait for those before them.
+
+use super::WriterProxy;
+use crate::reader::fragments::Complete;
+use crate::wire::{DataFrag, SequenceNumber, Timestamp};
+use alloc::vec::Vec;
+use runnel_core::time::Instant;
+
+/// How many samples are held that came before one that is missing.
+const MOST_HELD: usize = 4096;
+
+/// What came of a sample.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It is the next: deliver it, and then what [`WriterProxy::take_held`] gives.
+    Deliver,
+    /// One before it is missing, or the reader's user has no room for it.
+    Early,
+    /// It came before, or will not be wanted any more.
+    Late,
+}
+
+impl WriterProxy {
+    /// A whole sample has come: what is to be done with it, given whether the reader's user has room for it. If not, it
+    /// is held and not acknowledged, unless the writer sends each sample once.
+    pub fn arrive(&mut self, now: Instant, number: SequenceNumber, has_room: bool) -> Arrival {
+        if !self.spec.reliable {
+            return self.arrive_once(number);
+        }
+        self.last = self.last.max(number);
+        if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+            return Arrival::Late;
+        }
+        self.fragments.forget(number);
+        if !self.greeted || number > self.next {
+            if number > self.whole.next() {
+                self.note_missing();
+            }
+            return Arrival::Early;
+        }
+        if !has_room {
+            return Arrival::Early;
+        }
+        self.note_repaired(now, number);
+        self.advance_to(number.next());
+        Arrival::Deliver
+    }
+
+    /// The same of a sample that came by another way than the network: it does not show that what is before it was sent,
+    /// and lost. The writer may be about to send that.
+    pub fn arrive_beside(&mut self, number: SequenceNumber, has_room: bool) -> Arrival {
+        if !self.spec.reliable {
+            return self.arrive_once(number);
+        }
+        if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+            return Arrival::Late;
+        }
+        self.fragments.forget(number);
+        if !self.greeted || number > self.next || !has_room {
+            return Arrival::Early;
+        }
+        self.advance_to(number.next());
+        Arrival::Deliver
+    }
+
+    /// Of a writer whose samples come once: what was left out is lost.
+    fn arrive_once(&mut self, number: SequenceNumber) -> Arrival {
+        if number < self.next {
+            return Arrival::Late;
+        }
+        if self.last != SequenceNumber::ZERO {
+            self.lost += u64::from(number.distance_from(self.next));
+        }
+        self.last = number;
+        self.next = number.next();
+        self.fragments.forget_before(self.next);
+        Arrival::Deliver
+    }
+
+    /// Holds a sample that came early. False if there is no room for it: it will be asked for again.
+    pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+        if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
+            return false;
+        }
+        self.held_bytes += sample.bytes.len();
+        self.held.insert(number, sample);
+        self.extend_whole();
+        self.note_repaired(now, number);
+        true
+    }
+
+    /// The sample that was held and is the next now.
+    pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
+        if !self.greeted {
+            return None;
+        }
+        let sample = self.held.remove(&self.next)?;
+        self.held_bytes -= sample.bytes.len();
+        let number = self.next;
+        self.advance_to(number.next());
+        Some((number, sample))
+    }
+
+    /// Fragments have come; gives the sample if these were the last.
+    pub fn take_fragments(
+        &mut self,
+        now: Instant,
+        frag: &DataFrag<'_>,
+        stamp: Option<Timestamp>,
+    ) -> Option<Complete> {
+        let number = frag.number;
+        let len = frag.sample_len as usize;
+        let known = number < self.next || self.held.contains_key(&number) || self.is_gap(number);
+        if known || len > self.spec.most_bytes {
+            return None;
+        }
+        if self.spec.reliable {
+            self.last = self.last.max(number);
+        } else {
+            self.lost += u64::from(self.fragments.forget_oldest(number));
+        }
+        if !self.fragments.has_begun(number) && self.fragments.bytes() + len > self.spec.most_bytes {
+            return None;
+        }
+        self.fragments_came = now;
+        let whole = self.fragments.take(frag, stamp);
+        if self.spec.reliable && whole.is_none() {
+            self.note_missing();
+            self.retry.at = self.retry.at.or(Some(now + self.retry.takes));
+        }
+        whole
+    }
+
+    /// What is before `number` is done with, and what follows it and will not come.
+    pub(super) fn advance_to(&mut self, number: SequenceNumber) {
+        self.next = self.next.max(number);
+        while let Some((start, end)) = self.gaps.first_key_value().map(|(start, end)| (*start, *end)) {
+            if start > self.next {
+                break;
+            }
+            self.gaps.pop_first();
+            self.next = self.next.max(end);
+        }
+        self.fragments.forget_before(self.next);
+        while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() < self.next) {
+            self.held_bytes -= entry.remove().bytes.len();
+        }
+        if !self.is_missing_something() {
+            self.retry.stop();
+        }
+    }
+}
+
+/// A sample that is held as it lies in a datagram.
+pub(crate) fn copied(bytes: &[u8], stamp: Option<Timestamp>, is_key: bool) -> Complete {
+    Complete { bytes: Vec::from(bytes), stamp, is_key }
+}

@@ -1,0 +1,120 @@
+//! Samples that will not come.
+
+use super::WriterProxy;
+use crate::wire::{Gap, SequenceNumber};
+
+/// How many ranges of samples that will not come are remembered ahead.
+const MOST_GAPS: usize = 256;
+
+impl WriterProxy {
+    /// The writer tells that samples will not come.
+    pub fn gap(&mut self, gap: &Gap) {
+        if !self.spec.reliable {
+            return;
+        }
+        self.greeted |= gap.start <= self.next;
+        self.add_gap(gap.start, gap.list.base);
+        gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
+        // The writer has written all of these.
+        let range = (gap.start < gap.list.base).then(|| gap.list.base.previous());
+        let last = gap.list.iter().last().or(range);
+        self.last = last.map_or(self.last, |last| self.last.max(last));
+        if self.greeted {
+            self.advance_to(self.next);
+        }
+    }
+
+    /// Samples of a range were dropped by their writer, and are lost.
+    pub fn leave_out(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let start = start.max(self.next);
+        // One whose samples come once shows it by its numbers.
+        if !self.spec.reliable || start >= end {
+            return;
+        }
+        self.lost += u64::from(end.distance_from(start)) - self.gaps_within(start, end);
+        self.add_gap(start, end);
+        if self.greeted {
+            self.advance_to(self.next);
+        }
+    }
+
+    /// What is missing before a sample is not waited for any longer, and lost.
+    pub fn give_up_before(&mut self, number: SequenceNumber) {
+        self.greeted = true;
+        self.lose_before(number);
+    }
+
+    /// A sample that has come finds no room, and is lost.
+    pub fn give_up(&mut self, number: SequenceNumber) {
+        self.lost += 1;
+        self.add_gap(number, number.next());
+    }
+
+    /// The user has had all before `next`, whatever has come here.
+    pub fn pass_over(&mut self, next: SequenceNumber) {
+        (self.greeted, self.last) = (true, self.last.max(next.previous()));
+        self.advance_to(next);
+    }
+
+    /// The writer does not have what is before `first` any more. What is held of it stays deliverable.
+    pub(super) fn lose_before(&mut self, first: SequenceNumber) {
+        let mut number = self.next;
+        while let Some((held, _)) = self.held.range(number..first).next() {
+            let held = *held;
+            self.lost += u64::from(held.distance_from(number)) - self.gaps_within(number, held);
+            self.add_gap(number, held);
+            number = held.next();
+        }
+        self.lost += u64::from(first.distance_from(number)) - self.gaps_within(number, first);
+        self.add_gap(number, first);
+        self.advance_to(self.next);
+    }
+
+    /// Those of a range that are not held will not come.
+    fn add_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        let mut start = start.max(self.next);
+        while let Some(held) = self.held.range(start.min(end)..end).next().map(|(held, _)| *held) {
+            self.add_empty_gap(start, held);
+            start = held.next();
+        }
+        self.add_empty_gap(start, end);
+    }
+
+    /// Of a range nothing is held, and nothing will come. It becomes one with those that it touches. What would be one too many
+    /// is asked for, and told of again; that what is waited for will not come always counts.
+    fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        if end <= self.next || start >= end {
+            return;
+        }
+        let touched = self.gaps.range(..=start).next_back().filter(|(_, other)| **other >= start);
+        let known = touched.map(|(start, end)| (*start, *end));
+        if known.is_none() && start > self.next && self.gaps.len() >= MOST_GAPS {
+            return self.last = self.last.max(end.previous());
+        }
+        let (start, mut end) = known.map_or((start, end), |(first, last)| (first, last.max(end)));
+        while let Some((other, last)) = self.gaps.range(start..=end).next_back().map(|(a, b)| (*a, *b)) {
+            self.gaps.remove(&other);
+            end = end.max(last);
+        }
+        self.gaps.insert(start, end);
+    }
+
+    pub(super) fn is_gap(&self, number: SequenceNumber) -> bool {
+        self.end_of_gap(number).is_some()
+    }
+
+    /// Where those end that will not come, if this is one of them.
+    pub(super) fn end_of_gap(&self, number: SequenceNumber) -> Option<SequenceNumber> {
+        let (_, end) = self.gaps.range(..=number).next_back()?;
+        (number < *end).then_some(*end)
+    }
+
+    /// How many samples of a range will not come and are known not to.
+    fn gaps_within(&self, start: SequenceNumber, end: SequenceNumber) -> u64 {
+        let overlap = |(from, to): (&SequenceNumber, &SequenceNumber)| {
+            u64::from((*to).min(end).distance_from((*from).max(start)))
+        };
+        let known: u64 = self.gaps.iter().map(overlap).sum();
+        known.min(u64::from(end.distance_from(start)))
+    }
+}

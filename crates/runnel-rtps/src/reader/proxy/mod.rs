@@ -1,0 +1,127 @@
+//! How far a reader is with one of its writers.
+
+mod answer;
+mod arrival;
+mod gaps;
+
+pub(crate) use arrival::{Arrival, copied};
+
+use super::fragments::{Complete, Fragments};
+use crate::count::Latest;
+use crate::wire::{Guid, SequenceNumber};
+use alloc::collections::BTreeMap;
+use answer::Retry;
+use core::net::SocketAddr;
+use runnel_core::time::Instant;
+
+/// A writer to be joined to a reader.
+#[derive(Clone, Debug)]
+pub(crate) struct WriterSpec {
+    pub guid: Guid,
+    /// Where acknowledgements go.
+    pub address: SocketAddr,
+    pub reliable: bool,
+    /// The longest sample that is put together, and how many bytes may wait for it or behind one that is missing.
+    pub most_bytes: usize,
+}
+
+/// A writer of a reader.
+#[derive(Debug)]
+pub(crate) struct WriterProxy {
+    spec: WriterSpec,
+    /// The next sample to be delivered.
+    next: SequenceNumber,
+    /// The writer has said what it has, so `next` is known to be the next.
+    greeted: bool,
+    /// The last sample that the writer is known to have.
+    last: SequenceNumber,
+    held: BTreeMap<SequenceNumber, Complete>,
+    held_bytes: usize,
+    /// Up to here nothing is missing: it is held, or will not come.
+    whole: SequenceNumber,
+    /// Samples ahead that will not come, from the first to before the last.
+    gaps: BTreeMap<SequenceNumber, SequenceNumber>,
+    fragments: Fragments,
+    heartbeats: Latest,
+    fragment_heartbeats: Latest,
+    acknowledgements: u32,
+    lost: u64,
+    /// The writer is to be told what came and what is missing.
+    owes_answer: bool,
+    retry: Retry,
+    /// When fragments came last.
+    fragments_came: Instant,
+    /// It stands in line to answer.
+    pub queued: bool,
+    /// When its timer goes off next.
+    pub armed: Option<Instant>,
+}
+
+impl WriterProxy {
+    pub fn new(spec: WriterSpec) -> Self {
+        let reliable = spec.reliable;
+        let nothing = SequenceNumber::ZERO;
+        Self {
+            spec,
+            next: SequenceNumber::FIRST,
+            greeted: !reliable,
+            last: nothing,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            whole: nothing,
+            gaps: BTreeMap::new(),
+            fragments: Fragments::default(),
+            heartbeats: Latest::default(),
+            fragment_heartbeats: Latest::default(),
+            acknowledgements: 0,
+            lost: 0,
+            owes_answer: reliable,
+            retry: Retry::new(),
+            fragments_came: Instant(0),
+            queued: false,
+            armed: None,
+        }
+    }
+
+    pub fn guid(&self) -> Guid {
+        self.spec.guid
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.spec.address
+    }
+
+    pub fn move_to(&mut self, address: SocketAddr) {
+        self.spec.address = address;
+    }
+
+    /// Samples that the writer does not have any more and the reader never got, since this was last asked.
+    pub fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
+    }
+
+    /// True if an answer is due.
+    pub fn wants_answer(&self) -> bool {
+        self.owes_answer
+    }
+
+    /// True if the writer has said what it has, and all of that has come.
+    pub fn has_all(&self) -> bool {
+        self.greeted && !self.is_missing_something()
+    }
+
+    /// When it does something by itself.
+    pub fn timeout(&self) -> Option<Instant> {
+        self.retry.at
+    }
+
+    /// The sample to be delivered next, if that is known.
+    pub fn due(&self) -> Option<SequenceNumber> {
+        self.greeted.then_some(self.next)
+    }
+
+    /// The writer is to be told how far the reader is, which it waits for.
+    pub fn tell_progress(&mut self) {
+        self.owes_answer |= self.spec.reliable;
+    }
+}

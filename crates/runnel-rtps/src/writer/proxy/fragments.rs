@@ -1,0 +1,50 @@
+//! Samples that are too long for a datagram are cut.
+
+use super::ReaderProxy;
+use crate::datagram::{Bytes, Datagram};
+use crate::history::Change;
+use crate::wire::{Data, DataFrag, EntityId, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp};
+use runnel_core::time::Instant;
+
+/// What takes up room in a datagram before the first sample: header and destination.
+const FRAME: usize = HEADER_LEN + InfoDestination::LEN;
+
+/// What takes up room with a sample: time, what tells that something is gone, padding, and a heartbeat.
+const BESIDE: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
+
+impl ReaderProxy {
+    /// True if a sample has room in a datagram of which so much is full.
+    pub(super) fn fits<B: Bytes>(&self, change: &Change<B>, full: usize) -> bool {
+        full + change.payload.bytes().len() + Data::OVERHEAD + BESIDE <= self.spec.datagram
+    }
+
+    /// True if a sample needs not be cut.
+    pub(super) fn is_short<B: Bytes>(&self, change: &Change<B>) -> bool {
+        self.fits(change, FRAME)
+    }
+
+    /// Settles how long the fragments of a sample are, and tells how many there are.
+    pub(super) fn cut<B: Bytes>(&self, change: &mut Change<B>) -> u32 {
+        if change.fragment_len == 0 {
+            let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + BESIDE).max(1);
+            change.fragment_len = u16::try_from(room & !3).unwrap_or(u16::MAX - 3).max(1);
+        }
+        (change.payload.bytes().len() as u32).div_ceil(u32::from(change.fragment_len))
+    }
+
+    /// Puts in a fragment; tells how many the sample has.
+    pub(super) fn put_fragment<B: Bytes>(
+        &mut self,
+        now: Instant,
+        change: &mut Change<B>,
+        fragment: u32,
+        ends: (EntityId, EntityId),
+        out: &mut Datagram<B>,
+    ) -> u32 {
+        let count = self.cut(change);
+        out.stamp(change.stamp);
+        out.fragment(ends, change.number, &[], &change.payload, (fragment, change.fragment_len));
+        self.pacer.went(now, out.len());
+        count
+    }
+}

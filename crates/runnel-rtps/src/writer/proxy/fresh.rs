@@ -1,0 +1,81 @@
+//! Samples that a reader has not been sent yet.
+
+use super::{ReaderProxy, put};
+use crate::datagram::{Bytes, Datagram};
+use crate::history::{Change, History};
+use crate::wire::{EntityId, Gap, SequenceNumber};
+use runnel_core::time::Instant;
+
+impl ReaderProxy {
+    /// Puts in samples, or a fragment of one, that it has not been sent yet. If a fragment must wait: until when.
+    pub(super) fn fill_fresh<B: Bytes>(
+        &mut self,
+        now: Instant,
+        ends: (EntityId, EntityId),
+        history: &mut History<B>,
+        out: &mut Datagram<B>,
+    ) -> Option<Instant> {
+        let (begin, last) = (out.len(), self.last_due(history));
+        while self.next <= last && !out.has_body() && !self.waits_for_room() {
+            let change = self.come_to_next(ends, last, history, out)?;
+            if !self.is_short(change) {
+                // A fragment has a datagram of its own.
+                let alone = out.len() == begin;
+                return if alone { self.fill_fragment(now, ends, history, out) } else { None };
+            }
+            if !self.fits(change, out.len()) {
+                return None;
+            }
+            put(change, ends, out);
+            self.next = self.next.next();
+        }
+        None
+    }
+
+    /// True if nothing new may set out; a sample that has been begun is finished.
+    fn waits_for_room(&self) -> bool {
+        self.fragment == 1 && self.flight.is_full()
+    }
+
+    /// Steps over what is not there, which it is told of; gives the sample to be sent next, if there is any.
+    fn come_to_next<'a, B: Bytes>(
+        &mut self,
+        ends: (EntityId, EntityId),
+        last: SequenceNumber,
+        history: &'a History<B>,
+        out: &mut Datagram<B>,
+    ) -> Option<&'a Change<B>> {
+        let Some(change) = history.at_or_after(self.next).filter(|change| change.number <= last) else {
+            self.next = last.next();
+            self.heartbeat |= self.spec.reliable;
+            return None;
+        };
+        if change.number > self.next {
+            if self.spec.reliable {
+                Gap::range(ends.0, ends.1, self.next, change.number).emit(out.out());
+            }
+            (self.next, self.fragment) = (change.number, 1);
+        }
+        Some(change)
+    }
+
+    /// Puts in the next fragment of the next sample. If it must wait: until when.
+    fn fill_fragment<B: Bytes>(
+        &mut self,
+        now: Instant,
+        ends: (EntityId, EntityId),
+        history: &mut History<B>,
+        out: &mut Datagram<B>,
+    ) -> Option<Instant> {
+        if let Some(at) = self.pacer.not_before(now) {
+            return Some(at);
+        }
+        let change = history.get_mut(self.next)?;
+        let count = self.put_fragment(now, change, self.fragment, ends, out);
+        self.fragment += 1;
+        if self.fragment > count {
+            (self.next, self.fragment) = (self.next.next(), 1);
+        }
+        None
+    }
+}

@@ -1,0 +1,112 @@
+//! Samples and fragments that a reader has been sent, and asks for.
+
+use super::{ReaderProxy, put};
+use crate::datagram::{Bytes, Datagram};
+use crate::history::History;
+use crate::wire::{EntityId, Gap, NackFrag, SequenceNumber};
+use runnel_core::time::Instant;
+
+/// How many fragments that a reader misses are remembered.
+const MOST_FRAGMENTS_ASKED: usize = 8192;
+
+impl ReaderProxy {
+    /// It tells which fragments it misses. True if there is something to be sent to it.
+    pub(in crate::writer) fn nack_fragments(&mut self, nack: &NackFrag) -> bool {
+        if !self.nacks.take(nack.count) {
+            return false;
+        }
+        let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;
+        self.fragments_asked.retain(|(number, _)| *number != nack.number);
+        for fragment in nack.missing.iter().filter(|fragment| sent(*fragment)) {
+            self.fragments_asked.push_back((nack.number, fragment));
+        }
+        self.fragments_asked.truncate(MOST_FRAGMENTS_ASKED);
+        !self.fragments_asked.is_empty()
+    }
+
+    /// Puts in samples and fragments that it has asked for. If fragments must wait: until when.
+    pub(super) fn fill_repairs<B: Bytes>(
+        &mut self,
+        now: Instant,
+        ends: (EntityId, EntityId),
+        history: &mut History<B>,
+        out: &mut Datagram<B>,
+    ) -> Option<Instant> {
+        while let Some(number) = self.asked.first().copied() {
+            if !self.fill_repair(number, ends, history, out) {
+                return None;
+            }
+        }
+        if out.has_body() { None } else { self.fill_fragment_repair(now, ends, history, out) }
+    }
+
+    /// Puts in a sample, or has its fragments sent, or tells that it is gone. False if it has no room in this datagram.
+    fn fill_repair<B: Bytes>(
+        &mut self,
+        number: SequenceNumber,
+        ends: (EntityId, EntityId),
+        history: &mut History<B>,
+        out: &mut Datagram<B>,
+    ) -> bool {
+        let Some(change) = history.get(number).filter(|_| number >= self.start) else {
+            self.fill_gap(number, ends, history, out);
+            return true;
+        };
+        if !self.is_short(change) {
+            self.ask_all_fragments(number, history);
+        } else if out.has_body() || !self.fits(change, out.len()) {
+            return false;
+        } else {
+            put(change, ends, out);
+        }
+        self.asked.remove(&number);
+        true
+    }
+
+    /// Puts in a fragment that it has asked for. If that must wait: until when.
+    fn fill_fragment_repair<B: Bytes>(
+        &mut self,
+        now: Instant,
+        ends: (EntityId, EntityId),
+        history: &mut History<B>,
+        out: &mut Datagram<B>,
+    ) -> Option<Instant> {
+        let (number, fragment) = self.fragments_asked.front().copied()?;
+        if let Some(at) = self.pacer.not_before(now) {
+            return Some(at);
+        }
+        self.fragments_asked.pop_front();
+        match history.get_mut(number) {
+            Some(change) => drop(self.put_fragment(now, change, fragment, ends, out)),
+            None => {
+                self.fragments_asked.retain(|(other, _)| *other != number);
+                self.fill_gap(number, ends, history, out);
+            }
+        }
+        None
+    }
+
+    /// Tells that this sample and those behind it that are not there either will not come.
+    fn fill_gap<B: Bytes>(
+        &mut self,
+        number: SequenceNumber,
+        (reader, writer): (EntityId, EntityId),
+        history: &History<B>,
+        out: &mut Datagram<B>,
+    ) {
+        let next =
+            history.at_or_after(number.max(self.start)).map_or(history.last().next(), |next| next.number);
+        let end = next.min(self.last_due(history).next()).max(number.next());
+        Gap::range(reader, writer, number, end).emit(out.out());
+        self.asked.retain(|number| *number >= end);
+    }
+
+    fn ask_all_fragments<B: Bytes>(&mut self, number: SequenceNumber, history: &mut History<B>) {
+        let Some(change) = history.get_mut(number) else { return };
+        let count = self.cut(change);
+        let sent = if number == self.next { self.fragment } else { count + 1 };
+        self.fragments_asked.retain(|(other, _)| *other != number);
+        let room = MOST_FRAGMENTS_ASKED.saturating_sub(self.fragments_asked.len());
+        self.fragments_asked.extend((1..sent).map(|fragment| (number, fragment)).take(room));
+    }
+}
