@@ -52,6 +52,8 @@ pub struct Peer {
     heard: Instant,
     /// When a candidate is told of us again, in case that was lost.
     greet_again: Option<Instant>,
+    /// When one that had lost us was told of us last.
+    reminded: Option<Instant>,
     pub(super) armed: Option<Instant>,
     /// What it is to be told next.
     pub(super) word: Option<Vec<u8>>,
@@ -62,8 +64,18 @@ pub struct Peer {
 pub(super) struct Peers {
     all: BTreeMap<GuidPrefix, Peer>,
     candidates: VecDeque<GuidPrefix>,
-    /// Those that were lost without a word: where they were, and until when they are looked for.
-    lost: VecDeque<(SocketAddr, Instant)>,
+    /// Those that were lost without a word, the latest last.
+    lost: VecDeque<Lost>,
+}
+
+/// A participant that was lost without a word.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    prefix: GuidPrefix,
+    /// Where it was.
+    address: SocketAddr,
+    /// Until when it is looked for.
+    until: Instant,
 }
 
 impl Peer {
@@ -242,6 +254,7 @@ impl<P: Lend> Participant<P> {
             credit: len * CREDIT,
             heard: now,
             greet_again: None,
+            reminded: None,
             armed: None,
             word: None,
         };
@@ -365,30 +378,43 @@ impl<P: Lend> Participant<P> {
         let (proved, address) = (peer.proved, peer.metatraffic);
         self.lose(prefix);
         if proved {
-            self.look_for(now, address);
+            self.look_for(Lost { prefix, address, until: now + SEARCH_FOR });
+            self.timers.arm(&mut self.search_at, Some(now), Timer::Search);
         }
     }
 
     /// A participant that was lost without a word may have been cut off: we go on calling it.
-    fn look_for(&mut self, now: Instant, address: SocketAddr) {
-        self.peers.lost.retain(|(other, _)| *other != address);
+    fn look_for(&mut self, lost: Lost) {
+        self.peers.lost.retain(|other| other.address != lost.address);
         if self.peers.lost.len() >= MOST_LOST {
             self.peers.lost.pop_front();
         }
-        self.peers.lost.push_back((address, now + SEARCH_FOR));
-        self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
+        self.peers.lost.push_back(lost);
     }
 
     pub(super) fn search(&mut self, now: Instant) {
         self.search_at = None;
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
-        self.peers.lost.retain(|(address, until)| *until > now && !found.contains(address));
-        for (address, _) in &self.peers.lost {
-            self.work.push_back(Work::Announce(*address));
-        }
+        self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
+        self.work.extend(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
         if !self.peers.lost.is_empty() {
             self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
         }
+    }
+
+    /// A participant that announces itself names us. If we have not lost it, it has lost us, and is told of us again: now
+    /// and then, since it may do the same.
+    pub(super) fn sought(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        let is_due = peer.reminded.is_none_or(|at| at + SEARCH_EVERY / 2 <= now);
+        if is_due && peer.proved && peer.sends_from(from.ip()) {
+            peer.reminded = Some(now);
+            self.work.push_back(Work::Remind(prefix));
+        }
+    }
+
+    pub(super) fn is_candidate(&self, prefix: GuidPrefix) -> bool {
+        self.peers.get(prefix).is_some_and(|peer| !peer.proved)
     }
 
     /// A participant is gone.

@@ -1,6 +1,6 @@
 //! What a reader makes of writers that say less, or later, than ours do.
 
-use super::proxy::{Arrival, WriterProxy, WriterSpec, copied};
+use super::{Arrival, WriterProxy, WriterSpec, copied};
 use crate::wire::{EntityId, Gap, GuidPrefix, Heartbeat, SequenceNumber};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -9,9 +9,13 @@ use runnel_core::time::Instant;
 const WRITER: EntityId = EntityId::user_writer(1);
 const READER: EntityId = EntityId::user_reader(1);
 
-fn proxy(reliable: bool) -> WriterProxy {
+fn spec(reliable: bool) -> WriterSpec {
     let guid = GuidPrefix([1; 12]).with(WRITER);
-    WriterProxy::new(WriterSpec { guid, address: ([10, 0, 0, 1], 7410).into(), reliable, most_bytes: 1000 })
+    WriterSpec { guid, address: ([10, 0, 0, 1], 7410).into(), reliable, most_bytes: 1000 }
+}
+
+fn proxy(reliable: bool) -> WriterProxy {
+    WriterProxy::new(spec(reliable))
 }
 
 fn at(millis: u64) -> Instant {
@@ -218,4 +222,22 @@ fn what_is_missing_is_found_up_to_the_last_number_there_is() {
     assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
     while proxy.take_held().is_some() {}
     assert!(!proxy.handle_timeout(at(2000)) || missing(&mut proxy, at(2000)).is_empty());
+}
+
+#[test]
+fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_all() {
+    let mut first = proxy(true);
+    first.heartbeat(at(0), &heartbeat(1, 0, 1));
+    (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
+    let told = first.answer(at(1), READER).expect("an answer").0.count;
+    let again = |last| {
+        let mut proxy = WriterProxy::found_again(spec(true), first.left());
+        let asked = proxy.answer(at(9), READER).expect("a greeting").0;
+        assert!(asked.count > told, "it would not be heard");
+        proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
+        proxy.heartbeat(at(9), &heartbeat(3, last, 9));
+        (proxy.due().map(|number| number.0), proxy.take_lost())
+    };
+    assert_eq!((again(7), again(5)), ((Some(6), 0), (Some(6), 0)));
+    assert_eq!(again(4), (Some(3), 0));
 }

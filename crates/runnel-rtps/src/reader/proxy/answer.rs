@@ -52,7 +52,9 @@ impl WriterProxy {
         }
         if !self.greeted {
             self.greeted = true;
-            self.advance_to(heartbeat.first.max(self.next));
+            // One that has fewer samples than it had is another, whose name is the same.
+            let had = self.had.filter(|had| *had <= heartbeat.last.next());
+            self.advance_to(heartbeat.first.max(had.unwrap_or(self.next)));
         } else if heartbeat.first > self.next {
             self.lose_before(heartbeat.first);
         }

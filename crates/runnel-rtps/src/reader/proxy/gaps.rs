@@ -12,7 +12,7 @@ impl WriterProxy {
         if !self.spec.reliable {
             return;
         }
-        self.greeted |= gap.start <= self.next;
+        self.greeted |= gap.start <= self.next && self.had.is_none();
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
         // The writer has written all of these.
