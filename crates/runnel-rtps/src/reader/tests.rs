@@ -197,6 +197,34 @@ fn who_repairs_is_asked_for_the_rest_without_growing_pauses() {
 }
 
 #[test]
+fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.answer(at(0), READER);
+    for number in 1..100 {
+        let number = SequenceNumber(number);
+        assert_eq!(proxy.arrive(at(1), number, false), Arrival::Early);
+        assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
+        assert!(!proxy.wants_answer(), "nothing is missing");
+    }
+    assert_eq!(comes(&mut proxy, at(2), 101), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(2)), [100]);
+}
+
+#[test]
+fn what_is_missing_is_found_up_to_the_last_number_there_is() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
+    assert_eq!(comes(&mut proxy, at(1), i64::MAX), Arrival::Early);
+    assert_eq!(comes(&mut proxy, at(1), 2), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(1)), [1]);
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    while proxy.take_held().is_some() {}
+    assert!(!proxy.handle_timeout(at(2000)) || missing(&mut proxy, at(2000)).is_empty());
+}
+
+#[test]
 fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_all() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));

@@ -80,7 +80,7 @@ impl Rtps {
         config.prefers_ipv6 = sockets.prefers_ipv6();
         config.multicast = sockets.groups();
         config.peers = settings.calls();
-        config.user_data = b"enclave=/;".to_vec();
+        config.user_data = format!("enclave={};", settings.enclave).into_bytes();
         let participant = Participant::new(clock::monotonic(), config);
         let deadline = AtomicU64::new(participant.poll_timeout().map_or(NEVER, |at| at.0));
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));

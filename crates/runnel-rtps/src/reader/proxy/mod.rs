@@ -39,6 +39,8 @@ pub(crate) struct WriterProxy {
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Complete>,
     held_bytes: usize,
+    /// Up to here nothing is missing: it is held, or will not come.
+    whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
     gaps: BTreeMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
@@ -79,6 +81,7 @@ impl WriterProxy {
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
+            whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
             heartbeats: Latest::default(),
