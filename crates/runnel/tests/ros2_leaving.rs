@@ -39,7 +39,7 @@ fn a_long_message_that_was_published_just_before_the_end_arrives() {
         scope.spawn(|| listening.spin().unwrap());
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         // More than goes out at once: the rest follows as the other end takes it.
-        publisher.publish(&numbered(7, 8 << 20)).unwrap();
+        publisher.publish(numbered(7, 8 << 20)).unwrap();
         talking.shutdown();
         talking.spin().unwrap();
         let until = Instant::now() + LONG;
@@ -64,7 +64,7 @@ fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
     leaving.shutdown();
     leaving.spin().unwrap();
     // Nobody acknowledges this any more.
-    publisher.publish(&numbered(1, 10)).unwrap();
+    publisher.publish(numbered(1, 10)).unwrap();
     let before = Instant::now();
     drop(publisher);
     assert!(
