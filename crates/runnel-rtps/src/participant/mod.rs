@@ -12,6 +12,7 @@ mod peers;
 mod receive;
 mod room;
 mod routes;
+mod search;
 mod transmit;
 mod watch;
 mod word;
@@ -31,7 +32,6 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::time::Duration;
 use elsewhere::Elsewhere;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
@@ -425,6 +425,3 @@ fn teller_of(role: Role) -> EntityId {
 fn hearer_of(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_READER } else { EntityId::SUBSCRIPTIONS_READER }
 }
-
-/// How long it takes until a participant that is gone without a word is looked for again.
-const SEARCH_EVERY: Duration = Duration::from_secs(1);

@@ -121,6 +121,11 @@ impl Ros2 {
         self.rtps.as_ref()
     }
 
+    /// The enclave that is told to others.
+    fn enclave(&self) -> Option<String> {
+        self.settings.as_ref().map(|settings| settings.enclave.clone())
+    }
+
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let rtps = self.rtps.as_ref()?;
