@@ -317,6 +317,7 @@ impl Driver {
         }
         self.hear_ros1_first(&sample);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer) {
             match sample.payload {
                 SamplePayload::Own(bytes) => end.input.push(bytes, from),
@@ -331,7 +332,7 @@ impl Driver {
         }
         if end.room.is_some() {
             self.room_taken(sample.reader);
-            self.pair_progressed(sample.reader, sample.writer);
+            self.pair_progressed(sample.reader, sample.writer, length);
         }
     }
 

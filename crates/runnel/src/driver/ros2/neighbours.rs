@@ -160,11 +160,11 @@ impl Driver {
         pairs.for_each(|key| self.end_pair(key));
     }
 
-    /// A reader of ours that keeps all has got a sample: its writer may wait for that.
-    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid) {
+    /// A reader of ours that keeps all has got a sample of so many bytes: its writer may wait for that.
+    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid, bytes: usize) {
         let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
         if let Some(Some(key)) = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer))) {
-            self.tell_room(*key);
+            self.sample_given(*key, bytes);
         }
     }
 
