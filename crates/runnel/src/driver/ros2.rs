@@ -4,6 +4,7 @@ mod any;
 mod dual;
 mod graph;
 mod inbox;
+mod links;
 mod neighbours;
 mod qos;
 mod sight;
@@ -54,6 +55,8 @@ pub(super) struct Ros2 {
     graph: Graph,
     /// Participants whose processes may be of this host.
     neighbours: Neighbours,
+    /// Whose links somebody of this process asks for.
+    asked: Option<links::Asked>,
     /// Datagrams are being received.
     receiving: bool,
     brought: Brought,
@@ -110,6 +113,7 @@ impl Ros2 {
             any: Vec::new(),
             graph,
             neighbours: Neighbours::default(),
+            asked: None,
             receiving: false,
             brought,
             inbox: None,
@@ -313,6 +317,7 @@ impl Driver {
         }
         self.hear_ros1_first(&sample);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer) {
             match sample.payload {
                 SamplePayload::Own(bytes) => end.input.push(bytes, from),
@@ -327,7 +332,7 @@ impl Driver {
         }
         if end.room.is_some() {
             self.room_taken(sample.reader);
-            self.pair_progressed(sample.reader, sample.writer);
+            self.pair_progressed(sample.reader, sample.writer, length);
         }
     }
 
@@ -379,7 +384,7 @@ impl Driver {
                 self.ros2.graph.forget(participant);
                 self.neighbour_lost(participant);
             }
-            Event::Told { participant, bytes } => self.neighbour_told(participant, &bytes),
+            Event::Told { participant, bytes } => self.word_came(participant, &bytes),
             Event::EndpointFound(endpoint) => {
                 self.ear_found(endpoint);
                 self.publisher_found(endpoint);

@@ -54,6 +54,8 @@ pub(crate) struct Ros2Settings {
     pub(crate) ipv6: Ipv6,
     /// The security enclave that is told to others.
     pub(crate) enclave: String,
+    /// How many bytes a second of long messages go to a participant of another host, if that is set.
+    pub(crate) rate: Option<u64>,
 }
 
 impl Ros2Settings {
@@ -72,7 +74,8 @@ impl Ros2Settings {
         )?;
         let peers = list.map_or(Vec::new(), |list| peers(&list, ipv6));
         let enclave = arguments.enclave.clone().unwrap_or_else(|| "/".to_owned());
-        Ok(Self { domain, range, peers, ipv6, enclave })
+        let rate = variable("RUNNEL_UDP_RATE").map(|text| rate(&text)).transpose()?;
+        Ok(Self { domain, range, peers, ipv6, enclave, rate })
     }
 
     /// Where everybody announces himself.
@@ -170,6 +173,15 @@ fn range(text: &str) -> Result<Range, Error> {
     }
 }
 
+/// Megabytes a second, such as `2.5`, in bytes.
+fn rate(text: &str) -> Result<u64, Error> {
+    let megabytes = text.trim().parse::<f64>().ok().filter(|rate| (0.001..=100_000.0).contains(rate));
+    megabytes.map(|rate| (rate * 1e6) as u64).ok_or_else(|| Error::Environment {
+        variable: "RUNNEL_UDP_RATE",
+        why: format!("{text:?} is no number of megabytes a second, from 0.001 to 100000"),
+    })
+}
+
 fn ipv6(text: &str) -> Result<Ipv6, Error> {
     match text {
         "on" => Ok(Ipv6::Preferred),
@@ -223,8 +235,14 @@ mod tests {
     #[test]
     fn ports_are_those_of_the_specification() {
         let peers = vec!["10.0.0.1:0".parse().unwrap()];
-        let settings =
-            Ros2Settings { domain: 3, range: Range::Subnet, peers, ipv6: Ipv6::Usual, enclave: "/".into() };
+        let settings = Ros2Settings {
+            domain: 3,
+            range: Range::Subnet,
+            peers,
+            ipv6: Ipv6::Usual,
+            enclave: "/".into(),
+            rate: None,
+        };
         assert_eq!((settings.group_port(), settings.unicast_port(2)), (8150, 8164));
         assert_eq!((settings.calls().len(), settings.calls()[1].port()), (10, 8162));
     }
@@ -235,6 +253,8 @@ mod tests {
         assert!(domain("233").is_err() && domain("-1").is_err() && domain("x").is_err());
         assert_eq!(range("localhost").unwrap(), Range::Localhost);
         assert!(range("everywhere").is_err());
+        assert_eq!(rate(" 2.5 ").unwrap(), 2_500_000);
+        assert!(["0", "-1", "nan", "inf", "5M", ""].iter().all(|text| rate(text).is_err()));
     }
 
     #[test]
@@ -277,6 +297,7 @@ mod tests {
             peers: super::peers(peers, ipv6),
             ipv6,
             enclave: "/".into(),
+            rate: None,
         };
         assert!(settings(Range::Subnet, Ipv6::Usual, "").uses_ipv6());
         assert!(!settings(Range::Subnet, Ipv6::Unused, "").uses_ipv6());
