@@ -50,6 +50,12 @@ impl<P> History<P> {
         self.changes.front().map_or(self.last.next(), |change| change.number)
     }
 
+    /// The number of the first of so many that were held last, or of the next to be written.
+    pub fn first_of_last(&self, most: usize) -> SequenceNumber {
+        let place = self.changes.len().saturating_sub(most);
+        self.changes.get(place).map_or(self.last.next(), |change| change.number)
+    }
+
     /// Takes a sample in, whose number is the next.
     pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
         self.last = self.last.next();
@@ -82,6 +88,14 @@ impl<P> History<P> {
     /// Takes the oldest sample out.
     pub fn pop(&mut self) -> Option<Change<P>> {
         self.changes.pop_front()
+    }
+
+    /// Takes the oldest sample out that may go, of those before the last one written.
+    pub fn take_oldest(&mut self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<Change<P>> {
+        let last = self.last;
+        let goes = |change: &Change<P>| change.number < last && may_go(change.number);
+        let place = self.changes.iter().position(goes)?;
+        self.changes.remove(place)
     }
 
     /// A sample.

@@ -33,6 +33,8 @@ pub(crate) struct Writer<B> {
     heartbeats: u32,
     /// Samples that made room for others before every reader had acknowledged them.
     overwritten: u64,
+    /// How many samples it holds beyond what it may, since readers were in the midst of them.
+    held_over: usize,
     /// It stands in line to be composed.
     pub queued: bool,
     /// When its timer goes off next.
@@ -70,6 +72,7 @@ impl<B: Bytes> Writer<B> {
             turn: 0,
             heartbeats: 0,
             overwritten: 0,
+            held_over: 0,
             queued: false,
             armed: None,
         }
@@ -107,7 +110,8 @@ impl<B: Bytes> Writer<B> {
             return;
         }
         let latching = self.is_latching() && spec.wants_earlier;
-        let start = if latching { self.history.first() } else { self.history.last().next() };
+        let start =
+            if latching { self.history.first_of_last(self.most()) } else { self.history.last().next() };
         self.readers.push(ReaderProxy::new(spec, start));
         self.changes = self.changes.wrapping_add(1);
     }
@@ -136,10 +140,12 @@ impl<B: Bytes> Writer<B> {
 
     /// The reader that stands in the way of another sample.
     pub fn full(&self) -> Option<Full> {
-        if self.qos.history != Keep::KeepAll || self.history.len() < self.limit || self.is_latching() {
+        if self.qos.history != Keep::KeepAll || self.history.len() < self.limit {
             return None;
         }
-        let held_for = self.readers.iter().filter(|reader| reader.is_reliable() && !reader.is_away());
+        // Those who come later are owed the last ones alone: what everybody has had makes room.
+        let oldest = self.history.front()?.number;
+        let held_for = self.readers.iter().filter(|reader| reader.is_reliable() && reader.misses(oldest));
         let slowest = held_for.min_by_key(|reader| reader.acked())?;
         Some(Full { reader: slowest.guid() })
     }
@@ -157,15 +163,26 @@ impl<B: Bytes> Writer<B> {
             return Err(full);
         }
         self.history.push(payload, stamp, now);
-        if self.history.len() <= self.most() {
-            return Ok(None);
+        Ok(self.make_room())
+    }
+
+    /// Lets go of a sample if there are more than it may hold, and of those that were held over: of the oldest that no
+    /// reader is in the midst of, since a long one that is displaced again and again would never arrive.
+    fn make_room(&mut self) -> Option<B> {
+        let (most, mut out) = (self.most(), None);
+        for _ in 0..=self.held_over {
+            if self.history.len() <= most {
+                break;
+            }
+            let is_begun = |number| self.readers.iter().any(|reader| reader.is_amid(number));
+            let Some(change) = self.history.take_oldest(|number| !is_begun(number)) else { break };
+            if self.readers.iter().any(|reader| reader.misses(change.number)) {
+                self.overwritten = self.overwritten.saturating_add(1);
+            }
+            out = Some(change.payload);
         }
-        let out = self.history.pop();
-        let number = out.as_ref().map_or(SequenceNumber::ZERO, |change| change.number);
-        if self.readers.iter().any(|reader| reader.misses(number)) {
-            self.overwritten = self.overwritten.saturating_add(1);
-        }
-        Ok(out.map(|change| change.payload))
+        self.held_over = self.history.len().saturating_sub(most).min(self.readers.len());
+        out
     }
 
     /// How many samples it holds at most.

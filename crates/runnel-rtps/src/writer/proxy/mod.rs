@@ -136,11 +136,6 @@ impl ReaderProxy {
         self.until.is_some()
     }
 
-    /// True if it is suspended and has had all that was written before.
-    pub(super) fn is_away(&self) -> bool {
-        self.done() == SequenceNumber(i64::MAX)
-    }
-
     /// Samples reach it from here again, which has had all before `from` by another way, unless it still misses some that were
     /// written before it was suspended.
     pub(super) fn resume(&mut self, now: Instant, from: SequenceNumber) {
@@ -159,6 +154,12 @@ impl ReaderProxy {
     /// True if it should get a sample and has not, as far as is known.
     pub(super) fn misses(&self, number: SequenceNumber) -> bool {
         number > self.done() && number >= self.start
+    }
+
+    /// True if it has been sent some fragments of a sample and waits for others.
+    pub(super) fn is_amid(&self, number: SequenceNumber) -> bool {
+        let is_repaired = self.fragments_asked.front().is_some_and(|(asked, _)| *asked == number);
+        self.next == number && self.fragment > 1 || is_repaired
     }
 
     fn owes_acknowledgement(&self) -> bool {
