@@ -19,8 +19,6 @@ pub(crate) struct Change<P> {
     pub key: Option<Guid>,
     /// It tells that this is gone.
     pub gone: bool,
-    /// How many bytes its fragments have, once it was cut.
-    pub fragment_len: u16,
 }
 
 /// The samples that a writer holds, in the order of their numbers, which may have holes.
@@ -60,7 +58,7 @@ impl<P> History<P> {
     pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
         self.last = self.last.next();
         let (number, written) = (self.last, now);
-        let change = Change { number, stamp, written, payload, key: None, gone: false, fragment_len: 0 };
+        let change = Change { number, stamp, written, payload, key: None, gone: false };
         self.changes.push_back_mut(change)
     }
 
@@ -69,7 +67,7 @@ impl<P> History<P> {
         let place = self.changes.partition_point(|change| change.number < number);
         let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
         if number <= self.last && !is_held {
-            let change = Change { number, stamp, written, payload, key: None, gone: false, fragment_len: 0 };
+            let change = Change { number, stamp, written, payload, key: None, gone: false };
             self.changes.insert(place, change);
         }
     }
@@ -101,12 +99,6 @@ impl<P> History<P> {
     /// A sample.
     pub fn get(&self, number: SequenceNumber) -> Option<&Change<P>> {
         self.at_or_after(number).filter(|change| change.number == number)
-    }
-
-    /// A sample, to change what is known of it.
-    pub fn get_mut(&mut self, number: SequenceNumber) -> Option<&mut Change<P>> {
-        let index = self.index(number);
-        self.changes.get_mut(index).filter(|change| change.number == number)
     }
 
     /// The first sample of this number or a later one.
@@ -159,7 +151,7 @@ mod tests {
         assert_eq!(history.first().0, 2);
         assert_eq!(history.at_or_after(SequenceNumber(3)).map(|change| change.payload), Some(5));
         assert_eq!(history.get(SequenceNumber(4)).map(|change| change.payload), None);
-        assert_eq!(history.get_mut(SequenceNumber(6)).map(|change| change.payload), Some(6));
+        assert_eq!(history.get(SequenceNumber(6)).map(|change| change.payload), Some(6));
     }
 
     #[test]

@@ -245,7 +245,7 @@ impl<B: Bytes> Writer<B> {
             let Some(reader) = self.readers.get_mut(index) else { break };
             let ends = (if together { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
             out.begin(from, reader.guid().prefix);
-            match reader.fill(now, ends, &mut self.history, &mut self.heartbeats, out) {
+            match reader.fill(now, ends, &self.history, &mut self.heartbeats, out) {
                 Filled::Something => {
                     out.to.push(reader.address());
                     self.follow(now, index, together);

@@ -243,7 +243,7 @@ impl ReaderProxy {
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         heartbeats: &mut u32,
         out: &mut Datagram<B>,
     ) -> Filled {
@@ -278,7 +278,8 @@ impl ReaderProxy {
     /// True while more of what its participant has follows at once: only at the end is it told how much there is, so that
     /// it knows all once it has that, and not before.
     fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
-        writer.is_builtin() && self.next <= history.last() && !self.flight.wants_probe()
+        let follows = self.next <= history.last() && !self.waits_for_room();
+        writer.is_builtin() && follows && !self.flight.wants_probe()
     }
 
     /// What the writer does not hold any more will not be sent.
