@@ -96,6 +96,14 @@ impl<P> History<P> {
         self.changes.remove(place)
     }
 
+    /// Takes a sample out, if it is held.
+    pub fn remove(&mut self, number: SequenceNumber) {
+        let place = self.index(number);
+        if self.changes.get(place).is_some_and(|change| change.number == number) {
+            self.changes.remove(place);
+        }
+    }
+
     /// A sample.
     pub fn get(&self, number: SequenceNumber) -> Option<&Change<P>> {
         self.at_or_after(number).filter(|change| change.number == number)

@@ -386,10 +386,11 @@ impl<P: Lend> Participant<P> {
             };
         }
         let (proved, address) = (peer.proved, peer.metatraffic);
-        self.lose(prefix);
+        // First, since what it would have to be told when it comes back is held from then on.
         if proved {
             self.look_for(now, prefix, address);
         }
+        self.lose(prefix);
     }
 
     pub(super) fn is_candidate(&self, prefix: GuidPrefix) -> bool {

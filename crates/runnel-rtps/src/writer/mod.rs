@@ -9,11 +9,15 @@ pub(crate) use proxy::{ReaderProxy, ReaderSpec};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
 use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber, Timestamp};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use proxy::Filled;
 use runnel_core::qos::{Durability, History as Keep, QoS};
 use runnel_core::time::Instant;
+
+/// How many samples that tell of what is gone are held for those who may come back.
+const MOST_GONE: usize = 256;
 
 /// A writer of ours.
 #[derive(Debug)]
@@ -35,6 +39,10 @@ pub(crate) struct Writer<B> {
     overwritten: u64,
     /// How many samples it holds beyond what it may, since readers were in the midst of them.
     held_over: usize,
+    /// Its samples that tell of what is gone.
+    gone: VecDeque<SequenceNumber>,
+    /// Somebody may come back who had heard of things and does not know that they are gone.
+    awaits_return: bool,
     /// It stands in line to be composed.
     pub queued: bool,
     /// When its timer goes off next.
@@ -73,6 +81,8 @@ impl<B: Bytes> Writer<B> {
             heartbeats: 0,
             overwritten: 0,
             held_over: 0,
+            gone: VecDeque::new(),
+            awaits_return: false,
             queued: false,
             armed: None,
         }
@@ -220,6 +230,17 @@ impl<B: Bytes> Writer<B> {
         self.history.retain(|change| change.key != Some(key));
         let change = self.history.push(payload, stamp, now);
         (change.key, change.gone) = (Some(key), gone);
+        if gone {
+            self.gone.push_back(change.number);
+            self.trim();
+        }
+    }
+
+    /// Somebody may come back who had heard of things, or nobody any more: what tells that they are gone is held for long only
+    /// if so.
+    pub fn await_return(&mut self, awaits: bool) {
+        self.awaits_return = awaits;
+        self.trim();
     }
 
     /// A reader tells what it has and misses. True if there is something to be sent.
@@ -284,10 +305,17 @@ impl<B: Bytes> Writer<B> {
     fn trim(&mut self) {
         // For those who come later only the last count; there are more when some came back that had not arrived.
         let kept = if self.is_latching() { self.most() } else { 0 };
-        if self.history.len() <= kept {
+        if self.history.len() <= kept && self.gone.is_empty() {
             return;
         }
         let done = self.readers.iter().map(ReaderProxy::done).min().unwrap_or(self.history.last());
+        // Who has never heard of a thing needs not hear that it is gone.
+        let gone_kept = if self.awaits_return { MOST_GONE } else { 0 };
+        while self.gone.len() > gone_kept
+            && let Some(number) = self.gone.pop_front_if(|number| *number <= done)
+        {
+            self.history.remove(number);
+        }
         while self.history.len() > kept && self.history.front().is_some_and(|change| change.number <= done) {
             self.history.pop();
         }

@@ -21,6 +21,9 @@ pub type Bytes = Arc<[u8]>;
 /// Where everybody announces himself.
 pub const GROUP: &str = "239.255.0.1:7400";
 
+/// The length of a datagram that says who sends it to whom, and nothing else.
+const EMPTY: usize = 36;
+
 /// What becomes of datagrams, in a hundred.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
@@ -107,6 +110,8 @@ pub struct Net {
     pub astray: BTreeMap<SocketAddr, usize>,
     /// How many datagrams were sent to each node's addresses.
     pub sent_to: BTreeMap<SocketAddr, usize>,
+    /// How long the longest of them was.
+    pub longest: BTreeMap<SocketAddr, usize>,
 }
 
 impl Net {
@@ -122,6 +127,7 @@ impl Net {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             astray: BTreeMap::new(),
             sent_to: BTreeMap::new(),
+            longest: BTreeMap::new(),
         }
     }
 
@@ -258,6 +264,7 @@ impl Net {
             count += 1;
             assert!(count < 100_000, "it never stops sending");
             let (to, bytes) = (transmit.to.to_vec(), transmit.parts.concat());
+            assert!(bytes.len() > EMPTY, "a datagram with nothing in it");
             assert!(bytes.len() <= 65_507, "a datagram of {} bytes", bytes.len());
             for to in to {
                 let node = &mut self.nodes[index];
@@ -284,6 +291,8 @@ impl Net {
         } else {
             if self.by_address.contains_key(&to) {
                 *self.sent_to.entry(to).or_default() += 1;
+                let longest = self.longest.entry(to).or_default();
+                *longest = bytes.len().max(*longest);
             }
             self.fly(from, to, bytes);
         }
