@@ -121,6 +121,11 @@ impl Ros2 {
         self.rtps.as_ref()
     }
 
+    /// True while datagrams are being handed out.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.receiving
+    }
+
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let rtps = self.rtps.as_ref()?;
@@ -262,6 +267,7 @@ impl Driver {
         }
         self.ros2.inbox = Some(inbox);
         self.ros2.receiving = false;
+        self.catch_up_on_samples();
         any
     }
 
