@@ -288,6 +288,73 @@ fn the_doctor_is_content_with_a_sound_graph_and_not_with_a_dead_master() {
 }
 
 #[test]
+fn where_nobody_is_a_line_says_which_graphs_were_asked() {
+    require_private_network();
+    let asked = |line: &[&str]| {
+        let mut command = runnel(line);
+        command.env("ROS_MASTER_URI", "http://127.0.0.1:1/").env("ROS_DOMAIN_ID", "100");
+        result(command.output().expect("it starts"))
+    };
+    let both = "nobody is there: no master answers at http://127.0.0.1:1/, and nobody of ROS 2 in domain 100 \
+                within 0.2 s (see --wait)\n";
+    let ros2 = "nobody is there: nobody of ROS 2 in domain 100 within 0.3 s (see --wait)\n";
+    for command in [["topic", "list"], ["node", "list"]] {
+        assert_eq!(asked(&command), (Some(0), String::new(), both.to_owned()));
+        let narrow = [&command[..], &["--ros2", "--wait", "0.3"]].concat();
+        assert_eq!(asked(&narrow), (Some(0), String::new(), ros2.to_owned()));
+    }
+    let (code, _, error) = asked(&["topic", "info", "/a"]);
+    assert_eq!((code, error), (Some(1), format!("{both}error: no topic /a (see 'runnel topic list')\n")));
+    assert_eq!(asked(&["topic", "list", "--json"]), (Some(0), "[]\n".to_owned(), String::new()));
+}
+
+#[test]
+fn a_message_that_nobody_hears_is_complained_of() {
+    let graph = Graph::start();
+    let line = ["topic", "pub", "-1", "-k", "0.5", "/t", "std_msgs/String", "hello"];
+    let (code, _, error) = result(graph.runnel(&line).output().expect("it starts"));
+    assert!(code == Some(0) && error.ends_with("nobody subscribed to /t within 0.5 s\n"), "{error}");
+    let mut echo = graph.spawn("echo", &["topic", "echo", "/t", "--once"]);
+    graph.wait_for(&["topic", "list", "-s"], "/t\n");
+    let (code, _, error) = result(graph.runnel(&line).output().expect("it starts"));
+    assert!(code == Some(0) && !error.contains("nobody"), "{error}");
+    assert!(echo.wait_exit(within(STEP)).expect("it hears it").success());
+}
+
+#[test]
+fn topic_info_tells_by_what_messages_go_and_how_many() {
+    require_private_network();
+    let spawned = |arguments: &[&str]| {
+        let mut command = runnel(arguments);
+        command.env("ROS_MASTER_URI", "http://127.0.0.1:1/");
+        Peer::spawn(arguments[1], command).expect("it starts")
+    };
+    let _talker = spawned(&["topic", "pub", "-r", "50", "/t", "std_msgs/msg/String", "hello", "--ros2"]);
+    let mut echo = spawned(&["topic", "echo", "/t", "std_msgs/msg/String", "--ros2"]);
+    let info = |echo: &mut Peer| {
+        echo.wait_for_line(|line| line == "data: \"hello\"", within(STEP)).expect("it hears");
+        let (code, text, error) = ran(&["topic", "info", "-v", "/t", "--ros2"]);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{text}");
+        text
+    };
+    let count = |text: &str, word: &str| {
+        let line = text.lines().find(|line| line.ends_with(&format!(" {word}, 0 dropped")));
+        line.and_then(|line| line.split(' ').nth(1)?.parse::<u64>().ok())
+    };
+    let begun = Instant::now();
+    loop {
+        let text = info(&mut echo);
+        let [published, received] = ["published", "received"].map(|word| count(&text, word));
+        let in_memory =
+            text.lines().any(|line| line.starts_with("Link from /runnel_pub_") && line.ends_with(": memory"));
+        if in_memory && published > Some(10) && received > Some(10) {
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < STEP, "{text}");
+    }
+}
+
+#[test]
 fn a_shell_is_offered_the_type_of_the_topic_that_stands_before_it() {
     let graph = Graph::start();
     let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/flag", "std_msgs/Bool", "true"]);

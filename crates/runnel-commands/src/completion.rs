@@ -1,24 +1,25 @@
 //! What can stand in an argument, for shells that ask while the user types.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::time::Duration;
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 use runnel::core::names;
-use runnel::core::schema::Kind;
-use runnel::{Context, ContextOptions};
+use runnel::core::schema::{Kind, TypeName};
+use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
 
 use crate::commands;
 use crate::error::CliError;
-use crate::graph::Graph;
+use crate::graph::{Graph, SystemState};
+use crate::graphs::{Listening, Topics, is_hidden};
 use crate::types::Types;
 
 /// The variable by which a shell's script asks for completions.
 pub const VARIABLE: &str = "RUNNEL_COMPLETE";
 
-/// How long the master may take: somebody waits at the keyboard.
+/// How long the master may take, and then those of ROS 2 to tell what they have: somebody waits at the keyboard.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The completion that a shell asks for in the environment.
@@ -27,13 +28,22 @@ pub fn environment() -> CompleteEnv<'static, fn() -> clap::Command> {
     CompleteEnv::with_factory(factory).var(VARIABLE)
 }
 
-/// Completes the names of topics.
+/// Completes the names of topics of both generations.
 pub fn topics() -> ArgValueCompleter {
-    live(|graph| Ok(owned(graph.system_state()?.topics())))
+    in_both(|sight| sight.topics().0.into_keys().filter(|name| !is_hidden(name)).collect())
 }
 
-/// Completes the names of nodes.
+/// Completes the names of nodes of both generations.
 pub fn nodes() -> ArgValueCompleter {
+    in_both(|sight| {
+        let of_ros1 = owned(sight.state.nodes());
+        let of_ros2 = sight.ros2.nodes.iter().map(|node| node.full_name.clone());
+        of_ros1.into_iter().chain(of_ros2).filter(|name| !is_hidden(name)).collect()
+    })
+}
+
+/// Completes the names of nodes of ROS 1.
+pub fn ros1_nodes() -> ArgValueCompleter {
     live(|graph| Ok(owned(graph.system_state()?.nodes())))
 }
 
@@ -71,17 +81,69 @@ pub fn message_types() -> ArgValueCompleter {
 /// the names of message types.
 pub fn topics_type() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let line: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let line = line();
         let known = || {
-            let context = Context::with_options(asking()).ok()?;
-            let types = Graph::within(&context, PATIENCE).topic_types().ok()?;
-            let mut topics = topics_in(&line).map(|word| names::join("/", word));
-            topics.find_map(|topic| types.get(&topic).filter(|name| *name != "*").cloned())
+            let topics = Seen::of(&line)?.topics();
+            let mut typed = topics_in(&line).map(|word| names::join("/", word));
+            typed.find_map(|name| Some(topics.0.get(&name)?.types().into_iter().map(str::to_owned).collect()))
         };
-        match known() {
-            Some(type_name) => candidates(current, BTreeSet::from([type_name])),
-            None => candidates(current, type_names(&[Kind::Message])),
+        let known: BTreeSet<String> = known().unwrap_or_default();
+        // As it is spelt in the graph, or else as the user has begun to.
+        let short = known.iter().filter_map(|name| TypeName::parse(name)).map(|name| name.to_string());
+        let short: BTreeSet<String> = short.collect();
+        let offers = [known, short, type_names(&[Kind::Message], current)];
+        let offers = offers.into_iter().map(|names| candidates(current, names));
+        offers.into_iter().find(|names| !names.is_empty()).unwrap_or_default()
+    })
+}
+
+/// What the shell has so far of the line, behind a `--`.
+fn line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// What there is in the graphs that a line is about.
+struct Seen {
+    state: SystemState,
+    types: BTreeMap<String, String>,
+    ros2: Ros2Graph,
+}
+
+impl Seen {
+    /// Looks at both graphs, unless the line narrows that. What does not answer in time is left out.
+    fn of(line: &[String]) -> Option<Self> {
+        let typed = |option: &str| line.iter().any(|word| word == option);
+        let context = Context::with_options(asking().graphs(Graphs::Both)).ok()?;
+        let mut seen =
+            Self { state: SystemState::default(), types: BTreeMap::new(), ros2: Ros2Graph::default() };
+        if !typed("--ros1") {
+            // Those of ROS 2 have the time to answer that the master takes.
+            context.ros2_graph().ok()?;
         }
+        if !typed("--ros2") {
+            let graph = Graph::within(&context, PATIENCE);
+            seen.state = graph.system_state().unwrap_or_default();
+            seen.types = graph.topic_types().unwrap_or_default();
+        }
+        if !typed("--ros1") {
+            seen.ros2 = Listening::default().look(&context, PATIENCE).unwrap_or_default();
+        }
+        Some(seen)
+    }
+
+    fn topics(&self) -> Topics {
+        let mut topics = Topics::default();
+        topics.add_ros1(&self.state, &self.types);
+        topics.add_ros2(&self.ros2);
+        topics
+    }
+}
+
+/// Completes what both graphs know.
+fn in_both(names: impl Fn(&Seen) -> BTreeSet<String> + Send + Sync + 'static) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let seen = Seen::of(&line());
+        candidates(current, seen.map(|seen| names(&seen)).unwrap_or_default())
     })
 }
 
@@ -98,12 +160,23 @@ pub fn all_types() -> ArgValueCompleter {
 }
 
 fn types(kinds: &'static [Kind]) -> ArgValueCompleter {
-    ArgValueCompleter::new(move |current: &OsStr| candidates(current, type_names(kinds)))
+    ArgValueCompleter::new(move |current: &OsStr| candidates(current, type_names(kinds, current)))
 }
 
-fn type_names(kinds: &[Kind]) -> BTreeSet<String> {
+/// The names of types, spelt as in ROS 2 once the user begins to.
+fn type_names(kinds: &[Kind], current: &OsStr) -> BTreeSet<String> {
     let Ok(types) = Types::new(&[]) else { return BTreeSet::new() };
-    kinds.iter().flat_map(|kind| types.names(*kind)).map(ToString::to_string).collect()
+    let as_in_ros2 = current.to_string_lossy().split_once('/').is_some_and(|(_, rest)| rest.contains('/'));
+    let spelt = |kind: &Kind| -> Vec<String> {
+        match as_in_ros2 {
+            true => {
+                let of_ros2 = types.ros2_names(*kind);
+                of_ros2.map(|name| format!("{}/{}/{}", name.package, kind.extension(), name.name)).collect()
+            }
+            false => types.names(*kind).into_iter().map(ToString::to_string).collect(),
+        }
+    };
+    kinds.iter().flat_map(spelt).collect()
 }
 
 /// What a context takes that asks while somebody types.

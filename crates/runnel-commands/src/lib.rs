@@ -45,9 +45,9 @@ pub fn main() -> ExitCode {
 fn run(words: Vec<String>) -> Result<(), CliError> {
     let arguments = Arguments::split(words)?;
     let mut matches = commands::command().try_get_matches_from(&arguments.own)?;
-    let group_verbose = commands::group_verbose(&matches);
+    let inner_verbose = commands::inner_verbose(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
-    logging::install(cli.verbose.saturating_add(group_verbose));
+    logging::install(cli.verbose.saturating_add(inner_verbose));
     let session = Session::new(arguments, cli.json, cli.interfaces)?;
     commands::run(cli.command, &session)
 }

@@ -50,6 +50,12 @@ impl Types {
         names.filter(|name| self.library.is_in(Generation::Ros1, kind, name)).collect()
     }
 
+    /// The names of all types of a kind that ROS 2 has.
+    pub fn ros2_names(&self, kind: Kind) -> impl Iterator<Item = &TypeName> {
+        let names = self.library.names(kind).chain(self.library.environment_names(kind));
+        names.filter(move |name| self.library.is_in(Generation::Ros2, kind, name))
+    }
+
     /// The message type of this name.
     ///
     /// # Errors

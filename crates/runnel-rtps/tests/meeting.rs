@@ -51,5 +51,5 @@ fn a_newcomer_is_told_of_us_again_before_it_says_another_word() {
     net.run_for(millis(1));
     net.nodes[b].stopped = false;
     net.run_until("they meet", secs(1), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
-    assert!(net.now.since(begun) < millis(40), "{:?}", net.now.since(begun));
+    assert!(net.now.since(begun) < millis(8), "{:?}", net.now.since(begun));
 }

@@ -4,9 +4,9 @@ mod net;
 
 use net::{Net, Weather, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::Event;
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{self, Data, EntityId, Heartbeat, Payload, SequenceNumber, VendorId};
+use runnel_rtps::{Config, Event, Rate};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -315,4 +315,35 @@ fn a_writer_that_keeps_all_is_full_until_its_reader_has_acknowledged() {
     net.run_until("there is room", secs(2), |net| net.nodes[0].participant.full(writer).is_none());
     net.run_for(millis(200));
     assert_eq!(net.texts(b, reader).len(), 20);
+}
+
+#[test]
+fn who_has_left_hears_nothing_and_has_nothing_to_do_any_more() {
+    let (mut net, writer, _) = pair(7, QoS::default());
+    net.blackout = true;
+    net.write(0, writer, &sample(0, 100)).unwrap();
+    assert_eq!(net.nodes[0].participant.unacknowledged(writer), 1);
+    net.close(0);
+    net.blackout = false;
+    net.nodes[0].stopped = false;
+    let sent = net.nodes[0].sent;
+    net.write(0, writer, &sample(1, 100)).unwrap();
+    net.run_for(secs(60));
+    let left = &net.nodes[0].participant;
+    assert_eq!((net.nodes[0].sent, left.unacknowledged(writer), left.poll_timeout()), (sent, 0, None));
+    assert_eq!(net.nodes[1].participant.peers().count(), 0);
+}
+
+#[test]
+fn long_messages_keep_to_the_rate_that_is_set() {
+    for qos in [QoS::default(), QoS::sensor_data()] {
+        let mut net = Net::new(8);
+        let slow = |config: &mut Config| config.other_host.rate = Rate::steady(1_000_000);
+        let (a, b) = (net.add_with(slow), net.add());
+        let (writer, reader) = (net.writer(a, TOPIC, qos), net.reader(b, TOPIC, qos));
+        net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+        net.write(a, writer, &sample(0, 500_000)).unwrap();
+        let took = net.run_until("it arrives", secs(2), |net| !net.texts(b, reader).is_empty());
+        assert!((millis(450)..millis(600)).contains(&took), "{took:?} with {qos:?}");
+    }
 }

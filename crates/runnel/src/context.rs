@@ -244,6 +244,20 @@ impl Context {
         &self.shared.arguments.rest
     }
 
+    /// The graphs that its nodes are in.
+    pub fn graphs(&self) -> Graphs {
+        match (&self.shared.settings.ros1, &self.shared.settings.ros2) {
+            (_, None) => Graphs::Ros1,
+            (None, _) => Graphs::Ros2,
+            _ => Graphs::Both,
+        }
+    }
+
+    /// The domain of ROS 2 whose nodes it meets; `None` if it is in ROS 1 alone.
+    pub fn domain_id(&self) -> Option<u16> {
+        self.shared.settings.ros2.as_ref().map(|ros2| ros2.domain)
+    }
+
     /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace. Parameters that they
     /// give are set before this returns, for which it waits for the master, 10 s at most for each.
     ///
@@ -415,6 +429,8 @@ impl Shared {
         last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
+        // What was published just before the end is still to arrive.
+        let _ = self.wait_out(Duration::from_secs(1), |driver| driver.is_acknowledged_in_ros2());
         // A handle that some thread keeps may outlive the program's own end.
         self.turning.driver().leave_host();
         self.turning.driver().leave_ros2();

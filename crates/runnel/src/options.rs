@@ -57,76 +57,50 @@ macro_rules! common_options {
 common_options!(PublisherOptions);
 common_options!(SubscriptionOptions);
 
-impl PublisherOptions {
+/// Methods that set what is called when something happens.
+macro_rules! callbacks {
+    ($of:ident { $($(#[$doc:meta])* $method:ident($event:ident) sets $which:ident;)+ }) => {
+        impl $of {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $method(mut self, callback: impl FnMut($event) + Send + 'static) -> Self {
+                    self.callbacks.$which = Some(Box::new(callback));
+                    self
+                }
+            )+
+        }
+    };
+}
+
+callbacks!(PublisherOptions {
     /// Is told when nothing was published within the deadline of the QoS.
-    #[must_use]
-    pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {
-        self.callbacks.deadline = Some(Box::new(callback));
-        self
-    }
+    deadline_callback(DeadlineMissed) sets deadline;
 
     /// Is told when the publisher, whose liveliness is manual, neither published nor said that it lives within its lease:
     /// see [`Publisher::assert_liveliness`](crate::Publisher::assert_liveliness).
-    #[must_use]
-    pub fn liveliness_callback(mut self, callback: impl FnMut(LivelinessLost) + Send + 'static) -> Self {
-        self.callbacks.liveliness_lost = Some(Box::new(callback));
-        self
-    }
+    liveliness_callback(LivelinessLost) sets liveliness_lost;
 
     /// Is told when a subscription asks for more than the publisher offers. Without it, that is logged as a warning.
-    #[must_use]
-    pub fn incompatible_qos_callback(
-        mut self,
-        callback: impl FnMut(IncompatibleQoS) + Send + 'static,
-    ) -> Self {
-        self.callbacks.incompatible_qos = Some(Box::new(callback));
-        self
-    }
+    incompatible_qos_callback(IncompatibleQoS) sets incompatible_qos;
 
     /// Is told when subscriptions are met, or parted from.
-    #[must_use]
-    pub fn matched_callback(mut self, callback: impl FnMut(Matched) + Send + 'static) -> Self {
-        self.callbacks.matched = Some(Box::new(callback));
-        self
-    }
-}
+    matched_callback(Matched) sets matched;
+});
 
-impl SubscriptionOptions {
+callbacks!(SubscriptionOptions {
     /// Is told when no message came within the deadline of the QoS.
-    #[must_use]
-    pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {
-        self.callbacks.deadline = Some(Box::new(callback));
-        self
-    }
+    deadline_callback(DeadlineMissed) sets deadline;
 
     /// Is told when publishers of ROS 2 come, go, or do not say any more that they live.
-    #[must_use]
-    pub fn liveliness_callback(mut self, callback: impl FnMut(LivelinessChanged) + Send + 'static) -> Self {
-        self.callbacks.liveliness_changed = Some(Box::new(callback));
-        self
-    }
+    liveliness_callback(LivelinessChanged) sets liveliness_changed;
 
     /// Is told when a publisher offers less than the subscription asks for. Without it, that is logged as a warning.
-    #[must_use]
-    pub fn incompatible_qos_callback(
-        mut self,
-        callback: impl FnMut(IncompatibleQoS) + Send + 'static,
-    ) -> Self {
-        self.callbacks.incompatible_qos = Some(Box::new(callback));
-        self
-    }
+    incompatible_qos_callback(IncompatibleQoS) sets incompatible_qos;
 
     /// Is told when messages did not arrive, and will not.
-    #[must_use]
-    pub fn message_lost_callback(mut self, callback: impl FnMut(MessageLost) + Send + 'static) -> Self {
-        self.callbacks.message_lost = Some(Box::new(callback));
-        self
-    }
+    message_lost_callback(MessageLost) sets message_lost;
 
     /// Is told when publishers are met, or parted from.
-    #[must_use]
-    pub fn matched_callback(mut self, callback: impl FnMut(Matched) + Send + 'static) -> Self {
-        self.callbacks.matched = Some(Box::new(callback));
-        self
-    }
-}
+    matched_callback(Matched) sets matched;
+});

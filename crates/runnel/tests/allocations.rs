@@ -1,21 +1,22 @@
 //! Publishing, and receiving with a callback, allocate nothing per message once buffers have grown to their sizes.
 //!
-//! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are; two nodes of one context
-//! take messages by reference. The counter is that of the whole process: the driver, the keeper thread and the master in
+//! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are, in either graph; two nodes of
+//! one context take messages by reference. The counter is that of the whole process: the driver, the keeper thread and the master in
 //! the background count as well. The master asks nodes now and then whether they live, and that allocates: what is asked
 //! for is a long row of messages without a single allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use runnel::core::Message;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Borrowed, Context, ContextOptions, MasterOptions, Node, Publisher, QoS, Subscription};
+use runnel::{Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription};
+use runnel_testkit::namespace::require_private_network;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -64,17 +65,40 @@ enum Link {
     Memory,
     /// They are of one context.
     Process,
+    /// Shared memory and one context in the ROS 2 graph.
+    Ros2Memory,
+    Ros2Process,
+}
+
+impl Link {
+    fn is_memory(self) -> bool {
+        matches!(self, Self::Memory | Self::Ros2Memory)
+    }
+
+    fn is_within_process(self) -> bool {
+        matches!(self, Self::Process | Self::Ros2Process)
+    }
+
+    fn is_ros2(self) -> bool {
+        matches!(self, Self::Ros2Memory | Self::Ros2Process)
+    }
+}
+
+/// A context of the ROS 2 graph.
+fn ros2_context(domain: u16, link: Link) -> Context {
+    let options = ContextOptions::default().arguments(Vec::<String>::new()).signals(false);
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(link.is_memory())).unwrap()
 }
 
 fn context(master: &str, link: Link) -> Context {
     let arguments = vec![format!("__master:={master}")];
     let options = ContextOptions::default().arguments(arguments).signals(false);
-    Context::with_options(options.ipc(link == Link::Memory)).unwrap()
+    Context::with_options(options.ipc(link.is_memory())).unwrap()
 }
 
-/// A master, a node that publishes, and one that subscribes, whose context spins on a thread of its own.
+/// A master if there is to be one, a node that publishes, and one that subscribes, whose context spins on a thread of its own.
 struct Graph {
-    _master: Context,
+    _master: Option<Context>,
     talker: Node,
     listener: Node,
     link: Link,
@@ -82,10 +106,19 @@ struct Graph {
 
 impl Graph {
     fn new(link: Link) -> Self {
+        if link.is_ros2() {
+            static DOMAIN: AtomicU16 = AtomicU16::new(20);
+            let domain = DOMAIN.fetch_add(1, Ordering::Relaxed);
+            return Self::between(None, link, || ros2_context(domain, link));
+        }
         let master = context("http://127.0.0.1:1/", Link::Network);
         let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
-        let near = context(&uri, link);
-        let far = if link == Link::Process { near.clone() } else { context(&uri, link) };
+        Self::between(Some(master), link, || context(&uri, link))
+    }
+
+    fn between(master: Option<Context>, link: Link, context: impl Fn() -> Context) -> Self {
+        let near = context();
+        let far = if link.is_within_process() { near.clone() } else { context() };
         let (talker, listener) = (near.create_node("talker").unwrap(), far.create_node("listener").unwrap());
         Self { talker, listener, _master: master, link }
     }
@@ -100,7 +133,7 @@ impl Graph {
     ) -> (u64, u64) {
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         wait_until("no link of the kind", || {
-            publisher.shared_memory_count() == usize::from(self.link == Link::Memory)
+            publisher.shared_memory_count() == usize::from(self.link.is_memory())
         });
         let publish = || {
             let arrived = received.load(Ordering::SeqCst);
@@ -182,10 +215,10 @@ fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> (u64, u64) {
 }
 
 /// By reference, to a subscription of the same process.
-fn referred<M: Message>(message: M) -> (u64, u64) {
+fn referred<M: Message>(link: Link, message: M) -> (u64, u64) {
     let message = Arc::new(message);
     let publish = |publisher: &Publisher<M>| publisher.publish(Arc::clone(&message)).unwrap();
-    longest_row(Link::Process, publish, |node, received| {
+    longest_row(link, publish, |node, received| {
         let expected = Arc::as_ptr(&message) as usize;
         let callback = move |message: &M| {
             assert_eq!(std::ptr::from_ref(message) as usize, expected, "it is the publisher's own");
@@ -243,7 +276,7 @@ fn loaned_beside_text(link: Link, length: usize) -> (u64, u64) {
     let message = Text { data: "hello".into() };
     graph.spinning(|| {
         assert!(text.wait_for_subscribers(1, LONG).unwrap());
-        wait_until("no link of the kind", || text.shared_memory_count() == usize::from(link == Link::Memory));
+        wait_until("no link of the kind", || text.shared_memory_count() == usize::from(link.is_memory()));
         graph.longest_row(&bytes, &received, |bytes| {
             let arrived = texts.load(Ordering::SeqCst);
             text.publish(&message).unwrap();
@@ -266,6 +299,7 @@ fn bytes(length: usize) -> UInt8MultiArray {
 /// One test for all, since the counter is that of the process.
 #[test]
 fn messages_cost_no_allocations_in_the_steady_state() {
+    require_private_network();
     let rows = [
         ("text", owned(Link::Network, &Text { data: "hello".into() })),
         ("10 B", owned(Link::Network, &bytes(10))),
@@ -285,8 +319,14 @@ fn messages_cost_no_allocations_in_the_steady_state() {
         ("10 B viewed by shared memory", viewed(Link::Memory, &bytes(10))),
         ("10 B over UDPROS", over_udp(&bytes(10))),
         ("60 kB over UDPROS", over_udp(&bytes(60_000))),
-        ("text by reference", referred(Text { data: "hello".into() })),
-        ("1 MB by reference", referred(bytes(1_000_000))),
+        ("text by reference", referred(Link::Process, Text { data: "hello".into() })),
+        ("1 MB by reference", referred(Link::Process, bytes(1_000_000))),
+        ("10 B by ROS 2 in shared memory", owned(Link::Ros2Memory, &bytes(10))),
+        ("1 MB by ROS 2 in shared memory", owned(Link::Ros2Memory, &bytes(1_000_000))),
+        ("1 MB viewed by ROS 2 in shared memory", viewed(Link::Ros2Memory, &bytes(1_000_000))),
+        ("1 MB loaned by ROS 2 in shared memory", loaned(Link::Ros2Memory, 1_000_000)),
+        ("text by ROS 2 by reference", referred(Link::Ros2Process, Text { data: "hello".into() })),
+        ("1 MB by ROS 2 by reference", referred(Link::Ros2Process, bytes(1_000_000))),
     ];
     for (what, (longest, allocations)) in rows {
         assert_eq!(longest, ROW, "{what}: most messages in a row without any of {allocations} allocations");

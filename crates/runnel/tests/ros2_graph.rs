@@ -10,7 +10,11 @@ use runnel_testkit::namespace::require_private_network;
 use std::time::Duration;
 
 fn context(graphs: Graphs, domain: u16) -> Context {
-    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+    context_with(graphs, domain, &[])
+}
+
+fn context_with(graphs: Graphs, domain: u16, arguments: &[&str]) -> Context {
+    let options = ContextOptions::default().signals(false).arguments(arguments.iter().copied());
     Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
 }
 
@@ -24,7 +28,8 @@ fn of_chatter(graph: &Ros2Graph, side: EndpointType) -> Vec<EndpointInfo> {
 #[test]
 fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
     require_private_network();
-    let (talking, looking) = (context(Graphs::Ros2, 20), context(Graphs::Ros2, 20));
+    let talking = context_with(Graphs::Ros2, 20, &["--ros-args", "--enclave", "/robots/one"]);
+    let looking = context(Graphs::Ros2, 20);
     let talker = talking.create_node("/robot/talker").unwrap();
     let offered = QoS::keep_last(7).transient_local().deadline(Duration::from_millis(100));
     let _publisher = talker.create_publisher::<Text>("/chatter", offered).unwrap();
@@ -45,7 +50,10 @@ fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
     let [subscription] = &of_chatter(&graph, EndpointType::Subscription)[..] else { panic!("{graph:?}") };
     assert_eq!((subscription.qos, subscription.node.as_deref()), (QoS::sensor_data(), Some("/robot/talker")));
     let of = graph.participant(publisher.gid).unwrap();
-    assert_eq!((of.vendor.as_str(), of.enclave.as_deref(), of.is_own), ("Runnel", Some("/"), false));
+    assert_eq!(
+        (of.vendor.as_str(), of.enclave.as_deref(), of.is_own),
+        ("Runnel", Some("/robots/one"), false)
+    );
     assert!(of.is_same_host && of.answers && !of.addresses.is_empty());
     let nodes: Vec<_> = graph.nodes.iter().map(|node| (node.full_name.as_str(), node.participant)).collect();
     assert_eq!(nodes, [("/robot/talker", of.gid)]);
@@ -75,4 +83,15 @@ fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
     assert!(context.ros2_graph().unwrap().is_none());
     let refused = context.wait_for_ros2_graph(LONG, |_| true);
     assert!(matches!(refused, Err(Error::NotInGraph { .. })), "{refused:?}");
+}
+
+#[test]
+fn processes_that_have_no_node_have_told_of_all_that_they_have() {
+    require_private_network();
+    let (one, other) = (context(Graphs::Ros2, 23), context(Graphs::Ros2, 23));
+    let _joined = other.ros2_graph().unwrap();
+    let is_there = |graph: &Ros2Graph| graph.participants.len() == 2 && graph.is_complete();
+    assert!(one.wait_for_ros2_graph(LONG, is_there).unwrap(), "{:?}", one.ros2_graph());
+    assert!(one.ros2_graph().unwrap().unwrap().nodes.is_empty());
+    assert_eq!((one.domain_id(), context(Graphs::Ros1, 23).domain_id()), (Some(23), None));
 }

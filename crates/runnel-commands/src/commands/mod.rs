@@ -90,27 +90,29 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// The name of the flag below.
-const GROUP_VERBOSE: &str = "group_verbose";
+const INNER_VERBOSE: &str = "inner_verbose";
 
 /// The parser of the command line.
 pub fn command() -> clap::Command {
     Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose)
 }
 
-/// The flag that asks for more of the log may also stand behind a group: `runnel topic -v list`. Behind a command it
-/// is the command's own.
-fn with_verbose(group: clap::Command) -> clap::Command {
-    if !group.has_subcommands() {
-        return group;
+/// The flag that asks for more of the log may also stand behind a group, `runnel topic -v list`, and behind a command that
+/// has no such flag of its own.
+fn with_verbose(inner: clap::Command) -> clap::Command {
+    let inner = inner.mut_subcommands(with_verbose);
+    let own = |arg: &Arg| arg.get_short() == Some('v') || arg.get_long() == Some("verbose");
+    if inner.get_arguments().any(own) {
+        return inner;
     }
-    group.arg(Arg::new(GROUP_VERBOSE).short('v').long("verbose").action(ArgAction::Count).hide(true))
+    inner.arg(Arg::new(INNER_VERBOSE).short('v').long("verbose").action(ArgAction::Count).hide(true))
 }
 
 /// How often that flag was given.
-pub fn group_verbose(matches: &ArgMatches) -> u8 {
-    let group = matches.subcommand().map(|(_, group)| group);
-    let count = group.and_then(|group| group.try_get_one::<u8>(GROUP_VERBOSE).ok().flatten());
-    count.copied().unwrap_or_default()
+pub fn inner_verbose(matches: &ArgMatches) -> u8 {
+    let Some((_, inner)) = matches.subcommand() else { return 0 };
+    let count = inner.try_get_one::<u8>(INNER_VERBOSE).ok().flatten();
+    count.copied().unwrap_or_default().saturating_add(inner_verbose(inner))
 }
 
 /// Carries out a command.
@@ -142,14 +144,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_flag_for_the_log_may_stand_behind_a_group() {
+    fn the_flag_for_the_log_may_stand_behind_a_group_and_a_command() {
         let given = |line: &str| {
             let matches = command().try_get_matches_from(line.split(' ')).expect("a good line");
-            matches.get_count("verbose") + group_verbose(&matches)
+            matches.get_count("verbose") + inner_verbose(&matches)
         };
         assert_eq!(given("runnel topic -v list"), 1);
         assert_eq!(given("runnel -v topic -vv list -v"), 3);
         assert_eq!(given("runnel node list"), 0);
+        assert_eq!(given("runnel -v node list -vv"), 3);
+        assert_eq!(given("runnel topic echo /x --verbose --once"), 1);
         assert_eq!(given("runnel master"), 0);
     }
 }

@@ -31,21 +31,35 @@ impl Listening {
         Self { wait, no_daemon: true }
     }
 
+    /// For how long at least.
+    pub fn least(&self) -> Duration {
+        self.wait.unwrap_or(LEAST)
+    }
+
     /// Listens until all who are there have told of all that they have. Names those who have not in time.
     ///
     /// # Errors
     /// When sockets cannot be opened.
     pub fn listen(&self, session: &Session, context: &Context) -> Result<Ros2Graph, CliError> {
-        let least = self.wait.unwrap_or(LEAST);
+        let graph = self.look(context, STRAGGLERS)?;
+        stragglers(&graph).iter().for_each(|line| session.output.note(line));
+        Ok(graph)
+    }
+
+    /// The same, waiting at most for so long for those who have announced themselves.
+    ///
+    /// # Errors
+    /// As [`Listening::listen`].
+    pub fn look(&self, context: &Context, for_stragglers: Duration) -> Result<Ros2Graph, CliError> {
+        let least = self.least();
         let start = Instant::now();
         context.wait_for_ros2_graph(least, |_| false)?;
         if least.is_zero() {
             return Ok(Ros2Graph::default());
         }
-        let left = STRAGGLERS.max(least).saturating_sub(start.elapsed());
+        let left = for_stragglers.max(least).saturating_sub(start.elapsed());
         context.wait_for_ros2_graph(left, Ros2Graph::is_complete)?;
         let mut graph = context.ros2_graph()?.unwrap_or_default();
-        stragglers(&graph).iter().for_each(|line| session.output.note(line));
         leave_out_own(&mut graph);
         Ok(graph)
     }

@@ -1,13 +1,17 @@
 //! Both graphs of ROS as commands look at them: which are there, and what is in them.
 
+mod absence;
+mod asking;
 mod listening;
 mod topics;
 mod which;
 
+pub use asking::Asking;
 pub use listening::Listening;
 #[cfg(test)]
 pub use topics::tests;
 pub use topics::{Side, Topic, Topics, is_hidden};
+use which::There;
 pub use which::Which;
 
 use runnel::core::schema::Generation;
@@ -31,8 +35,8 @@ impl Sight {
     /// # Errors
     /// When a graph that the user asked for cannot be reached.
     pub fn open(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
-        let graphs = which.decide(session)?;
-        Self::of(session, session.asking_in(graphs)?, graphs, listening)
+        let there = which.decide(session)?;
+        Self::of(session, session.asking_in(there.graphs)?, &there, listening)
     }
 
     /// The same for a command that goes on in them until Ctrl-C.
@@ -40,21 +44,25 @@ impl Sight {
     /// # Errors
     /// As [`Sight::open`].
     pub fn running(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
-        let graphs = which.decide(session)?;
-        Self::of(session, session.running_in(graphs)?, graphs, listening)
+        let there = which.decide(session)?;
+        Self::of(session, session.running_in(there.graphs)?, &there, listening)
     }
 
     fn of(
         session: &Session,
         context: Context,
-        graphs: Graphs,
+        there: &There,
         listening: &Listening,
     ) -> Result<Self, CliError> {
-        let ros2 = match graphs {
+        let ros2 = match there.graphs {
             Graphs::Ros1 => None,
             _ => Some(listening.listen(session, &context)?),
         };
-        Ok(Self { context, graphs, ros2 })
+        if let (Graphs::Ros2, Some(heard)) = (there.graphs, &ros2) {
+            let domain = context.domain_id().unwrap_or_default();
+            absence::tell(session, there.no_master_at.as_deref(), heard, domain, listening.least());
+        }
+        Ok(Self { context, graphs: there.graphs, ros2 })
     }
 
     /// The context by which it is seen.

@@ -23,29 +23,31 @@ pub struct Which {
     ros2: bool,
 }
 
+/// The graphs that are there.
+pub struct There {
+    /// Which they are.
+    pub graphs: Graphs,
+    /// Where a master was looked for and none answered.
+    pub no_master_at: Option<String>,
+}
+
 impl Which {
     /// The graphs that are there. One of ROS 1 is there if its master answers.
     ///
     /// # Errors
     /// When the user asked for ROS 1 and no master answers, or the environment is malformed.
-    pub fn decide(self, session: &Session) -> Result<Graphs, CliError> {
+    pub fn decide(self, session: &Session) -> Result<There, CliError> {
         if self.ros2 {
-            return Ok(Graphs::Ros2);
+            return Ok(There { graphs: Graphs::Ros2, no_master_at: None });
         }
         let context = session.asking()?;
         if self.ros1 {
             Graph::new(&context).check_master()?;
-            return Ok(Graphs::Ros1);
+            return Ok(There { graphs: Graphs::Ros1, no_master_at: None });
         }
-        match Graph::within(&context, PATIENCE).check_master() {
-            Ok(()) => Ok(Graphs::Both),
-            Err(_) => {
-                if session.names_master() {
-                    let uri = context.master_uri();
-                    session.output.note(&format!("no master at {uri}: ROS 1 is left out"));
-                }
-                Ok(Graphs::Ros2)
-            }
-        }
+        let answers = Graph::within(&context, PATIENCE).check_master().is_ok();
+        let graphs = if answers { Graphs::Both } else { Graphs::Ros2 };
+        let no_master_at = (!answers).then(|| context.master_uri().to_string());
+        Ok(There { graphs, no_master_at })
     }
 }

@@ -15,7 +15,8 @@ enum Step<'a> {
 
 impl DynamicMessage {
     /// The value at a path of field names joined by dots (or slashes, as rostopic has them), each with an index in
-    /// brackets if it is an array and one element is meant.
+    /// brackets if it is an array and one element is meant. A time or duration has the parts `secs` and `nsecs`, or, as ROS 2
+    /// calls them, `sec` and `nanosec`.
     ///
     /// # Errors
     /// When the path cannot be read or leads nowhere; the error names the part that does not exist.
@@ -120,7 +121,27 @@ fn child<'a>(value: ValueRef<'a>, step: Step<'_>) -> Result<ValueRef<'a>, Dynami
         (ValueRef::Array(array), Step::Element(index)) => {
             array.get(index).ok_or(DynamicErrorKind::NoSuchElement { len: array.len() })
         }
+        (value, Step::Field(name)) => {
+            seconds(value, name).ok_or_else(|| DynamicErrorKind::NoParts { found: describe(value) })
+        }
         (value, _) => Err(DynamicErrorKind::NoParts { found: describe(value) }),
+    }
+}
+
+/// A part of a time or duration, by its name in either generation. ROS 1 has unsigned seconds in times, and nanoseconds with a
+/// sign in durations; ROS 2 the other way round.
+fn seconds(value: ValueRef<'_>, name: &str) -> Option<ValueRef<'static>> {
+    let (sec, nanosec, is_time) = match value {
+        ValueRef::Time(time) => (time.sec, time.nanosec, true),
+        ValueRef::Duration(duration) => (duration.sec, duration.nanosec, false),
+        _ => return None,
+    };
+    match name {
+        "secs" if is_time => Some(ValueRef::UInt((sec as u32).into())),
+        "secs" | "sec" => Some(ValueRef::Int(sec.into())),
+        "nsecs" if !is_time => Some(ValueRef::Int((nanosec as i32).into())),
+        "nsecs" | "nanosec" => Some(ValueRef::UInt(nanosec.into())),
+        _ => None,
     }
 }
 

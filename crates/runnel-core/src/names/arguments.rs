@@ -5,7 +5,7 @@
 
 use super::clean_namespace;
 use super::remap::{RemapRule, Remapping, node_identity};
-use super::validate::{Generation, NameError, validate_node_name, validate_spelling};
+use super::validate::{Generation, NameError, validate_namespace, validate_node_name, validate_spelling};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -37,7 +37,7 @@ pub struct Arguments {
     pub log_level: Option<String>,
     /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value.
     pub log_settings: Vec<String>,
-    /// The security enclave (`--enclave`).
+    /// The security enclave (`--enclave`), an absolute name.
     pub enclave: Option<String>,
     /// What is left for the program itself.
     pub rest: Vec<String>,
@@ -144,8 +144,7 @@ impl Arguments {
     /// What was asked for by arguments that no part of Runnel follows yet, for a warning.
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
         let files = self.params_files.iter().map(|file| format!("--params-file {file}"));
-        let enclave = self.enclave.iter().map(|enclave| format!("--enclave {enclave}"));
-        files.chain(self.log_settings.iter().cloned()).chain(enclave)
+        files.chain(self.log_settings.iter().cloned())
     }
 
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
@@ -189,7 +188,7 @@ impl Arguments {
                 "-p" | "--param" => self.ros2_param(&value()?)?,
                 "--params-file" => self.params_files.push(value()?),
                 "--log-level" => self.log_level = Some(value()?),
-                "-e" | "--enclave" => self.enclave = Some(value()?),
+                "-e" | "--enclave" => self.enclave = Some(enclave(value()?)?),
                 "--log-config-file" | "--log-file-name" => {
                     let value = value()?;
                     self.log_settings.push(format!("{flag} {value}"));
@@ -271,6 +270,11 @@ fn namespace(argument: &str, namespace: &str) -> Result<String, ArgumentError> {
     Ok(clean)
 }
 
+fn enclave(name: String) -> Result<String, ArgumentError> {
+    named(&format!("--enclave {name}"), validate_namespace(&name))?;
+    Ok(name)
+}
+
 /// The error with the argument in which it arose.
 fn named(argument: &str, check: Result<(), NameError>) -> Result<(), ArgumentError> {
     check.map_err(|error| ArgumentError::Name { argument: argument.into(), error })
@@ -329,6 +333,14 @@ mod tests {
     }
 
     #[test]
+    fn an_enclave_is_an_absolute_name() {
+        assert_eq!(parse("--ros-args -e /").unwrap().enclave.as_deref(), Some("/"));
+        let refused = parse("--ros-args --enclave robots/one").unwrap_err().to_string();
+        assert_eq!(refused, r#"--enclave robots/one: name "robots/one": does not begin with a slash"#);
+        assert!(parse("--ros-args --enclave /a;b").is_err());
+    }
+
+    #[test]
     fn what_only_looks_like_an_assignment_is_the_programs_own() {
         let arguments = parse("--expr:=x 1:=2 :=x a.b:=c __unknown:=x").unwrap();
         assert_eq!(arguments.rest, ["--expr:=x", "1:=2", ":=x", "a.b:=c", "__unknown:=x"]);
@@ -364,7 +376,7 @@ mod tests {
     fn what_is_not_followed_yet_is_named() {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
                     --log-file-name talker --log-config-file c -e /e";
-        let expected = ["--params-file f", "--log-file-name talker", "--log-config-file c", "--enclave /e"];
+        let expected = ["--params-file f", "--log-file-name talker", "--log-config-file c"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }

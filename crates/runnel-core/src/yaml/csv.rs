@@ -43,8 +43,8 @@ fn message_cells(message: &DynamicMessage, options: &EchoOptions, cells: &mut Ve
 fn value_cells(value: ValueRef<'_>, options: &EchoOptions, cells: &mut Vec<String>) {
     match value {
         ValueRef::String(text) => cells.push(quoted(&truncated(text, options.truncate))),
-        ValueRef::Time(value) => cells.extend(two(time(value))),
-        ValueRef::Duration(value) => cells.extend(two(duration(value))),
+        ValueRef::Time(value) => cells.extend(two(time(value, options.generation))),
+        ValueRef::Duration(value) => cells.extend(two(duration(value, options.generation))),
         ValueRef::Message(message) => message_cells(message, options, cells),
         ValueRef::Array(array) => {
             let shown = options.truncate.unwrap_or(usize::MAX).min(array.len());
@@ -81,7 +81,7 @@ pub fn plot_header(value: ValueRef<'_>, options: &EchoOptions) -> String {
 pub fn plot_row(value: ValueRef<'_>, now: Time, options: &EchoOptions) -> String {
     let mut cells = Vec::new();
     plot_cells(value, options, &mut cells);
-    format!("{},{}", nanoseconds(time_since(now, options.since)), cells.join(","))
+    format!("{},{}", nanoseconds(time_since(now, options.since, options.generation)), cells.join(","))
 }
 
 fn plot_names(value: ValueRef<'_>, name: &str, options: &EchoOptions, names: &mut Vec<String>) {
@@ -113,8 +113,13 @@ fn plot_cells(value: ValueRef<'_>, options: &EchoOptions, cells: &mut Vec<String
     match value {
         ValueRef::Bool(value) => cells.push(u8::from(value).to_string()),
         ValueRef::String(text) => cells.push(quoted(text)),
-        ValueRef::Time(value) => cells.push(nanoseconds(time_since(value, options.since)).to_string()),
-        ValueRef::Duration(value) => cells.push(nanoseconds(duration(value)).to_string()),
+        ValueRef::Time(value) => {
+            let time = time_since(value, options.since, options.generation);
+            cells.push(nanoseconds(time).to_string());
+        }
+        ValueRef::Duration(value) => {
+            cells.push(nanoseconds(duration(value, options.generation)).to_string());
+        }
         ValueRef::Message(message) => {
             plotted(message, options).for_each(|(_, value)| plot_cells(value, options, cells))
         }

@@ -24,7 +24,7 @@ mod text;
 
 pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
 pub use error::{YamlError, YamlErrorKind};
-pub use json::{field_to_json, to_json};
+pub use json::{field_to_json, to_json, to_json_in};
 pub use number::{python_float, yaml_float};
 pub use parse::{parse_yaml_bool, parse_yaml_int};
 pub use print::{EchoOptions, field_to_yaml, to_yaml, value_to_yaml};

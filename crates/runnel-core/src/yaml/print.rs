@@ -1,16 +1,19 @@
 //! Messages as `rostopic echo` prints them.
 
 use super::number::{python_bool, python_float};
-use super::seconds::{duration, time_since};
+use super::seconds::{duration, names, time_since};
 use super::text::{field_text, item_text};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
-use crate::schema::{Arity, Element, Field};
+use crate::schema::{Arity, Element, Field, Generation};
 use crate::time::Time;
 use std::fmt::Write;
 
 /// How to print a message, in YAML, as a line of CSV or for plotting; JSON is always printed whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoOptions {
+    /// How times and durations are shown: with `secs` and `nsecs` as rostopic does, or with `sec` and `nanosec` as
+    /// `ros2 topic echo` does.
+    pub generation: Generation,
     /// Only say of arrays what they are, as `rostopic echo --noarr`: `"<array type: float32, length: 3>"`. As there,
     /// the type of an array of fixed length reads `float64[36`.
     pub no_arr: bool,
@@ -24,6 +27,20 @@ pub struct EchoOptions {
     pub width: Option<usize>,
     /// Print times as the time that lies between this one and them, as `rostopic echo --offset`.
     pub since: Option<Time>,
+}
+
+/// Everything is printed, as in ROS 1.
+impl Default for EchoOptions {
+    fn default() -> Self {
+        Self {
+            generation: Generation::Ros1,
+            no_arr: false,
+            no_str: false,
+            truncate: None,
+            width: None,
+            since: None,
+        }
+    }
 }
 
 /// The message as `rostopic echo` prints it, without a line break at the end. Empty for a message without fields.
@@ -80,8 +97,10 @@ impl Printer {
     fn value(&mut self, value: ValueRef<'_>, indent: usize) {
         match value {
             ValueRef::String(text) => self.out.push_str(&field_text(&truncated(text, self.options.truncate))),
-            ValueRef::Time(value) => self.seconds(time_since(value, self.options.since), indent),
-            ValueRef::Duration(value) => self.seconds(duration(value), indent),
+            ValueRef::Time(value) => {
+                self.seconds(time_since(value, self.options.since, self.options.generation), indent);
+            }
+            ValueRef::Duration(value) => self.seconds(duration(value, self.options.generation), indent),
             ValueRef::Message(message) => {
                 self.out.push('\n');
                 self.message(message, indent);
@@ -102,11 +121,14 @@ impl Printer {
     }
 
     fn seconds(&mut self, (secs, nsecs): (i64, i64), indent: usize) {
-        let (wide, narrow) = self.options.width.map_or((9, 0), |width| (width, width));
+        // rostopic has nanoseconds in nine columns.
+        let usual = if self.options.generation == Generation::Ros1 { 9 } else { 0 };
+        let (wide, narrow) = self.options.width.map_or((usual, 0), |width| (width, width));
+        let [secs_name, nsecs_name] = names(self.options.generation);
         self.line(indent);
-        self.put(format_args!("secs: {secs:narrow$}"));
+        self.put(format_args!("{secs_name}: {secs:narrow$}"));
         self.line(indent);
-        self.put(format_args!("nsecs: {nsecs:wide$}"));
+        self.put(format_args!("{nsecs_name}: {nsecs:wide$}"));
     }
 
     fn array(&mut self, array: &Array, indent: usize) {

@@ -1,22 +1,39 @@
 //! Seconds and nanoseconds of times and durations, as texts show them.
 
+use crate::schema::Generation;
 use crate::time::{Duration, Time};
 
-/// Seconds and nanoseconds of a ROS 1 time as the wire has them: both without sign.
-pub(super) fn time(value: Time) -> (i64, i64) {
-    (i64::from(value.sec as u32), i64::from(value.nanosec))
+/// What ROS calls seconds and nanoseconds in a generation.
+pub(super) fn names(generation: Generation) -> [&'static str; 2] {
+    match generation {
+        Generation::Ros1 => ["secs", "nsecs"],
+        Generation::Ros2 => ["sec", "nanosec"],
+    }
+}
+
+/// Seconds and nanoseconds of a time as the wire has them: in ROS 1 both without sign, in ROS 2 seconds with one.
+pub(super) fn time(value: Time, generation: Generation) -> (i64, i64) {
+    let sec = match generation {
+        Generation::Ros1 => i64::from(value.sec as u32),
+        Generation::Ros2 => i64::from(value.sec),
+    };
+    (sec, i64::from(value.nanosec))
 }
 
 /// The same of what lies between a time and an earlier one, if there is one: seconds rounded down.
-pub(super) fn time_since(value: Time, earlier: Option<Time>) -> (i64, i64) {
-    let Some(earlier) = earlier else { return time(value) };
-    let between = nanoseconds(time(value)) - nanoseconds(time(earlier));
+pub(super) fn time_since(value: Time, earlier: Option<Time>, generation: Generation) -> (i64, i64) {
+    let Some(earlier) = earlier else { return time(value, generation) };
+    let between = nanoseconds(time(value, generation)) - nanoseconds(time(earlier, generation));
     (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
 }
 
-/// Seconds and nanoseconds of a ROS 1 duration as the wire has them: both with a sign.
-pub(super) fn duration(value: Duration) -> (i64, i64) {
-    (i64::from(value.sec), i64::from(value.nanosec as i32))
+/// Seconds and nanoseconds of a duration as the wire has them: in ROS 1 both with a sign, in ROS 2 only seconds.
+pub(super) fn duration(value: Duration, generation: Generation) -> (i64, i64) {
+    let nanosec = match generation {
+        Generation::Ros1 => i64::from(value.nanosec as i32),
+        Generation::Ros2 => i64::from(value.nanosec),
+    };
+    (i64::from(value.sec), nanosec)
 }
 
 /// Both as one number, which 64 bits hold since either comes from 32.
@@ -29,8 +46,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_no_sign_and_durations_two() {
-        assert_eq!(time(Time { sec: -1, nanosec: u32::MAX }), (4_294_967_295, 4_294_967_295));
-        assert_eq!(duration(Duration { sec: -1, nanosec: -5i32 as u32 }), (-1, -5));
+    fn in_ros_1_times_have_no_sign_and_durations_two_and_in_ros_2_seconds_have_one() {
+        let (least, back) =
+            (Time { sec: -1, nanosec: u32::MAX }, Duration { sec: -1, nanosec: -5i32 as u32 });
+        assert_eq!(time(least, Generation::Ros1), (4_294_967_295, 4_294_967_295));
+        assert_eq!(duration(back, Generation::Ros1), (-1, -5));
+        assert_eq!(time(least, Generation::Ros2), (-1, 4_294_967_295));
+        assert_eq!(duration(back, Generation::Ros2), (-1, 4_294_967_291));
     }
 }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::dynamic::tests::{RULE, everything, pose_stamped, schema};
 use crate::dynamic::{Array, DynamicMessage, Value, ValueRef};
-use crate::schema::Schema;
-use crate::time::Time;
+use crate::schema::{Generation, Schema};
+use crate::time::{Duration, Time};
 use std::sync::Arc;
 
 const NOW: Time = Time { sec: 100, nanosec: 5 };
@@ -215,7 +215,7 @@ fn one_field_is_printed_by_its_path() {
     assert_eq!(print("d"), "\n- \n  secs: 0\n  nsecs:         0");
     assert_eq!(print("p2[1]"), "x: 0\nnames: []\nbytes: []");
     assert_eq!(field_to_csv(&message, "u16s", &options).unwrap(), "1,2");
-    assert_eq!(field_to_json(&message, "u16s").unwrap().to_string(), "[1,2]");
+    assert_eq!(field_to_json(Generation::Ros1, &message, "u16s").unwrap().to_string(), "[1,2]");
     assert!(field_to_yaml(&message, "nope", &options).is_err());
 }
 
@@ -278,4 +278,29 @@ fn numbers_stand_in_columns_and_times_count_from_another() {
     let (text, row) = stamped(Time { sec: 6, nanosec: 2 });
     assert_eq!(text, "\nsecs: -2\nnsecs: 999999999");
     assert_eq!(row, "-1000000001,-1000000001");
+}
+
+#[test]
+fn times_have_the_names_of_their_generation() {
+    let mut message = DynamicMessage::default_of(&one("time t\nduration d\nstring s")).unwrap();
+    message.set("t", Value::Time(Time { sec: -2, nanosec: 5 })).unwrap();
+    let options = EchoOptions { generation: Generation::Ros2, ..EchoOptions::default() };
+    let expected = "t: \n  sec: -2\n  nanosec: 5\nd: \n  sec: 0\n  nanosec: 0\ns: ''";
+    assert_eq!(to_yaml(&message, &options).replace("\"\"", "''"), expected);
+    assert_eq!(to_csv(&message, &options), "-2,5,0,0,");
+    let json = r#"{"t":{"sec":-2,"nanosec":5},"d":{"sec":0,"nanosec":0},"s":""}"#;
+    assert_eq!(to_json_in(Generation::Ros2, &message).to_string(), json);
+    assert_eq!(field_to_json(Generation::Ros2, &message, "t.nanosec").unwrap(), 5);
+}
+
+#[test]
+fn a_time_has_parts_by_the_names_of_both_generations() {
+    let mut message = DynamicMessage::default_of(&one("time t\nduration d")).unwrap();
+    message.set("t", Value::Time(Time { sec: -2, nanosec: 5 })).unwrap();
+    message.set("d", Value::Duration(Duration { sec: -1, nanosec: -5i32 as u32 })).unwrap();
+    let print = |path: &str| field_to_yaml(&message, path, &EchoOptions::default()).unwrap();
+    let parts = ["t.secs", "t.sec", "t.nsecs", "t/nanosec", "d.secs", "d.sec", "d.nsecs", "d.nanosec"];
+    let expected = ["4294967294", "-2", "5", "5", "-1", "-1", "-5", "4294967291"];
+    assert_eq!(parts.map(print), expected);
+    assert!(message.get("t.seconds").is_err() && message.get("t[0]").is_err());
 }

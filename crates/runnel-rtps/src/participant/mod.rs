@@ -12,6 +12,7 @@ mod peers;
 mod receive;
 mod room;
 mod routes;
+mod search;
 mod transmit;
 mod watch;
 mod word;
@@ -31,7 +32,6 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::time::Duration;
 use elsewhere::Elsewhere;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
@@ -75,6 +75,7 @@ pub struct Participant<P> {
     search_at: Option<Instant>,
     sign_at: Option<Instant>,
     out: Datagram<Stored<P>>,
+    closed: bool,
 }
 
 /// What is to be done when.
@@ -132,6 +133,7 @@ impl<P: Lend> Participant<P> {
             search_at: None,
             sign_at: None,
             out: Datagram::new(),
+            closed: false,
             config,
         };
         participant.add_discovery();
@@ -319,8 +321,16 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// Tells the peers that we are gone. What [`Participant::poll_transmit`] gives then is the last.
+    /// Tells the peers that we are gone. What [`Participant::poll_transmit`] gives then is the last; nothing is heard any
+    /// more, and there are no endpoints.
     pub fn close(&mut self) {
+        self.closed = true;
+        self.endpoints.clear();
+        self.writers.clear();
+        self.readers.clear();
+        self.heard.clear();
+        self.early.clear();
+        self.timers = Timers::new();
         self.work.clear();
         self.work.push_back(Work::Farewell);
     }
@@ -415,6 +425,3 @@ fn teller_of(role: Role) -> EntityId {
 fn hearer_of(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_READER } else { EntityId::SUBSCRIPTIONS_READER }
 }
-
-/// How long it takes until a participant that is gone without a word is looked for again.
-const SEARCH_EVERY: Duration = Duration::from_secs(1);

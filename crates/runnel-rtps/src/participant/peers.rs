@@ -5,7 +5,8 @@
 //! when it sends us something that bears our prefix, which it has learnt from us.
 
 use super::routes::{best, is_among, outranks};
-use super::{DISCOVERY, Participant, SEARCH_EVERY, Timer, transmit::Work};
+use super::search::Lost;
+use super::{DISCOVERY, Participant, Timer, transmit::Work};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
 use crate::config::{Config, Path};
 use crate::event::Event;
@@ -24,15 +25,12 @@ use runnel_core::time::Instant;
 /// How many bytes a candidate may cost for each that it sent.
 const CREDIT: usize = 3;
 
-/// How long a candidate is waited for until it is told of us again.
-const GREET_AGAIN: Duration = Duration::from_millis(25);
+/// How long a candidate is waited for until it is told of us again. Some announce themselves a moment before they listen, and
+/// would hear of us with their next announcement only.
+const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
 /// How many addresses a participant is known to send from.
 const MOST_SOURCES: usize = 8;
-
-/// How many participants that were lost without a word are looked for, and how long.
-const MOST_LOST: usize = 64;
-const SEARCH_FOR: Duration = Duration::from_secs(600);
 
 /// Another participant.
 #[derive(Debug)]
@@ -50,8 +48,10 @@ pub struct Peer {
     /// How many bytes it may cost before it is proved.
     credit: usize,
     heard: Instant,
-    /// When a candidate is told of us again, in case that was lost.
-    greet_again: Option<Instant>,
+    /// When a candidate is told of us again, in case that was lost, and for which time.
+    greet_again: Option<(Instant, usize)>,
+    /// When one that had lost us was told of us last.
+    pub(super) reminded: Option<Instant>,
     pub(super) armed: Option<Instant>,
     /// What it is to be told next.
     pub(super) word: Option<Vec<u8>>,
@@ -62,8 +62,8 @@ pub struct Peer {
 pub(super) struct Peers {
     all: BTreeMap<GuidPrefix, Peer>,
     candidates: VecDeque<GuidPrefix>,
-    /// Those that were lost without a word: where they were, and until when they are looked for.
-    lost: VecDeque<(SocketAddr, Instant)>,
+    /// Those that were lost without a word, the latest last.
+    pub(super) lost: VecDeque<Lost>,
 }
 
 impl Peer {
@@ -231,7 +231,7 @@ impl<P: Lend> Participant<P> {
             self.timers.disarm(peer.armed, Timer::Peer(oldest));
         }
         let prefix = data.prefix;
-        let mut peer = Peer {
+        let peer = Peer {
             data,
             endpoints: BTreeMap::new(),
             metatraffic,
@@ -242,22 +242,33 @@ impl<P: Lend> Participant<P> {
             credit: len * CREDIT,
             heard: now,
             greet_again: None,
+            reminded: None,
             armed: None,
             word: None,
         };
-        let until = now + peer.lease(self.config.limits.lease);
-        self.timers.arm(&mut peer.armed, Some(until), Timer::Peer(prefix));
         self.peers.all.insert(prefix, peer);
         self.peers.candidates.push_back(prefix);
         self.greet(now, prefix);
     }
 
-    /// Tells a candidate of us now, and once more if it does not answer soon.
+    /// Tells a candidate of us now, and again if it does not answer soon.
     fn greet(&mut self, now: Instant, prefix: GuidPrefix) {
+        self.greet_for(now, prefix, 0);
+    }
+
+    fn greet_for(&mut self, now: Instant, prefix: GuidPrefix, time: usize) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        peer.greet_again = Some(now + GREET_AGAIN);
-        self.timers.arm(&mut peer.armed, peer.greet_again, Timer::Peer(prefix));
+        peer.greet_again = GREET_AGAIN.get(time).map(|pause| (now + *pause, time + 1));
         self.work.push_back(Work::Greet(prefix));
+        self.arm_peer(prefix);
+    }
+
+    /// Its timer goes off when it is to be told of us again, or its lease is over.
+    fn arm_peer(&mut self, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        let until = peer.heard + peer.lease(self.config.limits.lease);
+        let next = peer.greet_again.map_or(until, |(at, _)| at.min(until));
+        self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
     }
 
     /// Takes so many bytes off what a candidate may cost. False if it may not cost so much.
@@ -349,46 +360,24 @@ impl<P: Lend> Participant<P> {
 
     /// A participant's lease may be over.
     pub(super) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
-        let most = self.config.limits.lease;
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.armed = None;
-        let until = peer.heard + peer.lease(most);
-        if until > now {
-            let again = peer.greet_again.take_if(|at| *at <= now).is_some() && !peer.proved;
-            let next = peer.greet_again.map_or(until, |at| at.min(until));
-            self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
-            if again {
-                self.work.push_back(Work::Greet(prefix));
-            }
-            return;
+        if peer.heard + peer.lease(self.config.limits.lease) > now {
+            let again = peer.greet_again.take_if(|(at, _)| *at <= now);
+            return match again.filter(|_| !peer.proved) {
+                Some((_, time)) => self.greet_for(now, prefix, time),
+                None => self.arm_peer(prefix),
+            };
         }
         let (proved, address) = (peer.proved, peer.metatraffic);
         self.lose(prefix);
         if proved {
-            self.look_for(now, address);
+            self.look_for(now, prefix, address);
         }
     }
 
-    /// A participant that was lost without a word may have been cut off: we go on calling it.
-    fn look_for(&mut self, now: Instant, address: SocketAddr) {
-        self.peers.lost.retain(|(other, _)| *other != address);
-        if self.peers.lost.len() >= MOST_LOST {
-            self.peers.lost.pop_front();
-        }
-        self.peers.lost.push_back((address, now + SEARCH_FOR));
-        self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
-    }
-
-    pub(super) fn search(&mut self, now: Instant) {
-        self.search_at = None;
-        let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
-        self.peers.lost.retain(|(address, until)| *until > now && !found.contains(address));
-        for (address, _) in &self.peers.lost {
-            self.work.push_back(Work::Announce(*address));
-        }
-        if !self.peers.lost.is_empty() {
-            self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
-        }
+    pub(super) fn is_candidate(&self, prefix: GuidPrefix) -> bool {
+        self.peers.get(prefix).is_some_and(|peer| !peer.proved)
     }
 
     /// A participant is gone.

@@ -24,6 +24,8 @@ struct Context<'a> {
     source: GuidPrefix,
     destination: GuidPrefix,
     stamp: Option<Timestamp>,
+    /// A participant has said to whoever hears it what it is.
+    announced: bool,
 }
 
 /// Readers of ours: of a few there is no need to allocate.
@@ -58,7 +60,7 @@ impl<P: Lend> Participant<P> {
     /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
-        if self.config.own_host_only && !self.config.is_own(from.ip()) {
+        if self.closed || self.config.own_host_only && !self.config.is_own(from.ip()) {
             return;
         }
         // What is no RTPS message is no news on a well-known port.
@@ -67,7 +69,7 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
-        let mut context = Context { now, from, datagram, source, destination, stamp };
+        let mut context = Context { now, from, datagram, source, destination, stamp, announced: false };
         self.note_heard(now, from, source);
         for submessage in message.submessages() {
             match submessage {
@@ -85,6 +87,9 @@ impl<P: Lend> Participant<P> {
             Submessage::InfoDestination(info) => {
                 context.destination = info.prefix;
                 if info.prefix == self.config.prefix {
+                    if context.announced {
+                        self.sought(context.now, context.from, context.source);
+                    }
                     self.prove(context.source);
                 }
             }
@@ -94,6 +99,7 @@ impl<P: Lend> Participant<P> {
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
                 self.participant_heard(context.now, context.from, context.datagram.len(), data);
+                context.announced = true;
                 // It knew of us before we knew of it.
                 if context.destination == self.config.prefix {
                     self.prove(context.source);

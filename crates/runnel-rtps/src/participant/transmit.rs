@@ -23,6 +23,10 @@ pub(super) enum Work {
     Announce(SocketAddr),
     /// The same to a candidate, and what shows it that an answer is welcome.
     Greet(GuidPrefix),
+    /// The same to one that has lost us, and that we have not lost.
+    Remind(GuidPrefix),
+    /// What we say of ourselves, to where a participant was that is lost.
+    Seek(GuidPrefix, SocketAddr),
     /// What is for one participant alone.
     Word(GuidPrefix),
     /// What a writer has to send.
@@ -39,7 +43,9 @@ impl<P: Lend> Participant<P> {
         while let Some(work) = self.work.pop_front() {
             let made = match work {
                 Work::Announce(to) => self.compose_announcement(&[to]),
-                Work::Greet(prefix) => self.compose_greeting(prefix),
+                Work::Greet(prefix) => self.is_candidate(prefix) && self.compose_greeting(prefix),
+                Work::Remind(prefix) => self.compose_greeting(prefix),
+                Work::Seek(prefix, to) => self.compose_search(prefix, to),
                 Work::Word(prefix) => self.compose_word(prefix),
                 Work::Writer(id) => self.compose_of_writer(now, id),
                 Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
@@ -126,9 +132,16 @@ impl<P: Lend> Participant<P> {
         true
     }
 
-    /// Tells a candidate of us, and asks it by the heartbeats of discovery to answer.
+    /// Tells whoever is there of us, and the one that was there that we have lost it.
+    fn compose_search(&mut self, prefix: GuidPrefix, to: SocketAddr) -> bool {
+        self.compose_announcement(&[to]);
+        crate::wire::InfoDestination { prefix }.emit(self.out.out());
+        true
+    }
+
+    /// Tells a participant of us, and asks it by the heartbeats of discovery to answer.
     fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
-        let Some(peer) = self.peers.get(prefix).filter(|peer| !peer.is_proved()) else { return false };
+        let Some(peer) = self.peers.get(prefix) else { return false };
         let (to, builtin) = (peer.metatraffic, peer.data.builtin);
         self.out.begin(self.config.prefix, prefix);
         self.out.to.push(to);

@@ -6,18 +6,24 @@ mod proxy;
 mod tests;
 
 pub(crate) use fragments::Complete;
+use proxy::Left;
 pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
 
 use crate::wire::{EntityId, Guid, GuidPrefix};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+
+/// How many writers that were left are remembered.
+const MOST_LEFT: usize = 64;
 
 /// A reader of ours.
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub id: EntityId,
     writers: BTreeMap<Guid, WriterProxy>,
+    /// Writers that were left, the latest last.
+    left: VecDeque<Left>,
     /// How many more samples its user has room for; `None` if for all.
     room: Option<usize>,
     /// Which writer is first when there is room again.
@@ -26,7 +32,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub fn new(id: EntityId) -> Self {
-        Self { id, writers: BTreeMap::new(), room: None, turn: 0 }
+        Self { id, writers: BTreeMap::new(), left: VecDeque::new(), room: None, turn: 0 }
     }
 
     /// Its user has room for so many samples from now on.
@@ -53,19 +59,36 @@ impl Reader {
         writers
     }
 
-    /// Joins a writer; one that is joined already is as it was.
+    /// Joins a writer; one that is joined already is as it was. Of one that was left, the user gets nothing twice.
     pub fn join(&mut self, spec: WriterSpec) {
-        self.writers.entry(spec.guid).or_insert_with(|| WriterProxy::new(spec));
+        let left = self.left.iter().position(|left| left.writer == spec.guid);
+        let left = left.and_then(|index| self.left.remove(index));
+        self.writers.entry(spec.guid).or_insert_with(|| match left {
+            Some(left) => WriterProxy::found_again(spec, left),
+            None => WriterProxy::new(spec),
+        });
     }
 
     /// Leaves a writer. True if it was joined.
     pub fn leave(&mut self, writer: Guid) -> bool {
-        self.writers.remove(&writer).is_some()
+        let left = self.writers.remove(&writer);
+        left.iter().for_each(|writer| self.remember(writer.left()));
+        left.is_some()
     }
 
     /// Leaves all writers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
-        self.writers.retain(|guid, _| guid.prefix != prefix);
+        let of_it = self.writers.keys().copied().filter(|guid| guid.prefix == prefix);
+        for writer in of_it.collect::<Vec<_>>() {
+            self.leave(writer);
+        }
+    }
+
+    fn remember(&mut self, left: Left) {
+        if self.left.len() >= MOST_LEFT {
+            self.left.pop_front();
+        }
+        self.left.push_back(left);
     }
 
     /// The writers of a participant are reached elsewhere.

@@ -1,6 +1,6 @@
 //! What a reader makes of writers that say less, or later, than ours do.
 
-use super::proxy::{Arrival, WriterProxy, WriterSpec, copied};
+use super::{Arrival, WriterProxy, WriterSpec, copied};
 use crate::wire::{EntityId, Gap, GuidPrefix, Heartbeat, SequenceNumber};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -9,9 +9,13 @@ use runnel_core::time::Instant;
 const WRITER: EntityId = EntityId::user_writer(1);
 const READER: EntityId = EntityId::user_reader(1);
 
-fn proxy(reliable: bool) -> WriterProxy {
+fn spec(reliable: bool) -> WriterSpec {
     let guid = GuidPrefix([1; 12]).with(WRITER);
-    WriterProxy::new(WriterSpec { guid, address: ([10, 0, 0, 1], 7410).into(), reliable, most_bytes: 1000 })
+    WriterSpec { guid, address: ([10, 0, 0, 1], 7410).into(), reliable, most_bytes: 1000 }
+}
+
+fn proxy(reliable: bool) -> WriterProxy {
+    WriterProxy::new(spec(reliable))
 }
 
 fn at(millis: u64) -> Instant {
@@ -190,4 +194,50 @@ fn who_repairs_is_asked_for_the_rest_without_growing_pauses() {
             return;
         }
     }
+}
+
+#[test]
+fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.answer(at(0), READER);
+    for number in 1..100 {
+        let number = SequenceNumber(number);
+        assert_eq!(proxy.arrive(at(1), number, false), Arrival::Early);
+        assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
+        assert!(!proxy.wants_answer(), "nothing is missing");
+    }
+    assert_eq!(comes(&mut proxy, at(2), 101), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(2)), [100]);
+}
+
+#[test]
+fn what_is_missing_is_found_up_to_the_last_number_there_is() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
+    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
+    assert_eq!(comes(&mut proxy, at(1), i64::MAX), Arrival::Early);
+    assert_eq!(comes(&mut proxy, at(1), 2), Arrival::Early);
+    assert_eq!(missing(&mut proxy, at(1)), [1]);
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    while proxy.take_held().is_some() {}
+    assert!(!proxy.handle_timeout(at(2000)) || missing(&mut proxy, at(2000)).is_empty());
+}
+
+#[test]
+fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_all() {
+    let mut first = proxy(true);
+    first.heartbeat(at(0), &heartbeat(1, 0, 1));
+    (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
+    let told = first.answer(at(1), READER).expect("an answer").0.count;
+    let again = |last| {
+        let mut proxy = WriterProxy::found_again(spec(true), first.left());
+        let asked = proxy.answer(at(9), READER).expect("a greeting").0;
+        assert!(asked.count > told, "it would not be heard");
+        proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
+        proxy.heartbeat(at(9), &heartbeat(3, last, 9));
+        (proxy.due().map(|number| number.0), proxy.take_lost())
+    };
+    assert_eq!((again(7), again(5)), ((Some(6), 0), (Some(6), 0)));
+    assert_eq!(again(4), (Some(3), 0));
 }

@@ -21,6 +21,12 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// So many bytes a second, and of them what goes in 20 ms at once: one datagram at least, and no more than sockets hold
+    /// as systems are set up.
+    pub fn steady(bytes_per_second: u64) -> Self {
+        Self { bytes_per_second, burst: (bytes_per_second / 50).clamp(1_444, 64_000) }
+    }
+
     fn time_of(self, bytes: u64) -> Duration {
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -54,6 +54,24 @@ pub struct Node {
     pub sent: usize,
     /// It neither sends nor hears nor looks at the clock.
     pub stopped: bool,
+    /// Its clock as it differs from that of the network, in nanoseconds, and where it stands still, if it does.
+    lead: i64,
+    still: Option<Instant>,
+    /// Its wall clock as it differs, in seconds.
+    pub wall: i64,
+}
+
+impl Node {
+    /// What its clock says.
+    pub fn time(&self, now: Instant) -> Instant {
+        self.still.unwrap_or(Instant(now.0.saturating_add_signed(self.lead)))
+    }
+
+    /// When it has something to do, by the clock of the network.
+    fn due(&self) -> Option<Instant> {
+        let at = self.participant.poll_timeout().filter(|_| !self.stopped)?;
+        self.still.is_none().then_some(Instant(at.0.saturating_add_signed(-self.lead)))
+    }
 }
 
 /// A sample that a reader got.
@@ -146,16 +164,44 @@ impl Net {
             sent_bytes: 0,
             sent: 0,
             stopped: false,
+            lead: 0,
+            still: None,
+            wall: 0,
         });
         index
     }
 
+    /// What a node's clocks say.
+    fn times(&self, node: usize) -> (Instant, Timestamp) {
+        let seconds = 1_000_000 + (self.now.0 / 1_000_000_000) as i64 + self.nodes[node].wall;
+        (self.nodes[node].time(self.now), Timestamp { seconds: seconds as u32, fraction: 0 })
+    }
+
     pub fn stamp(&self) -> Timestamp {
-        Timestamp { seconds: (self.now.0 / 1_000_000_000) as u32, fraction: 0 }
+        self.times(0).1
+    }
+
+    /// A node's clock leaps ahead.
+    pub fn leap(&mut self, node: usize, by: Duration) {
+        self.nodes[node].lead += by.as_nanos() as i64;
+    }
+
+    /// A node's clock stands still from now on, as that of a virtual machine which is paused, and the node with it.
+    pub fn stand_still(&mut self, node: usize) {
+        self.nodes[node].still = Some(self.nodes[node].time(self.now));
+    }
+
+    /// A node's clock goes on from where it stood still.
+    pub fn go_on(&mut self, node: usize) {
+        let now = self.now.0 as i64;
+        let node = &mut self.nodes[node];
+        if let Some(still) = node.still.take() {
+            node.lead = still.0 as i64 - now;
+        }
     }
 
     pub fn writer(&mut self, node: usize, topic: &str, qos: QoS) -> EntityId {
-        let (now, stamp) = (self.now, self.stamp());
+        let (now, stamp) = self.times(node);
         let id = self.nodes[node].participant.create_writer(now, stamp, options(topic, qos));
         self.drain(node, &[]);
         id
@@ -166,20 +212,20 @@ impl Net {
     }
 
     pub fn reader_with(&mut self, node: usize, options: EndpointOptions) -> EntityId {
-        let (now, stamp) = (self.now, self.stamp());
+        let (now, stamp) = self.times(node);
         let id = self.nodes[node].participant.create_reader(now, stamp, options);
         self.drain(node, &[]);
         id
     }
 
     pub fn remove(&mut self, node: usize, id: EntityId) {
-        let (now, stamp) = (self.now, self.stamp());
+        let (now, stamp) = self.times(node);
         self.nodes[node].participant.remove_endpoint(now, stamp, id);
         self.drain(node, &[]);
     }
 
     pub fn write(&mut self, node: usize, writer: EntityId, bytes: &[u8]) -> Result<Option<Bytes>, Full> {
-        let (now, stamp) = (self.now, self.stamp());
+        let (now, stamp) = self.times(node);
         let written = self.nodes[node].participant.write(now, stamp, writer, bytes.into());
         self.drain(node, &[]);
         written
@@ -206,8 +252,8 @@ impl Net {
         let index = node;
         let mut count = 0;
         loop {
-            let now = self.now;
             let node = &mut self.nodes[node];
+            let now = node.time(self.now);
             let Some(transmit) = node.participant.poll_transmit(now) else { break };
             count += 1;
             assert!(count < 100_000, "it never stops sending");
@@ -249,7 +295,7 @@ impl Net {
         self.by_address.extend(addresses.iter().map(|address| (*address, node)));
         let own = addresses.iter().map(SocketAddr::ip).collect();
         self.nodes[node].addresses = addresses.clone();
-        let now = self.now;
+        let now = self.nodes[node].time(self.now);
         self.nodes[node].participant.set_addresses(now, addresses, own);
         self.drain(node, &[]);
     }
@@ -274,13 +320,12 @@ impl Net {
     /// Goes on until the next thing happens, but not past `until`. False if nothing does.
     fn step(&mut self, until: Instant) -> bool {
         let arrival = self.flying.peek().map(|Reverse(flying)| flying.at);
-        let awake = self.nodes.iter().enumerate().filter(|(_, node)| !node.stopped);
-        let due = awake.filter_map(|(index, node)| Some((node.participant.poll_timeout()?, index))).min();
+        let due = self.nodes.iter().enumerate().filter_map(|(index, node)| Some((node.due()?, index))).min();
         match (arrival, due) {
             (Some(at), due) if at <= until && due.is_none_or(|(time, _)| at <= time) => self.arrive(at),
             (_, Some((at, index))) if at <= until => {
                 self.now = self.now.max(at);
-                let now = self.now;
+                let now = self.nodes[index].time(self.now);
                 self.nodes[index].participant.handle_timeout(now);
                 self.drain(index, &[]);
             }
@@ -299,8 +344,8 @@ impl Net {
             *self.astray.entry(flying.to).or_default() += flying.bytes.len();
             return;
         };
-        if !self.nodes[index].stopped {
-            let now = self.now;
+        if !self.nodes[index].stopped && self.nodes[index].still.is_none() {
+            let now = self.nodes[index].time(self.now);
             self.nodes[index].participant.handle_datagram(now, flying.from, &flying.bytes);
             self.drain(index, &flying.bytes);
         }

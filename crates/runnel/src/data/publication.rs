@@ -35,6 +35,7 @@ pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
 pub(crate) use offer::Offer;
+pub(crate) use sample_link::MOST_UNDER_WAY;
 use sample_link::SampleLink;
 pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;

@@ -4,6 +4,7 @@ mod any;
 mod dual;
 mod graph;
 mod inbox;
+mod links;
 mod neighbours;
 mod qos;
 mod sight;
@@ -54,6 +55,8 @@ pub(super) struct Ros2 {
     graph: Graph,
     /// Participants whose processes may be of this host.
     neighbours: Neighbours,
+    /// Whose links somebody of this process asks for.
+    asked: Option<links::Asked>,
     /// Datagrams are being received.
     receiving: bool,
     brought: Brought,
@@ -110,6 +113,7 @@ impl Ros2 {
             any: Vec::new(),
             graph,
             neighbours: Neighbours::default(),
+            asked: None,
             receiving: false,
             brought,
             inbox: None,
@@ -124,6 +128,11 @@ impl Ros2 {
     /// True while datagrams are being handed out.
     pub(super) fn is_receiving(&self) -> bool {
         self.receiving
+    }
+
+    /// The enclave that is told to others.
+    fn enclave(&self) -> Option<String> {
+        self.settings.as_ref().map(|settings| settings.enclave.clone())
     }
 
     /// When something is to be done.
@@ -152,14 +161,30 @@ impl Driver {
         }
         self.ros2.graph.join(&rtps);
         self.ros2.rtps = Some(rtps);
+        // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
+        self.tell_of_nodes();
         Ok(())
     }
 
-    /// Tells the peers that the process leaves the ROS 2 graph.
+    /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
     pub(crate) fn leave_ros2(&mut self) {
-        if let Some(rtps) = self.ros2.rtps.take() {
-            rtps.leave();
+        let Some(rtps) = self.ros2.rtps.take() else { return };
+        rtps.leave();
+        for key in self.sockets.keys() {
+            match self.sockets.get(key) {
+                // What still comes there would wake the program again and again: handles keep it open.
+                Some(Socket::Rtps(socket)) => drop(self.reactor.remove(&**socket)),
+                Some(Socket::Interfaces(_)) => {}
+                _ => continue,
+            }
+            self.remove_socket(key);
         }
+    }
+
+    /// True if nobody in the ROS 2 graph has yet to get a message.
+    pub(crate) fn is_acknowledged_in_ros2(&self) -> bool {
+        let offers = self.ros2.writers.values().filter_map(|end| end.offer.upgrade());
+        offers.into_iter().all(|offer| offer.is_acknowledged())
     }
 
     /// What a node publishes a topic with is offered to others.
@@ -298,6 +323,7 @@ impl Driver {
         }
         self.hear_ros1_first(&sample);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer) {
             match sample.payload {
                 SamplePayload::Own(bytes) => end.input.push(bytes, from),
@@ -312,7 +338,7 @@ impl Driver {
         }
         if end.room.is_some() {
             self.room_taken(sample.reader);
-            self.pair_progressed(sample.reader, sample.writer);
+            self.pair_progressed(sample.reader, sample.writer, length);
         }
     }
 
@@ -364,7 +390,7 @@ impl Driver {
                 self.ros2.graph.forget(participant);
                 self.neighbour_lost(participant);
             }
-            Event::Told { participant, bytes } => self.neighbour_told(participant, &bytes),
+            Event::Told { participant, bytes } => self.word_came(participant, &bytes),
             Event::EndpointFound(endpoint) => {
                 self.ear_found(endpoint);
                 self.publisher_found(endpoint);

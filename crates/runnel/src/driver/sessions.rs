@@ -313,8 +313,6 @@ impl Driver {
     /// Whoever has asked for a link asks to have it by a session as well.
     fn ask(&mut self, session: Key, key: Key, token: u128) {
         match self.sockets.get(key) {
-            // Whoever keeps all has the writer wait for its user, by the acknowledgements of the network: it stays there.
-            Some(Socket::SampleInput(input)) if input.window() > 0 => return,
             Some(Socket::Input(_) | Socket::Called(_) | Socket::SampleInput(_)) => {}
             Some(Socket::SampleOutput(_)) => return self.go_over_if_asked(session, token),
             _ => return,

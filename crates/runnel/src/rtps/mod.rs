@@ -23,7 +23,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Waker, clock, host};
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
-use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Sample};
+use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, Sample};
 
 use crate::sync::lock;
 use origin::word;
@@ -80,7 +80,8 @@ impl Rtps {
         config.prefers_ipv6 = sockets.prefers_ipv6();
         config.multicast = sockets.groups();
         config.peers = settings.calls();
-        config.user_data = b"enclave=/;".to_vec();
+        config.user_data = format!("enclave={};", settings.enclave).into_bytes();
+        config.other_host.rate = settings.rate.map_or(config.other_host.rate, Rate::steady);
         let participant = Participant::new(clock::monotonic(), config);
         let deadline = AtomicU64::new(participant.poll_timeout().map_or(NEVER, |at| at.0));
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -52,20 +52,30 @@ pub(crate) struct Ros2Settings {
     /// Hosts whose participants are called whether or not multicast reaches them.
     pub(crate) peers: Vec<SocketAddr>,
     pub(crate) ipv6: Ipv6,
+    /// The security enclave that is told to others.
+    pub(crate) enclave: String,
+    /// How many bytes a second of long messages go to a participant of another host, if that is set.
+    pub(crate) rate: Option<u64>,
 }
 
 impl Ros2Settings {
-    /// Reads the environment, whose variables are those of rmw.
-    pub(crate) fn read(_arguments: &Arguments) -> Result<Self, Error> {
+    /// Reads the environment, whose variables are those of rcl and rmw.
+    pub(crate) fn read(arguments: &Arguments) -> Result<Self, Error> {
+        check_security(
+            variable("ROS_SECURITY_ENABLE").as_deref(),
+            variable("ROS_SECURITY_STRATEGY").as_deref(),
+        )?;
         let domain = variable("ROS_DOMAIN_ID").map_or(Ok(0), |text| domain(&text))?;
-        let range = match (variable("ROS_AUTOMATIC_DISCOVERY_RANGE"), variable("ROS_LOCALHOST_ONLY")) {
-            (Some(text), _) => range(&text)?,
-            (None, Some(only)) if only == "1" => Range::Localhost,
-            (None, _) => Range::Subnet,
-        };
         let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::Usual), |text| ipv6(&text))?;
-        let peers = variable("ROS_STATIC_PEERS").map_or(Vec::new(), |list| peers(&list, ipv6));
-        Ok(Self { domain, range, peers, ipv6 })
+        let (range, list) = whom_to_find(
+            variable("ROS_LOCALHOST_ONLY").as_deref(),
+            variable("ROS_AUTOMATIC_DISCOVERY_RANGE").as_deref(),
+            variable("ROS_STATIC_PEERS"),
+        )?;
+        let peers = list.map_or(Vec::new(), |list| peers(&list, ipv6));
+        let enclave = arguments.enclave.clone().unwrap_or_else(|| "/".to_owned());
+        let rate = variable("RUNNEL_UDP_RATE").map(|text| rate(&text)).transpose()?;
+        Ok(Self { domain, range, peers, ipv6, enclave, rate })
     }
 
     /// Where everybody announces himself.
@@ -104,6 +114,45 @@ impl Ros2Settings {
     }
 }
 
+/// Whom participants find by themselves, and the hosts that are named beside. The older variable wins, and what stands in
+/// the way of it is told, as rcl has it.
+fn whom_to_find(
+    localhost_only: Option<&str>,
+    stated: Option<&str>,
+    peers: Option<String>,
+) -> Result<(Range, Option<String>), Error> {
+    let ignored = |why: &str, variables: &[(&str, bool)]| {
+        variables.iter().filter(|(_, is_set)| *is_set).for_each(|(variable, _)| {
+            console::warning!("{variable} is ignored: {why}");
+        });
+    };
+    if localhost_only == Some("1") {
+        let others =
+            [("ROS_AUTOMATIC_DISCOVERY_RANGE", stated.is_some()), ("ROS_STATIC_PEERS", peers.is_some())];
+        ignored("ROS_LOCALHOST_ONLY is 1", &others);
+        return Ok((Range::Localhost, None));
+    }
+    let range = stated.map_or(Ok(Range::Subnet), range)?;
+    if range == Range::Off {
+        ignored("ROS_AUTOMATIC_DISCOVERY_RANGE is OFF", &[("ROS_STATIC_PEERS", peers.is_some())]);
+        return Ok((range, None));
+    }
+    Ok((range, peers))
+}
+
+/// Nothing here is encrypted or signed: who insists on that is refused, and who merely asks for it is told.
+fn check_security(enable: Option<&str>, strategy: Option<&str>) -> Result<(), Error> {
+    if enable != Some("true") {
+        return Ok(());
+    }
+    if strategy == Some("Enforce") {
+        let why = "Enforce cannot be followed: there is no DDS security here".to_owned();
+        return Err(Error::Environment { variable: "ROS_SECURITY_STRATEGY", why });
+    }
+    console::warning!("ROS_SECURITY_ENABLE is not followed: messages are neither encrypted nor signed");
+    Ok(())
+}
+
 fn domain(text: &str) -> Result<u16, Error> {
     let number = text.trim().parse().ok().filter(|domain| u32::from(*domain) <= LAST_DOMAIN);
     number.ok_or_else(|| Error::Environment {
@@ -122,6 +171,15 @@ fn range(text: &str) -> Result<Range, Error> {
             why: format!("{text:?} is none of SUBNET, LOCALHOST, OFF and SYSTEM_DEFAULT"),
         }),
     }
+}
+
+/// Megabytes a second, such as `2.5`, in bytes.
+fn rate(text: &str) -> Result<u64, Error> {
+    let megabytes = text.trim().parse::<f64>().ok().filter(|rate| (0.001..=100_000.0).contains(rate));
+    megabytes.map(|rate| (rate * 1e6) as u64).ok_or_else(|| Error::Environment {
+        variable: "RUNNEL_UDP_RATE",
+        why: format!("{text:?} is no number of megabytes a second, from 0.001 to 100000"),
+    })
 }
 
 fn ipv6(text: &str) -> Result<Ipv6, Error> {
@@ -177,7 +235,14 @@ mod tests {
     #[test]
     fn ports_are_those_of_the_specification() {
         let peers = vec!["10.0.0.1:0".parse().unwrap()];
-        let settings = Ros2Settings { domain: 3, range: Range::Subnet, peers, ipv6: Ipv6::Usual };
+        let settings = Ros2Settings {
+            domain: 3,
+            range: Range::Subnet,
+            peers,
+            ipv6: Ipv6::Usual,
+            enclave: "/".into(),
+            rate: None,
+        };
         assert_eq!((settings.group_port(), settings.unicast_port(2)), (8150, 8164));
         assert_eq!((settings.calls().len(), settings.calls()[1].port()), (10, 8162));
     }
@@ -188,6 +253,27 @@ mod tests {
         assert!(domain("233").is_err() && domain("-1").is_err() && domain("x").is_err());
         assert_eq!(range("localhost").unwrap(), Range::Localhost);
         assert!(range("everywhere").is_err());
+        assert_eq!(rate(" 2.5 ").unwrap(), 2_500_000);
+        assert!(["0", "-1", "nan", "inf", "5M", ""].iter().all(|text| rate(text).is_err()));
+    }
+
+    #[test]
+    fn the_older_variable_wins_and_off_calls_nobody() {
+        let found =
+            |only, range, peers: Option<&str>| whom_to_find(only, range, peers.map(str::to_owned)).unwrap();
+        let named = Some("10.0.0.2".to_owned());
+        assert_eq!(found(None, None, Some("10.0.0.2")), (Range::Subnet, named.clone()));
+        assert_eq!(found(Some("0"), Some("LOCALHOST"), Some("10.0.0.2")), (Range::Localhost, named));
+        assert_eq!(found(Some("1"), Some("SUBNET"), Some("10.0.0.2")), (Range::Localhost, None));
+        assert_eq!(found(None, Some("OFF"), Some("10.0.0.2")), (Range::Off, None));
+    }
+
+    #[test]
+    fn who_insists_on_security_is_refused() {
+        assert!(check_security(Some("false"), Some("Enforce")).is_ok());
+        assert!(check_security(Some("true"), Some("Permissive")).is_ok());
+        let refused = check_security(Some("true"), Some("Enforce")).unwrap_err().to_string();
+        assert!(refused.contains("ROS_SECURITY_STRATEGY") && refused.contains("security"), "{refused}");
     }
 
     #[test]
@@ -210,6 +296,8 @@ mod tests {
             range,
             peers: super::peers(peers, ipv6),
             ipv6,
+            enclave: "/".into(),
+            rate: None,
         };
         assert!(settings(Range::Subnet, Ipv6::Usual, "").uses_ipv6());
         assert!(!settings(Range::Subnet, Ipv6::Unused, "").uses_ipv6());

@@ -19,7 +19,7 @@ fn waker() -> Waker {
 
 fn settings(domain: u16, peers: &str) -> Ros2Settings {
     let peers = peers.split_whitespace().map(|peer| peer.parse().unwrap()).collect();
-    Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::Usual }
+    Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::Usual, enclave: "/".into(), rate: None }
 }
 
 fn chatter(qos: QoS) -> EndpointOptions {

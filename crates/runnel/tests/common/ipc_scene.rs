@@ -1,6 +1,9 @@
 //! A talker and a listener that are joined by shared memory, and beside them readers that do what they like.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
+#[path = "numbers.rs"]
+mod numbers;
+
 use std::cell::Cell;
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -17,6 +20,8 @@ use super::fake_process::{
 };
 use super::logged::{count_logged, keep_log};
 use super::raw::{self, Ports, read_frame};
+
+pub use numbers::{number_in, numbered};
 
 /// More messages than any test publishes.
 const MANY: usize = 100_000;
@@ -95,20 +100,6 @@ impl Drop for Scene {
         self.far.shutdown();
         let _ = self.spinning.take().map(JoinHandle::join);
     }
-}
-
-pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
-    let mut data = number.to_le_bytes().to_vec();
-    data.resize(size.max(4), number as u8);
-    UInt8MultiArray { data, ..Default::default() }
-}
-
-/// The number of a message that is whole.
-pub fn number_in(data: &[u8]) -> u32 {
-    let (number, rest) = data.split_first_chunk().unwrap();
-    let number = u32::from_le_bytes(*number);
-    assert!(rest == vec![number as u8; rest.len()], "message {number} is torn");
-    number
 }
 
 /// A subscriber that is of this host, has a session with the talker, and whose link has gone over to it.

@@ -1,6 +1,9 @@
 //! A talker and a listener of ROS 2 that are as good as two processes of one host to each other.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
+#[path = "numbers.rs"]
+mod numbers;
+
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,6 +13,8 @@ use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription
 use runnel_testkit::namespace::require_private_network;
 
 use super::common::LONG;
+
+pub use numbers::{number_in, numbered};
 
 pub fn new_domain() -> u16 {
     static DOMAIN: AtomicU16 = AtomicU16::new(40);
@@ -21,19 +26,6 @@ pub fn new_domain() -> u16 {
 pub fn context(domain: u16, ipc: bool) -> Context {
     let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)).unwrap()
-}
-
-pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
-    let mut data = number.to_le_bytes().to_vec();
-    data.resize(size.max(4), number as u8);
-    UInt8MultiArray { data, ..Default::default() }
-}
-
-pub fn number_in(data: &[u8]) -> u32 {
-    let (number, rest) = data.split_first_chunk().unwrap();
-    let number = u32::from_le_bytes(*number);
-    assert!(rest.iter().all(|byte| *byte == number as u8), "message {number} is torn");
-    number
 }
 
 pub type Heard = Arc<Mutex<Vec<u32>>>;

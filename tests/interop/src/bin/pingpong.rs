@@ -1,19 +1,21 @@
-//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [udp]`. `ping` sends
+//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [WAY]`. `ping` sends
 //! COUNT messages of so many bytes, each when the one before has come back, and then `pingpong` prints `done`; `pong`
-//! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams.
+//! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams, with
+//! `ros2-memory` they are of the ROS 2 graph and begin once they read each other's messages in shared memory.
 
 use std::env;
 use std::error::Error;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, Node, Publisher, QoS};
+use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let context = Context::new()?;
-    let datagrams = arguments.last().is_some_and(|word| word == "udp");
-    let qos = if datagrams { QoS::keep_last(10).udpros() } else { QoS::keep_last(10) };
+    let way = arguments.last().map_or("", String::as_str);
+    let graphs = if way == "ros2-memory" { Graphs::Ros2 } else { Graphs::Ros1 };
+    let context = Context::with_options(ContextOptions::default().graphs(graphs))?;
+    let qos = if way == "udp" { QoS::keep_last(10).udpros() } else { QoS::keep_last(10) };
     match arguments.as_slice() {
         [role, count, bytes, ..] if role == "ping" => {
             ping(&context, &context.create_node("ping")?, qos, count.parse()?, bytes.parse()?)
@@ -34,7 +36,7 @@ fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> R
         }
     })?;
     // The other end takes messages only once its answers have a way.
-    wait_for_other(&publisher)?;
+    wait_for_other(context, &publisher)?;
     publisher.publish(UInt8MultiArray { data: vec![0; bytes], ..UInt8MultiArray::default() })?;
     context.spin()?;
     println!("done");
@@ -43,7 +45,7 @@ fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> R
 
 fn pong(context: &Context, node: &Node, qos: QoS) -> Result<(), Box<dyn Error>> {
     let publisher = node.create_publisher("pong", 10)?;
-    wait_for_other(&publisher)?;
+    wait_for_other(context, &publisher)?;
     let (answering, ending) = (publisher.clone(), context.clone());
     let _questions = node.create_subscription("ping", qos, move |message: &UInt8MultiArray| {
         if answering.publish(message).is_err() {
@@ -53,9 +55,17 @@ fn pong(context: &Context, node: &Node, qos: QoS) -> Result<(), Box<dyn Error>> 
     Ok(context.spin()?)
 }
 
-fn wait_for_other(publisher: &Publisher<UInt8MultiArray>) -> Result<(), Box<dyn Error>> {
-    match publisher.wait_for_subscribers(1, Duration::from_secs(20))? {
-        true => Ok(()),
-        false => Err(format!("nobody subscribes to {}", publisher.topic()).into()),
+fn wait_for_other(context: &Context, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Box<dyn Error>> {
+    let until = Instant::now() + Duration::from_secs(20);
+    if !publisher.wait_for_subscribers(1, Duration::from_secs(20))? {
+        return Err(format!("nobody subscribes to {}", publisher.topic()).into());
     }
+    let by_memory = env::args().next_back().is_some_and(|way| way == "ros2-memory");
+    while by_memory && publisher.shared_memory_count() == 0 {
+        if Instant::now() > until {
+            return Err(format!("{} stays on the network", publisher.topic()).into());
+        }
+        context.spin_once(Duration::from_millis(1))?;
+    }
+    Ok(())
 }

@@ -29,7 +29,7 @@ pub struct Follow {
     level: Level,
 
     /// Only lines of this node, or of those in this namespace (may be given again)
-    #[arg(long, value_name = "NODE", add = completion::nodes())]
+    #[arg(long, value_name = "NODE", add = completion::ros1_nodes())]
     node: Vec<String>,
 
     /// Only lines with this text

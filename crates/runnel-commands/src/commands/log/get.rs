@@ -11,7 +11,7 @@ use crate::session::Session;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node
-    #[arg(add = completion::nodes())]
+    #[arg(add = completion::ros1_nodes())]
     node: String,
 
     /// The logger

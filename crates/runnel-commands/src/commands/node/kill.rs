@@ -12,7 +12,7 @@ use crate::session::Session;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The nodes
-    #[arg(value_name = "NODE", required_unless_present = "all", add = completion::nodes())]
+    #[arg(value_name = "NODE", required_unless_present = "all", add = completion::ros1_nodes())]
     nodes: Vec<String>,
 
     /// All nodes

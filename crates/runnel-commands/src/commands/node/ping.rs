@@ -19,7 +19,7 @@ use crate::session::Session;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The node
-    #[arg(required_unless_present = "all", add = completion::nodes())]
+    #[arg(required_unless_present = "all", add = completion::ros1_nodes())]
     node: Option<String>,
 
     /// End after so many pings

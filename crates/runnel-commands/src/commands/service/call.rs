@@ -53,6 +53,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     }
     let schema = Arc::new(session.types()?.service(&probe(&node, &service)?.type_name)?);
     let request = request(&schema.request, &args.values)?;
+    if args.values.is_empty() && !schema.request.def.fields.is_empty() {
+        session.output.note(&format!("no values are given, so the request is {}", yaml::to_json(&request)));
+    }
     let response = node.create_dynamic_client(&service, &schema)?.call(&request, args.timeout)?;
     let text = || yaml::to_yaml(&response, &yaml::EchoOptions::default());
     session.output.answer(text, || yaml::to_json(&response))

@@ -42,6 +42,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    subject::check(session, [&args.topic])?;
     let sight = Sight::running(session, args.which, &args.listening)?;
     let topic = subject::topic(session, &sight, &args.topic)?;
     measure(session, sight.context(), topic, args.window, args.transport, report)

@@ -2,12 +2,12 @@
 
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
 use runnel::core::names::DdsTopic;
-use runnel::core::schema::Schema;
+use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml::{self, EchoOptions};
 use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription};
 
 use super::qos::{AskedQos, matching};
-use super::subject::Subject;
+use super::subject::{self, Subject};
 use super::transport::{Transport, tell_lost};
 use crate::completion;
 use crate::error::CliError;
@@ -104,6 +104,7 @@ struct Printer {
 }
 
 pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
+    subject::check(session, [&args.topic])?;
     let sight = Sight::running(session, args.which, &args.listening)?;
     let context = sight.context();
     let subject = Subject::find(session, &sight, &args.topic)?;
@@ -194,7 +195,7 @@ impl Printer {
     /// Prints a message. One that cannot be read, or has no such element, is passed over with a word about it.
     fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
         let schema = self.types.of(message)?;
-        let printed = message.decode(&schema).and_then(|message| self.text(&message));
+        let printed = message.decode(&schema).and_then(|decoded| self.text(&decoded, message.generation()));
         match printed {
             Ok(text) => {
                 self.printed += 1;
@@ -208,15 +209,16 @@ impl Printer {
         }
     }
 
-    fn text(&self, message: &DynamicMessage) -> Result<String, DynamicError> {
-        let (field, options) = (self.field.as_deref(), &self.options);
+    /// A message as the tools of its generation print it.
+    fn text(&self, message: &DynamicMessage, generation: Generation) -> Result<String, DynamicError> {
+        let (field, options) = (self.field.as_deref(), &EchoOptions { generation, ..self.options });
         match (self.form, field) {
             (Form::Yaml, None) => Ok(yaml::to_yaml(message, options) + "\n---"),
             (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),
             (Form::Csv, None) => Ok(yaml::to_csv(message, options)),
             (Form::Csv, Some(field)) => yaml::field_to_csv(message, field, options),
-            (Form::Json, None) => Ok(yaml::to_json(message).to_string()),
-            (Form::Json, Some(field)) => Ok(yaml::field_to_json(message, field)?.to_string()),
+            (Form::Json, None) => Ok(yaml::to_json_in(generation, message).to_string()),
+            (Form::Json, Some(field)) => Ok(yaml::field_to_json(generation, message, field)?.to_string()),
             (Form::Plot, _) => Ok(self.plot(message)),
         }
     }

@@ -41,6 +41,7 @@ pub struct Args {
 type Shared = Arc<Mutex<Intervals>>;
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
+    subject::check(session, &args.topics)?;
     let sight = Sight::running(session, args.which, &args.listening)?;
     let topics = args.topics.iter().map(|typed| subject::topic(session, &sight, typed));
     let topics = topics.collect::<Result<Vec<String>, CliError>>()?;

@@ -27,6 +27,9 @@ const DEPTH: usize = 100;
 /// How long a few messages wait for subscribers, or are kept for them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a subscriber of ROS 2 that is known here may take to know the publisher, too: it misses what is sent before.
+const ACQUAINTANCE: Duration = Duration::from_millis(100);
+
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
 
@@ -108,20 +111,22 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         // What was typed is looked at before anyone is bothered.
         message(&known(&types, &args.type_name)?, &args.values)?;
     }
+    let topic = session.resolve(&args.topic)?;
     let sight = Sight::running(session, args.which, &args.listening())?;
     let context = sight.context().clone();
     let schema = types.message_in(sight.generation(), &args.type_name)?;
     let node = session.node(&context, "pub")?;
-    let mut publisher = node.create_dynamic_publisher(&session.resolve(&args.topic)?, &schema, args.qos())?;
+    let mut publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
-    let job = Job { args, context: &context, publisher, output: session.output };
+    let job =
+        Job { args, context: &context, publisher, generation: sight.generation(), output: session.output };
     job.wait_for_subscribers(&sight)?;
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
         _ => job.publish_again_and_again()?,
     }
-    context.sleep(args.keep_alive())?;
+    job.stay()?;
     job.tell_of_losses();
     Ok(())
 }
@@ -142,6 +147,11 @@ impl Args {
     fn listening(&self) -> Listening {
         let needless = self.times().is_none() || self.wait.is_some();
         Listening::lasting(if needless { Some(Duration::ZERO) } else { self.spin_time })
+    }
+
+    /// True of one message that is kept for subscribers to come.
+    fn is_kept(&self) -> bool {
+        self.once && !self.keep_alive().is_zero()
     }
 
     /// How long to stay for subscribers that come late.
@@ -186,6 +196,8 @@ struct Job<'a> {
     args: &'a Args,
     context: &'a Context,
     publisher: DynamicPublisher,
+    /// In whose form messages are made.
+    generation: Generation,
     output: Output,
 }
 
@@ -205,7 +217,7 @@ impl Job<'_> {
         let topic = topics.0.get(self.publisher.topic());
         let count = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.subscribers.len());
         let [of_ros1, of_ros2] = topic.map_or([0, 0], |topic| [count(&topic.ros1), count(&topic.ros2)]);
-        let is_kept = self.args.once && !self.args.keep_alive().is_zero();
+        let is_kept = self.args.is_kept();
         // A message that is kept needs no waiting before it, but in ROS 2 only those get it later who ask for that.
         if self.args.times().is_none() || is_kept && of_ros2 == 0 {
             return Ok(());
@@ -216,6 +228,9 @@ impl Job<'_> {
         } else if !self.wait_for(known, Some(PATIENCE))? {
             let connected = self.publisher.subscription_count();
             log::warn!("of {known} subscribers {connected} connected within {} s", PATIENCE.as_secs());
+        }
+        if of_ros2 > 0 {
+            self.context.sleep(ACQUAINTANCE)?;
         }
         Ok(())
     }
@@ -234,6 +249,16 @@ impl Job<'_> {
         Ok(true)
     }
 
+    /// Stays for those who come late. Says so if a message that was kept for somebody had nobody to hear it.
+    fn stay(&self) -> Result<(), CliError> {
+        let until = clock::monotonic() + self.args.keep_alive();
+        if self.args.is_kept() && !self.wait_for(1, Some(self.args.keep_alive()))? {
+            let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
+            log::warn!("nobody heard it: nobody subscribed to {topic} within {seconds} s");
+        }
+        Ok(self.context.sleep(until.since(clock::monotonic()))?)
+    }
+
     fn publish_latched(&self) -> Result<(), CliError> {
         self.publish(&message(self.publisher.schema(), &self.args.values)?)?;
         self.output.note("latched; Ctrl-C ends");
@@ -241,7 +266,7 @@ impl Job<'_> {
     }
 
     fn publish_again_and_again(&self) -> Result<(), CliError> {
-        if self.args.once && !self.args.keep_alive().is_zero() {
+        if self.args.is_kept() {
             self.output.note(&format!("publishing and latching for {:?}", self.args.keep_alive()));
         }
         let values = &self.args.values;
@@ -286,8 +311,10 @@ impl Job<'_> {
         if !self.args.verbose {
             return Ok(());
         }
-        let text = || format!("publishing:\n{}\n", yaml::to_yaml(message, &yaml::EchoOptions::default()));
-        self.output.answer(text, || yaml::to_json(message))
+        let generation = self.generation;
+        let options = yaml::EchoOptions { generation, ..yaml::EchoOptions::default() };
+        let text = || format!("publishing:\n{}\n", yaml::to_yaml(message, &options));
+        self.output.answer(text, || yaml::to_json_in(generation, message))
     }
 
     fn tell_of_losses(&self) {

@@ -47,6 +47,15 @@ impl Subject {
     }
 }
 
+/// Makes sure that these can be topics, before anyone is bothered.
+///
+/// # Errors
+/// When a name is not valid.
+pub fn check<'a>(session: &Session, typed: impl IntoIterator<Item = &'a String>) -> Result<(), CliError> {
+    let name = |typed: &'a String| typed.split('[').next().unwrap_or_default();
+    typed.into_iter().try_for_each(|typed| session.resolve(name(typed)).map(drop))
+}
+
 /// Resolves a topic. Says so if nobody publishes it yet.
 ///
 /// # Errors

@@ -29,6 +29,9 @@ pub(super) struct Retry {
     pub(super) takes: Duration,
 }
 
+/// The last number there is: no writer gets there.
+const LAST: SequenceNumber = SequenceNumber(i64::MAX);
+
 impl Retry {
     pub fn new() -> Self {
         let (up_to, takes) = (SequenceNumber::ZERO, SHORTEST_RETRY);
@@ -49,7 +52,9 @@ impl WriterProxy {
         }
         if !self.greeted {
             self.greeted = true;
-            self.advance_to(heartbeat.first.max(self.next));
+            // One that has fewer samples than it had is another, whose name is the same.
+            let had = self.had.filter(|had| *had <= heartbeat.last.next());
+            self.advance_to(heartbeat.first.max(had.unwrap_or(self.next)));
         } else if heartbeat.first > self.next {
             self.lose_before(heartbeat.first);
         }
@@ -169,15 +174,16 @@ impl WriterProxy {
 
     /// The samples that are missing, in order.
     fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
-        let mut number = start;
+        // Thousands may be held, which are not to be looked up one by one.
+        let mut number = start.max(self.whole.next());
+        let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
         core::iter::from_fn(move || {
-            while number <= self.last {
-                if let Some((_, end)) =
-                    self.gaps.range(..=number).next_back().filter(|(_, end)| number < **end)
-                {
-                    number = *end;
-                } else if self.held.contains_key(&number) {
+            while number <= self.last && number < LAST {
+                while held.next_if(|held| *held < number).is_some() {}
+                if held.next_if_eq(&number).is_some() {
                     number = number.next();
+                } else if let Some(end) = self.end_of_gap(number) {
+                    number = end;
                 } else {
                     number = number.next();
                     return Some(number.previous());
@@ -185,5 +191,20 @@ impl WriterProxy {
             }
             None
         })
+    }
+
+    /// What follows what is whole may be there by now.
+    pub(super) fn extend_whole(&mut self) {
+        self.whole = self.whole.max(self.next.previous());
+        while self.whole < LAST {
+            let after = self.whole.next();
+            if self.held.contains_key(&after) {
+                self.whole = after;
+            } else if let Some(end) = self.end_of_gap(after) {
+                self.whole = end.previous();
+            } else {
+                return;
+            }
+        }
     }
 }

@@ -33,7 +33,9 @@ impl WriterProxy {
         }
         self.fragments.forget(number);
         if !self.greeted || number > self.next {
-            self.note_missing();
+            if number > self.whole.next() {
+                self.note_missing();
+            }
             return Arrival::Early;
         }
         if !has_room {
@@ -82,6 +84,7 @@ impl WriterProxy {
         }
         self.held_bytes += sample.bytes.len();
         self.held.insert(number, sample);
+        self.extend_whole();
         self.note_repaired(now, number);
         true
     }

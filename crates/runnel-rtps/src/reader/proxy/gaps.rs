@@ -12,7 +12,7 @@ impl WriterProxy {
         if !self.spec.reliable {
             return;
         }
-        self.greeted |= gap.start <= self.next;
+        self.greeted |= gap.start <= self.next && self.had.is_none();
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
         // The writer has written all of these.
@@ -100,8 +100,13 @@ impl WriterProxy {
     }
 
     pub(super) fn is_gap(&self, number: SequenceNumber) -> bool {
-        let before = self.gaps.range(..=number).next_back();
-        before.is_some_and(|(_, end)| number < *end)
+        self.end_of_gap(number).is_some()
+    }
+
+    /// Where those end that will not come, if this is one of them.
+    pub(super) fn end_of_gap(&self, number: SequenceNumber) -> Option<SequenceNumber> {
+        let (_, end) = self.gaps.range(..=number).next_back()?;
+        (number < *end).then_some(*end)
     }
 
     /// How many samples of a range will not come and are known not to.

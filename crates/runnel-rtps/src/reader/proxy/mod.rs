@@ -31,12 +31,16 @@ pub(crate) struct WriterProxy {
     spec: WriterSpec,
     /// The next sample to be delivered.
     next: SequenceNumber,
+    /// What was the next sample when the writer was left, if it was.
+    had: Option<SequenceNumber>,
     /// The writer has said what it has, so `next` is known to be the next.
     greeted: bool,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Complete>,
     held_bytes: usize,
+    /// Up to here nothing is missing: it is held, or will not come.
+    whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
     gaps: BTreeMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
@@ -55,6 +59,16 @@ pub(crate) struct WriterProxy {
     pub armed: Option<Instant>,
 }
 
+/// What is remembered of a writer that was left: it may come back with the numbers that it had, and may have noticed nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    pub writer: Guid,
+    /// What was the next sample to be delivered. What discovery told is forgotten, and to be told again.
+    next: Option<SequenceNumber>,
+    /// It takes no acknowledgement with a count that it has had.
+    acknowledgements: u32,
+}
+
 impl WriterProxy {
     pub fn new(spec: WriterSpec) -> Self {
         let reliable = spec.reliable;
@@ -62,10 +76,12 @@ impl WriterProxy {
         Self {
             spec,
             next: SequenceNumber::FIRST,
+            had: None,
             greeted: !reliable,
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
+            whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
             heartbeats: Latest::default(),
@@ -77,6 +93,21 @@ impl WriterProxy {
             fragments_came: Instant(0),
             queued: false,
             armed: None,
+        }
+    }
+
+    /// A writer that was left, and may not know that it was.
+    pub fn found_again(spec: WriterSpec, left: Left) -> Self {
+        Self { had: left.next, acknowledgements: left.acknowledgements, ..Self::new(spec) }
+    }
+
+    /// What is to be remembered of it when it is left.
+    pub fn left(&self) -> Left {
+        let is_user = !self.spec.guid.entity.is_builtin();
+        Left {
+            writer: self.spec.guid,
+            next: (self.spec.reliable && self.greeted && is_user).then_some(self.next),
+            acknowledgements: self.acknowledgements,
         }
     }
 

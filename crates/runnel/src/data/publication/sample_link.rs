@@ -19,6 +19,9 @@ use crate::ipc::{Frame, SHORTEST, Sender, Tally, Unread};
 use crate::rtps::Rtps;
 use crate::sync::lock;
 
+/// How many bytes may be under way to a subscriber that keeps all and to its user: it holds no more than a few times that.
+pub(crate) const MOST_UNDER_WAY: usize = 64 << 20;
+
 /// A message and its number.
 type Numbered = (u64, Frame);
 
@@ -38,8 +41,47 @@ pub(super) struct SampleLink {
     /// The number of the first message that came by the channel, and of the next.
     first: u64,
     next: u64,
-    /// The first that has to wait until the subscriber has more room.
+    room: Room,
+}
+
+/// How much a subscriber takes until it tells of more room.
+#[derive(Default)]
+struct Room {
+    /// How many messages it has room for at a time; 0 if for any number.
+    window: u64,
+    /// The first that has to wait.
     limit: u64,
+    /// Bytes of those that it is not known to be done with, and the numbers and bytes of each.
+    bytes: usize,
+    under_way: VecDeque<(u64, usize)>,
+}
+
+impl Room {
+    fn new(window: u64, next: u64) -> Self {
+        Self { window, limit: next.saturating_add(window), ..Self::default() }
+    }
+
+    /// Whether the message of this number may be sent.
+    fn has(&self, number: u64) -> bool {
+        self.window == 0 || number < self.limit && self.bytes < MOST_UNDER_WAY
+    }
+
+    /// It was sent.
+    fn take(&mut self, number: u64, bytes: usize) {
+        if self.window > 0 {
+            self.bytes += bytes;
+            self.under_way.push_back((number, bytes));
+        }
+    }
+
+    /// There is room for all before `end`: all that are a window before that are done with.
+    fn extend(&mut self, end: u64) {
+        self.limit = end.max(self.limit);
+        let due = end.saturating_sub(self.window);
+        while let Some((_, bytes)) = self.under_way.pop_front_if(|(number, _)| *number < due) {
+            self.bytes -= bytes;
+        }
+    }
 }
 
 impl SampleLink {
@@ -47,12 +89,16 @@ impl SampleLink {
     fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
         self.flush();
         self.next = number.saturating_add(1);
-        let sent = if self.queue.is_empty() && number < self.limit {
+        let sent = if self.queue.is_empty() && self.room.has(number) {
             self.channel.sender.send_sample((self.channel.number, number), frame, 0, &mut self.tally)
         } else {
             0
         };
-        if sent == frame.as_ref().len() { 0 } else { self.wait_in_line(number, frame, sent) }
+        if sent < frame.as_ref().len() {
+            return self.wait_in_line(number, frame, sent);
+        }
+        self.room.take(number, sent);
+        0
     }
 
     fn wait_in_line(&mut self, number: u64, frame: &Frame, sent: usize) -> u64 {
@@ -71,7 +117,7 @@ impl SampleLink {
         }
         self.bytes += length;
         self.queue.push_back((number, frame));
-        if number < self.limit {
+        if self.room.has(number) {
             self.channel.sender.wait(self.token, &self.tally);
         }
         dropped
@@ -90,13 +136,14 @@ impl SampleLink {
 
     /// Sends what waits, as far as it is taken.
     fn flush(&mut self) {
-        let Self { queue, channel: Channel { sender, number: channel }, tally, limit, .. } = self;
-        while let Some((number, frame)) = queue.front().filter(|(number, _)| number < limit) {
+        let Self { queue, channel: Channel { sender, number: channel }, tally, room, .. } = self;
+        while let Some((number, frame)) = queue.front().filter(|(number, _)| room.has(*number)) {
             let length = frame.as_ref().len();
             self.sent += sender.send_sample((*channel, *number), frame, self.sent, tally);
             if self.sent < length {
                 return sender.wait(self.token, tally);
             }
+            room.take(*number, length);
             (self.sent, self.bytes) = (0, self.bytes - length);
             queue.pop_front();
         }
@@ -158,7 +205,7 @@ impl Publication {
                 bytes: 0,
                 first: next,
                 next,
-                limit: if window == 0 { u64::MAX } else { next.saturating_add(window) },
+                room: Room::new(window, next),
             }),
         }
         self.count_sample_channels(state);
@@ -205,7 +252,7 @@ impl Publication {
         let mut state = lock(&self.state);
         let mut links = state.sample_links.iter_mut();
         if let Some(link) = links.find(|link| (link.writer, link.reader) == pair) {
-            link.limit = end.max(link.limit);
+            link.room.extend(end);
             link.flush();
         }
     }
@@ -287,5 +334,44 @@ impl State {
             sample_links.iter().all(|link| link.channel.sender.give(reserved.segments()))
         };
         reserved.iter_mut().all(gives)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscriber_that_keeps_all_is_sent_a_window_of_messages_until_it_tells_of_more_room() {
+        let mut room = Room::new(10, 5);
+        (5..15).for_each(|number| {
+            assert!(room.has(number), "{number}");
+            room.take(number, 100);
+        });
+        assert!(!room.has(15));
+        room.extend(17);
+        assert_eq!((room.has(16), room.has(17), room.bytes), (true, false, 800));
+        room.extend(12);
+        assert!(room.has(16), "what was told before still holds");
+    }
+
+    #[test]
+    fn a_subscriber_that_keeps_all_is_sent_no_more_bytes_than_it_holds_by_far() {
+        let mut room = Room::new(1000, 1);
+        (1..=4).for_each(|number| room.take(number, MOST_UNDER_WAY / 4));
+        assert!(!room.has(5));
+        room.extend(1003);
+        assert!(room.has(5), "it is done with two");
+        room.take(5, MOST_UNDER_WAY);
+        assert!(!room.has(6));
+        room.extend(1006);
+        assert!(room.has(6) && room.bytes == 0);
+    }
+
+    #[test]
+    fn a_subscriber_that_keeps_the_last_is_sent_all_there_are() {
+        let mut room = Room::new(0, 1);
+        room.take(1, 2 * MOST_UNDER_WAY);
+        assert!(room.has(u64::MAX) && room.under_way.is_empty());
     }
 }

@@ -96,6 +96,11 @@ impl Neighbours {
         self.0.values().filter_map(|neighbour| neighbour.at).min()
     }
 
+    /// What stands for a pair among the driver's sockets.
+    pub(super) fn socket_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
+        self.0.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
+    }
+
     fn known(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
         if let Entry::Vacant(place) = self.0.entry(participant) {
             let random = || host::random().ok().map(u128::from);
@@ -155,11 +160,11 @@ impl Driver {
         pairs.for_each(|key| self.end_pair(key));
     }
 
-    /// A reader of ours that keeps all has got a sample: its writer may wait for that.
-    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid) {
+    /// A reader of ours that keeps all has got a sample of so many bytes: its writer may wait for that.
+    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid, bytes: usize) {
         let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
         if let Some(Some(key)) = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer))) {
-            self.tell_room(*key);
+            self.sample_given(*key, bytes);
         }
     }
 

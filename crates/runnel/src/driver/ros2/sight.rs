@@ -19,7 +19,7 @@ impl Driver {
         let mut nodes = HashMap::new();
         let own = rtps.prefix();
         self.add_own_nodes(own, &mut graph, &mut nodes);
-        graph.participants.push(own_participant(own));
+        graph.participants.push(own_participant(own, self.ros2.enclave()));
         rtps.look(|participant| {
             participant.own_endpoints().for_each(|own| graph.endpoints.push(endpoint(own, &nodes)));
             for peer in participant.announced() {
@@ -76,12 +76,12 @@ impl Ros2 {
     }
 }
 
-fn own_participant(prefix: GuidPrefix) -> ParticipantInfo {
+fn own_participant(prefix: GuidPrefix, enclave: Option<String>) -> ParticipantInfo {
     ParticipantInfo {
         gid: gid(prefix.with(EntityId::PARTICIPANT)),
         vendor: VendorId::RUNNEL.to_string(),
         name: String::new(),
-        enclave: Some("/".to_owned()),
+        enclave,
         addresses: Vec::new(),
         is_same_host: true,
         answers: true,

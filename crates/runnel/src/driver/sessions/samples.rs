@@ -10,7 +10,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Session;
 use super::hearing::MOST_CHANNELS;
-use crate::data::{LENGTH, LinkInfo, Publication, TopicInput};
+use crate::data::{LENGTH, LinkInfo, MOST_UNDER_WAY, Publication, TopicInput};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
@@ -44,8 +44,9 @@ struct Channel {
     level: bool,
     /// Somebody waits for signs of life, or for samples by a deadline.
     watched: bool,
-    /// The first sample that the writer holds back until it hears of more room.
+    /// The first sample that the writer holds back until it hears of more room, and bytes that the user got since it did.
     end: u64,
+    given: usize,
     /// A sample that comes in pieces, and its number.
     pieces: FrameReader,
     begun: u64,
@@ -75,6 +76,11 @@ impl SampleInput {
     /// How many samples it has room for at first; 0 for any number.
     pub(super) fn window(&self) -> u64 {
         if self.keeps_all { WINDOW } else { 0 }
+    }
+
+    /// Whether its samples come by the session.
+    pub(in crate::driver) fn has_channel(&self) -> bool {
+        self.channel.is_some()
     }
 
     fn pair(&self) -> (EntityId, Guid) {
@@ -151,12 +157,23 @@ impl Driver {
         }
     }
 
+    /// The user of a pair has got a sample of so many bytes, by whichever way.
+    pub(in crate::driver) fn sample_given(&mut self, key: Key, bytes: usize) {
+        if let Some(Socket::SampleInput(SampleInput { channel: Some(channel), .. })) =
+            self.sockets.get_mut(key)
+        {
+            channel.given = channel.given.saturating_add(bytes);
+            self.tell_room(key);
+        }
+    }
+
     /// Tells the writer of a pair how much room there is, if it may wait for that.
     pub(in crate::driver) fn tell_room(&mut self, key: Key) {
         let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
         let Some(channel) = input.channel.as_ref().filter(|_| input.keeps_all) else { return };
         let end = input.rtps.progress(input.pair()).due.saturating_add(WINDOW);
-        if end < channel.end.saturating_add(WINDOW / 2) {
+        let much = end >= channel.end.saturating_add(WINDOW / 2) || channel.given >= MOST_UNDER_WAY / 4;
+        if !much || end <= channel.end {
             return;
         }
         let Meeting { process, token } = input.meeting;
@@ -170,7 +187,7 @@ impl Driver {
         if let Some(Socket::SampleInput(SampleInput { channel: Some(channel), .. })) =
             self.sockets.get_mut(key)
         {
-            channel.end = end;
+            (channel.end, channel.given) = (end, 0);
         }
     }
 
@@ -203,7 +220,7 @@ impl Driver {
             let level = progress.due == next && !input.keeps_all && !input.from.follows_ros1();
             let watched = progress.watched;
             let (pieces, end) = (FrameReader::new(MAX_MESSAGE), next.saturating_add(WINDOW));
-            input.channel = Some(Channel { next, level, watched, end, pieces, begun: 0 });
+            input.channel = Some(Channel { next, level, watched, end, given: 0, pieces, begun: 0 });
             input.from.stats.set_by_memory(true);
         }
         Ok(())

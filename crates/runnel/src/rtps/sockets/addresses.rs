@@ -66,7 +66,7 @@ mod tests {
     }
 
     fn settings(range: Range, ipv6: Ipv6) -> Ros2Settings {
-        Ros2Settings { domain: 0, range, peers: Vec::new(), ipv6 }
+        Ros2Settings { domain: 0, range, peers: Vec::new(), ipv6, enclave: "/".into(), rate: None }
     }
 
     fn indices(all: &[Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<u32> {

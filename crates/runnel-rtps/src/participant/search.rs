@@ -1,0 +1,60 @@
+//! Participants that were lost without a word: they may have been cut off, or their clock or ours has leapt. They are called
+//! where they were, and those that have not lost us are told that we have lost them.
+
+use super::{Participant, Timer, transmit::Work};
+use crate::stored::Lend;
+use crate::wire::GuidPrefix;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+/// How often they are called.
+const SEARCH_EVERY: Duration = Duration::from_secs(1);
+
+/// How many participants that were lost without a word are looked for, and how long.
+const MOST_LOST: usize = 64;
+const SEARCH_FOR: Duration = Duration::from_secs(600);
+
+/// A participant that was lost without a word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lost {
+    prefix: GuidPrefix,
+    /// Where it was.
+    address: SocketAddr,
+    /// Until when it is looked for.
+    until: Instant,
+}
+
+impl<P: Lend> Participant<P> {
+    /// A participant that was lost without a word may have been cut off: we go on calling it.
+    pub(super) fn look_for(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
+        self.peers.lost.retain(|lost| lost.address != address);
+        if self.peers.lost.len() >= MOST_LOST {
+            self.peers.lost.pop_front();
+        }
+        self.peers.lost.push_back(Lost { prefix, address, until: now + SEARCH_FOR });
+        self.timers.arm(&mut self.search_at, Some(now), Timer::Search);
+    }
+
+    pub(super) fn search(&mut self, now: Instant) {
+        self.search_at = None;
+        let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
+        self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
+        self.work.extend(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
+        if !self.peers.lost.is_empty() {
+            self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
+        }
+    }
+
+    /// A participant that announces itself names us. If we have not lost it, it has lost us, and is told of us again: now
+    /// and then, since it may do the same.
+    pub(super) fn sought(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        let is_due = peer.reminded.is_none_or(|at| at + SEARCH_EVERY / 2 <= now);
+        if is_due && peer.is_proved() && peer.sends_from(from.ip()) {
+            peer.reminded = Some(now);
+            self.work.push_back(Work::Remind(prefix));
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Messages that carry a number, and show whether they are whole.
+
+use runnel::msgs::std_msgs::UInt8MultiArray;
+
+/// A message of so many bytes of data, four at least.
+pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
+    let mut data = number.to_le_bytes().to_vec();
+    data.resize(size.max(4), number as u8);
+    UInt8MultiArray { data, ..Default::default() }
+}
+
+/// The number of a message that is whole.
+pub fn number_in(data: &[u8]) -> u32 {
+    let (number, rest) = data.split_first_chunk().unwrap();
+    let number = u32::from_le_bytes(*number);
+    assert!(rest == vec![number as u8; rest.len()], "message {number} is torn");
+    number
+}

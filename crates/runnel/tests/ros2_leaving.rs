@@ -1,0 +1,83 @@
+//! How a program leaves the ROS 2 graph: what it published last arrives, and whatever it does afterwards, it sleeps.
+
+mod common;
+#[path = "common/ros2_pair.rs"]
+mod ros2_pair;
+
+use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use common::LONG;
+use ros2_pair::{context, listen, new_domain, numbered};
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Publisher, QoS};
+
+/// The tests take turns: one looks at what the whole process takes.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all threads of this process have had of a CPU so far.
+fn used() -> Duration {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
+    let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("schedstat")).ok();
+    let nanos = |text: String| text.split_whitespace().next().unwrap().parse::<u64>().unwrap();
+    Duration::from_nanos(tasks.filter_map(of_task).map(nanos).sum())
+}
+
+#[test]
+fn a_long_message_that_was_published_just_before_the_end_arrives() {
+    let _alone = alone();
+    let domain = new_domain();
+    let (talking, listening) = (context(domain, false), context(domain, false));
+    let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
+    let publisher: Publisher<UInt8MultiArray> = nodes[0].create_publisher("data", QoS::default()).unwrap();
+    let (_subscription, heard) = listen(&nodes[1], "data", QoS::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| listening.spin().unwrap());
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        // More than goes out at once: the rest follows as the other end takes it.
+        publisher.publish(numbered(7, 8 << 20)).unwrap();
+        talking.shutdown();
+        talking.spin().unwrap();
+        let until = Instant::now() + LONG;
+        while heard.lock().unwrap().is_empty() && Instant::now() < until {
+            listening.sleep_wall(Duration::from_millis(1)).unwrap();
+        }
+        listening.shutdown();
+    });
+    assert_eq!(*heard.lock().unwrap(), [7]);
+}
+
+#[test]
+fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
+    let _alone = alone();
+    let domain = new_domain();
+    let (leaving, staying) = (context(domain, false), context(domain, false));
+    let nodes = [leaving.create_node("leaving").unwrap(), staying.create_node("staying").unwrap()];
+    let publisher: Publisher<UInt8MultiArray> = nodes[0].create_publisher("data", QoS::default()).unwrap();
+    let kept: Publisher<UInt8MultiArray> = nodes[0].create_publisher("other", QoS::default()).unwrap();
+    let (_subscription, heard) = listen(&nodes[1], "data", QoS::default());
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    leaving.shutdown();
+    leaving.spin().unwrap();
+    // Nobody acknowledges this any more.
+    publisher.publish(numbered(1, 10)).unwrap();
+    let before = Instant::now();
+    drop(publisher);
+    assert!(
+        before.elapsed() < Duration::from_millis(500),
+        "an end that was over took {:?}",
+        before.elapsed()
+    );
+    // Newcomers announce themselves to the ports of the one that left, too.
+    let _newcomer = context(domain, false).create_node("newcomer").unwrap();
+    let (before, time) = (used(), Duration::from_secs(2));
+    std::thread::sleep(time);
+    let spent = used() - before;
+    assert!(spent < time / 4, "{spent:?} in {time:?}");
+    assert!(heard.lock().unwrap().is_empty());
+    drop(kept);
+}
