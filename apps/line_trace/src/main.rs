@@ -15,7 +15,7 @@ use runnel::{Context, ContextOptions, Graphs};
 const LOOK: Duration = Duration::from_millis(100);
 
 const USAGE: &str = "\
-usage: line_trace [robot | control | tracer | watch] [--devices DIR | --simulate] [--ros2] [NAME:=VALUE]...
+usage: line_trace [robot | control | tracer | watch] [--devices DIR | --simulate] [--ros2 | --both] [NAME:=VALUE]...
 
   robot          the control node and the tracer (what is run if nothing is said)
   control        the control node alone: sensors and switches, wheels, lamps and buzzer
@@ -24,6 +24,7 @@ usage: line_trace [robot | control | tracer | watch] [--devices DIR | --simulate
   --devices DIR  where the driver of the Raspberry Pi Mouse has its files [/dev]
   --simulate     a simulated robot on a track in place of the real one
   --ros2         in ROS 2, with no master, in place of ROS 1; ROS_DOMAIN_ID and the others are heeded
+  --both         in ROS 1 and in ROS 2, which meets whoever is in either
   NAME:=VALUE    as every ROS node takes them; ROS_MASTER_URI and the others are heeded, too";
 
 /// What is to be run.
@@ -34,8 +35,7 @@ struct Plan {
     watch: bool,
     /// The folder of the driver; `None` for a simulated robot.
     devices: Option<PathBuf>,
-    /// In ROS 2 in place of ROS 1.
-    ros2: bool,
+    graphs: Graphs,
 }
 
 fn main() -> ExitCode {
@@ -63,8 +63,13 @@ fn main() -> ExitCode {
 
 /// What the arguments say, but for those of ROS, which the context takes.
 fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
-    let mut plan =
-        Plan { control: true, tracer: true, watch: false, devices: Some("/dev".into()), ros2: false };
+    let mut plan = Plan {
+        control: true,
+        tracer: true,
+        watch: false,
+        devices: Some("/dev".into()),
+        graphs: Graphs::Ros1,
+    };
     let choose = |plan: &mut Plan, roles| (plan.control, plan.tracer, plan.watch) = roles;
     let mut arguments = arguments.filter(|argument| !argument.contains(":="));
     while let Some(argument) = arguments.next() {
@@ -74,7 +79,8 @@ fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
             "tracer" => choose(&mut plan, (false, true, false)),
             "watch" => choose(&mut plan, (false, false, true)),
             "--simulate" => plan.devices = None,
-            "--ros2" => plan.ros2 = true,
+            "--ros2" => plan.graphs = Graphs::Ros2,
+            "--both" => plan.graphs = Graphs::Both,
             "--devices" => plan.devices = Some(arguments.next().ok_or("--devices lacks a folder")?.into()),
             other => return Err(format!("{other:?} is not known")),
         }
@@ -83,8 +89,7 @@ fn plan(arguments: impl Iterator<Item = String>) -> Result<Plan, String> {
 }
 
 fn run(plan: &Plan) -> Result<(), Box<dyn std::error::Error>> {
-    let graphs = if plan.ros2 { Graphs::Ros2 } else { Graphs::Ros1 };
-    let context = Context::with_options(ContextOptions::default().graphs(graphs))?;
+    let context = Context::with_options(ContextOptions::default().graphs(plan.graphs))?;
     let tracer = plan.tracer.then(|| TracerNode::new(&context, Recording::Off)).transpose()?;
     let control = plan.control.then(|| control(&context, plan.devices.as_deref())).transpose()?;
     let nodes = [control.as_ref().map(ControlNode::node), tracer.as_ref().map(TracerNode::node)];
@@ -127,13 +132,19 @@ mod tests {
 
     #[test]
     fn without_words_it_is_the_whole_real_robot() {
-        let whole =
-            Plan { control: true, tracer: true, watch: false, devices: Some("/dev".into()), ros2: false };
+        let whole = Plan {
+            control: true,
+            tracer: true,
+            watch: false,
+            devices: Some("/dev".into()),
+            graphs: Graphs::Ros1,
+        };
         assert_eq!(planned(""), Ok(whole));
         assert_eq!(planned("robot __ns:=/a --devices /tmp/x").unwrap().devices, Some("/tmp/x".into()));
-        let tracer = Plan { control: false, tracer: true, watch: false, devices: None, ros2: false };
+        let tracer = Plan { control: false, tracer: true, watch: false, devices: None, graphs: Graphs::Ros1 };
         assert_eq!(planned("tracer --simulate"), Ok(tracer));
-        assert!(planned("watch --ros2").unwrap().ros2);
+        assert_eq!(planned("watch --ros2").unwrap().graphs, Graphs::Ros2);
+        assert_eq!(planned("--both tracer").unwrap().graphs, Graphs::Both);
     }
 
     #[test]

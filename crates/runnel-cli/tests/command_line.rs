@@ -322,6 +322,39 @@ fn a_message_that_nobody_hears_is_complained_of() {
 }
 
 #[test]
+fn topic_info_tells_by_what_messages_go_and_how_many() {
+    require_private_network();
+    let spawned = |arguments: &[&str]| {
+        let mut command = runnel(arguments);
+        command.env("ROS_MASTER_URI", "http://127.0.0.1:1/");
+        Peer::spawn(arguments[1], command).expect("it starts")
+    };
+    let _talker = spawned(&["topic", "pub", "-r", "50", "/t", "std_msgs/msg/String", "hello", "--ros2"]);
+    let mut echo = spawned(&["topic", "echo", "/t", "std_msgs/msg/String", "--ros2"]);
+    let info = |echo: &mut Peer| {
+        echo.wait_for_line(|line| line == "data: \"hello\"", within(STEP)).expect("it hears");
+        let (code, text, error) = ran(&["topic", "info", "-v", "/t", "--ros2"]);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{text}");
+        text
+    };
+    let count = |text: &str, word: &str| {
+        let line = text.lines().find(|line| line.ends_with(&format!(" {word}, 0 dropped")));
+        line.and_then(|line| line.split(' ').nth(1)?.parse::<u64>().ok())
+    };
+    let begun = Instant::now();
+    loop {
+        let text = info(&mut echo);
+        let [published, received] = ["published", "received"].map(|word| count(&text, word));
+        let in_memory =
+            text.lines().any(|line| line.starts_with("Link from /runnel_pub_") && line.ends_with(": memory"));
+        if in_memory && published > Some(10) && received > Some(10) {
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < STEP, "{text}");
+    }
+}
+
+#[test]
 fn a_shell_is_offered_the_type_of_the_topic_that_stands_before_it() {
     let graph = Graph::start();
     let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/flag", "std_msgs/Bool", "true"]);

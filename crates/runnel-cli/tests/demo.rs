@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, within};
 use rustix::process::{Pid, kill_process};
 
@@ -35,11 +36,15 @@ impl Drop for Folder {
 
 /// The demonstration, with the folder as its current and its temporary one, in an environment that would mislead it.
 fn demo(folder: &Folder, arguments: &[&str]) -> Peer {
+    Peer::spawn("demo", command(folder, arguments)).expect("the demonstration starts")
+}
+
+fn command(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
     command.arg("demo").args(arguments).current_dir(&folder.0).env("TMPDIR", &folder.0);
     command.env("ROS_MASTER_URI", "http://no.such.host:1").env("ROS_HOSTNAME", "no.such.host");
     command.env("ROS_NAMESPACE", "/elsewhere");
-    Peer::spawn("demo", command).expect("the demonstration starts")
+    command
 }
 
 /// The processes that `parent` has started.
@@ -109,6 +114,39 @@ fn a_lap_is_driven_and_reported_with_its_page() {
     for part in ["One lap of track course", "id=\"light_sensors\"", "id=\"cmd_vel\"", "<td>tracer</td>"] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn a_lap_is_driven_in_ros_2_where_whoever_is_in_the_domain_sees_the_topics() {
+    const DOMAIN: &str = "98";
+    require_private_network();
+    let folder = Folder::new("ros2");
+    let mut command = command(&folder, &["--ros2", "--headless"]);
+    command.env("ROS_DOMAIN_ID", DOMAIN);
+    let mut demo = Peer::spawn("demo", command).expect("the demonstration starts");
+    wait_for_mid_lap(&mut demo);
+    let mut list = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    list.args(["topic", "list", "-t", "--ros2"]).env("ROS_DOMAIN_ID", DOMAIN);
+    let listed = list.output().expect("it starts").stdout;
+    let listed = String::from_utf8_lossy(&listed);
+    for topic in ["/cmd_vel [geometry_msgs/msg/Twist]", "/light_sensors [raspimouse_msgs/msg/LightSensors]"] {
+        assert!(listed.lines().any(|line| line == topic), "{listed}");
+    }
+    let status = demo.wait_exit(within(LAP)).expect("the lap ends");
+    assert!(status.success(), "{status}: {}", demo.output());
+    let lines = demo.lines();
+    assert!(
+        lines.iter().any(|line| line.contains("lap 1:") && line.contains(" mm (max)")),
+        "{}",
+        demo.output()
+    );
+    let tables: Vec<[u64; 3]> =
+        lines.iter().filter(|line| line.contains(" lost, ")).map(|line| counts(line)).collect();
+    assert_eq!(tables.len(), 2, "{}", demo.output());
+    for [messages, lost, unmatched] in tables {
+        assert!(messages > 300 && lost == 0 && unmatched == 0, "{}", demo.output());
+    }
+    assert_eq!(folder.files(), ["line_trace.html"]);
 }
 
 #[test]

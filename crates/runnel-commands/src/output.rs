@@ -79,10 +79,16 @@ pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, word: &str) -> 
     format!("{count} {word}{ending}")
 }
 
-/// Two columns, the second two spaces behind the longest of the first; where it is empty, the first stands alone.
+/// How wide a table is at most, in columns, for the sake of one long row.
+const TERMINAL: usize = 80;
+
+/// Two columns, the second two spaces behind the longest of the first; where it is empty, the first stands alone. A row that
+/// is wider than a terminal does not push the others out of it.
 pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
     let rows: Vec<[String; 2]> = rows.into_iter().collect();
-    let width = rows.iter().map(|[first, _]| first.chars().count()).max().unwrap_or_default();
+    let widths = |[first, second]: &[String; 2]| (first.chars().count(), second.chars().count());
+    let fitting = rows.iter().map(widths).filter(|(first, second)| first + 2 + second <= TERMINAL);
+    let width = fitting.map(|(first, _)| first).max().unwrap_or_default();
     lines(rows.iter().map(|[first, second]| format!("{first:<width$}  {second}").trim_end().to_owned()))
 }
 
@@ -115,6 +121,13 @@ mod tests {
     fn of_one_there_is_no_plural() {
         let texts = [counted(0_usize, "warning"), counted(1_u64, "error"), counted(2_usize, "error")];
         assert_eq!(texts, ["0 warnings", "1 error", "2 errors"]);
+    }
+
+    #[test]
+    fn a_row_that_is_too_long_does_not_push_the_others_aside() {
+        let rows = |long: usize| [["a".repeat(long), "ROS 1, ROS 2".into()], ["b".into(), "ROS 2".into()]];
+        assert_eq!(columns(rows(66)).lines().nth(1), Some(&*format!("{:66}  ROS 2", "b")));
+        assert_eq!(columns(rows(67)), format!("{}  ROS 1, ROS 2\nb  ROS 2\n", "a".repeat(67)));
     }
 
     #[test]

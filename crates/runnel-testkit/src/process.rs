@@ -16,8 +16,8 @@ use rustix::process::{Pid, PidfdFlags, kill_process_group, pidfd_open};
 
 pub use rustix::process::Signal;
 
-/// Lines kept of a peer; beyond that the oldest go and are counted.
-const LINES_KEPT: usize = 20_000;
+/// Lines kept of a peer; beyond that the oldest go and are counted, and whoever would miss them is told.
+const LINES_KEPT: usize = 100_000;
 /// A longer line is cut into pieces of this many bytes.
 const LINE_BYTES: u64 = 4096;
 /// Lines shown in an error.
@@ -80,16 +80,25 @@ impl Peer {
     }
 
     /// The lines captured so far, of both streams, without marks.
+    ///
+    /// # Panics
+    /// When some have gone because there were too many: what is not among these proves nothing.
     pub fn lines(&self) -> Vec<String> {
-        self.output.state().lines.iter().map(|line| line.text.clone()).collect()
+        let state = self.output.state();
+        assert_eq!(
+            state.lost, 0,
+            "peer {}: lines are gone, since only the last {LINES_KEPT} are kept",
+            self.name
+        );
+        state.lines.iter().map(|line| line.text.clone()).collect()
     }
 
     /// Waits for a line, of either stream, that `wanted` accepts, and returns it. The next call goes on
     /// behind that line, so that two calls wait for two lines.
     ///
     /// # Errors
-    /// [`PeerErrorKind::TooLate`] at the deadline, and [`PeerErrorKind::Silent`] as soon as
-    /// both streams are closed and no such line was among them.
+    /// [`PeerErrorKind::TooLate`] at the deadline, [`PeerErrorKind::Silent`] as soon as both streams are closed and no
+    /// such line was among them, and [`PeerErrorKind::Missed`] if lines have gone that no call has looked at.
     pub fn wait_for_line(
         &mut self,
         mut wanted: impl FnMut(&str) -> bool,
@@ -98,6 +107,9 @@ impl Peer {
         let output = Arc::clone(&self.output);
         let mut state = output.state();
         loop {
+            if let Some(missed) = state.lost.checked_sub(self.unread).filter(|missed| *missed > 0) {
+                return Err(self.error(PeerErrorKind::Missed(missed), &state));
+            }
             if let Some(line) = state.next_match(&mut self.unread, &mut wanted) {
                 return Ok(line);
             }
@@ -305,6 +317,8 @@ pub enum PeerErrorKind {
     TooLate(&'static str),
     /// Both output streams ended without the line waited for.
     Silent,
+    /// So many lines came and went before anyone looked at them.
+    Missed(u64),
     /// A system call failed.
     System(io::Error),
 }
@@ -316,6 +330,12 @@ impl fmt::Display for PeerError {
             PeerErrorKind::NotStarted { program, error } => write!(f, "cannot start {program}: {error}")?,
             PeerErrorKind::TooLate(what) => write!(f, "the deadline passed while waiting for {what}")?,
             PeerErrorKind::Silent => write!(f, "its output ended without the line waited for")?,
+            PeerErrorKind::Missed(lines) => {
+                write!(
+                    f,
+                    "{lines} lines are gone before they were looked at: only the last {LINES_KEPT} are kept"
+                )?;
+            }
             PeerErrorKind::System(error) => write!(f, "{error}")?,
         }
         match self.output.as_str() {
@@ -408,13 +428,17 @@ mod tests {
     }
 
     #[test]
-    fn a_babbling_peer_costs_bounded_memory_and_what_goes_is_counted() {
-        let mut peer = shell("seq 1 30000; head -c 10000 /dev/zero | tr '\\0' x");
+    fn a_babbling_peer_costs_bounded_memory_and_what_goes_is_counted_and_not_passed_over() {
+        let mut peer = shell("seq 1 110000; head -c 10000 /dev/zero | tr '\\0' x");
         peer.wait_exit(within(30)).unwrap();
-        assert_eq!(peer.lines().len(), LINES_KEPT);
-        assert!(peer.lines().iter().all(|line| line.len() as u64 <= LINE_BYTES));
-        assert!(peer.output().contains("(10003 earlier lines)"), "{}", peer.output().lines().next().unwrap());
-        peer.wait_for_line(|line| line == "30000", within(10)).unwrap();
+        let lines: Vec<String> = peer.output().lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), LINES_KEPT + 1);
+        assert!(lines.iter().all(|line| line.len() as u64 <= LINE_BYTES + 16));
+        assert!(lines[0].contains("(10003 earlier lines)"), "{}", lines[0]);
+        let missed = peer.wait_for_line(|line| line == "110000", within(10)).unwrap_err();
+        assert!(matches!(missed.kind(), PeerErrorKind::Missed(10003)), "{:?}", missed.kind());
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| peer.lines()));
+        assert!(told.is_err(), "what is not among the last lines proves nothing");
     }
 
     #[test]

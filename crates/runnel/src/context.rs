@@ -244,6 +244,15 @@ impl Context {
         &self.shared.arguments.rest
     }
 
+    /// The graphs that its nodes are in.
+    pub fn graphs(&self) -> Graphs {
+        match (&self.shared.settings.ros1, &self.shared.settings.ros2) {
+            (_, None) => Graphs::Ros1,
+            (None, _) => Graphs::Ros2,
+            _ => Graphs::Both,
+        }
+    }
+
     /// The domain of ROS 2 whose nodes it meets; `None` if it is in ROS 1 alone.
     pub fn domain_id(&self) -> Option<u16> {
         self.shared.settings.ros2.as_ref().map(|ros2| ros2.domain)

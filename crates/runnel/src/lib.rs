@@ -78,7 +78,7 @@ pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
 pub use rate::Rate;
-pub use ros2_graph::{EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
+pub use ros2_graph::{EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
 pub use runnel_core as core;
 pub use runnel_core::qos::QoS;
 pub use runnel_core::time::Time;

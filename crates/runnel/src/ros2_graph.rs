@@ -8,12 +8,16 @@ use runnel_core::names::{self, DdsTopic};
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_io::clock;
+use runnel_rtps::wire::Guid;
 
 use crate::context::Context;
 use crate::error::Error;
 
 /// How often the graph is looked at while it changes.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// How often a question is asked again that may have been lost.
+const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// The ROS 2 graph as this process knows it: what others have announced, and what is its own.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +97,17 @@ pub struct EndpointInfo {
     pub node: Option<String>,
 }
 
+/// What the links of an endpoint have carried, as its own process knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndpointLinks {
+    /// Messages that were published, in any graph, by what its node publishes the topic with; or that the subscription got.
+    pub messages: u64,
+    /// Messages that were dropped for slow subscriptions, or because the callback was slower than they came.
+    pub dropped: u64,
+    /// Of a subscription, the publishers whose messages come in shared memory: at most 14. All others come by the network.
+    pub in_memory: Vec<Gid>,
+}
+
 impl Ros2Graph {
     /// True if all participants have told of all that they have.
     pub fn is_complete(&self) -> bool {
@@ -137,7 +152,7 @@ impl EndpointInfo {
 }
 
 impl Context {
-    /// What is known of the ROS 2 graph now; `None` where the context is not in that. It joins the graph, if no node of it
+    /// What is known of the ROS 2 graph now; `None` where the context is not in that, or has left it. It joins the graph, if no node of it
     /// has: then next to nothing is known at once, see [`Context::wait_for_ros2_graph`].
     ///
     /// # Errors
@@ -150,6 +165,26 @@ impl Context {
         };
         self.shared.turning.attend();
         Ok(graph)
+    }
+
+    /// What the links of an endpoint of another process are and have carried. `None` if that does not answer within
+    /// `timeout`: only nodes of Runnel do.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn ros2_links(&self, of: Gid, timeout: Duration) -> Result<Option<EndpointLinks>, Error> {
+        let of = Guid::from_bytes(of.0);
+        let (mut links, mut next) = (None, Instant::default());
+        self.shared.wait(timeout, |driver| {
+            links = driver.take_links(of);
+            let now = clock::monotonic();
+            if links.is_none() && now >= next {
+                next = now + ASK_EVERY;
+                driver.ask_links(of);
+            }
+            links.is_some()
+        })?;
+        Ok(links)
     }
 
     /// Waits at most `timeout` until the ROS 2 graph is as `done` wants it; false if that is over before, or the context

@@ -12,6 +12,7 @@ mod commands;
 pub mod containers;
 mod dds;
 pub mod doctor;
+pub mod fakes;
 mod graph;
 mod hearing;
 pub mod messages;

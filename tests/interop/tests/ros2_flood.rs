@@ -11,13 +11,14 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use interop::PATIENCE;
+use interop::fakes::{LEASE, PORT, address, announcement, everybody};
 use interop::ros2::{Origin, Ros2Graph};
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, ContextOptions, Graphs, QoS, Subscription};
@@ -27,52 +28,9 @@ use runnel_testkit::process::{Peer, within};
 const FAKES: u32 = 20_000;
 const RATE: u32 = 2_500;
 
-/// How long each claims to live without another word.
-const LEASE: Duration = Duration::from_secs(10);
-
-/// The port at which all claim to be reached, each at an address of its own.
-const PORT: u16 = 40_000;
-
 /// Bytes sent back at most for each that came, and bytes that a victim may grow by.
 const SENT_BACK: f64 = 3.0;
 const GROWTH: i64 = 8 << 20;
-
-/// The address of a fake: none is another's, and nobody of the host is among them.
-fn address(number: u32) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 64, 0, 1)) + number)
-}
-
-/// A parameter of a list: its number and length, then the value. RTPS 2.5, section 9.4.2.11.
-fn parameter(message: &mut Vec<u8>, id: u16, value: &[u8]) {
-    message.extend(id.to_le_bytes());
-    message.extend((value.len() as u16).to_le_bytes());
-    message.extend(value);
-}
-
-/// The announcement of a participant, as a whole message: RTPS 2.5, section 8.5.3.2 and 9.6.2.2.
-fn announcement(number: u32) -> Vec<u8> {
-    const VENDOR: [u8; 2] = [1, 0xff];
-    const PARTICIPANT: [u8; 4] = [0, 0, 1, 0xc1];
-    const ANNOUNCER: [u8; 4] = [0, 1, 0, 0xc2];
-    const LISTENER: [u8; 4] = [0, 1, 0, 0xc7];
-    const ALL_THAT_ROS_HAS: u32 = 0xc3f;
-    let prefix = [&VENDOR[..], &[0xfa, 0xce, 0, 0, 0, 0], &number.to_be_bytes()].concat();
-    let locator =
-        [&[1, 0, 0, 0][..], &u32::from(PORT).to_le_bytes(), &[0; 12], &address(number).octets()].concat();
-    let mut list = vec![0, 3, 0, 0];
-    parameter(&mut list, 0x15, &[2, 3, 0, 0]);
-    parameter(&mut list, 0x16, &[VENDOR[0], VENDOR[1], 0, 0]);
-    parameter(&mut list, 0x50, &[&prefix[..], &PARTICIPANT].concat());
-    parameter(&mut list, 0x32, &locator);
-    parameter(&mut list, 0x31, &locator);
-    parameter(&mut list, 0x02, &[&(LEASE.as_secs() as u32).to_le_bytes()[..], &[0; 4]].concat());
-    parameter(&mut list, 0x58, &ALL_THAT_ROS_HAS.to_le_bytes());
-    parameter(&mut list, 0x01, &[]);
-    // No flags and no inline QoS to skip; the first sample.
-    let data = [&[0, 0, 16, 0][..], &LISTENER, &ANNOUNCER, &[0, 0, 0, 0, 1, 0, 0, 0], &list].concat();
-    let header = [&b"RTPS"[..], &[2, 3], &VENDOR, &prefix].concat();
-    [&header[..], &[0x15, 5], &(data.len() as u16).to_le_bytes(), &data].concat()
-}
 
 /// Bytes that come where the fakes claim to be, by the port that they are sent from, which is one of a participant's.
 struct Echo {
@@ -113,14 +71,13 @@ impl Drop for Echo {
 /// Announces so many fakes from a first one on, each once and at the rate, to all participants of a domain; gives the bytes
 /// that each of these was sent.
 fn flood(domain: u16, first: u32) -> u64 {
-    let everybody = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400 + 250 * domain);
     let begun = Instant::now();
     let mut bytes = 0;
     for index in 0..FAKES {
         let (number, due) = (first + index, begun + Duration::from_secs(1) * index / RATE);
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let socket = UdpSocket::bind((address(number), 0)).unwrap();
-        bytes += socket.send_to(&announcement(number), everybody).unwrap() as u64;
+        bytes += socket.send_to(&announcement(number), everybody(domain)).unwrap() as u64;
     }
     bytes
 }
@@ -243,7 +200,7 @@ fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
     let graph = Ros2Graph::new();
     let _live = Live::begin(graph.domain());
     let echo = Echo::listen();
-    let everybody = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400 + 250 * graph.domain());
+    let everybody = everybody(graph.domain());
     let socket = UdpSocket::bind((address(7), 0)).unwrap();
     let deadline = within(PATIENCE);
     while echo.most() == 0 {

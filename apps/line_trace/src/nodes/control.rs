@@ -1,5 +1,6 @@
 //! The control node: the robot in real time.
 
+use super::alone;
 use super::complaints::Complaints;
 use super::records::Records;
 use super::{
@@ -16,7 +17,7 @@ use runnel::msgs::nav_msgs::Odometry;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::{Header, Int16};
 use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
-use runnel::{Context, Error, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer};
+use runnel::{Context, Error, Graphs, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer};
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -32,13 +33,14 @@ const ODOM_EVERY: u32 = 3;
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
 ///
 /// A simulated robot's person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power
-/// by the service `motor_power`; in ROS 2 alone, where there are no services yet, from the first command that drives.
+/// by the service `motor_power`; in ROS 2, where there are no services yet, from the first command that drives unless somebody
+/// has switched them before.
 pub struct ControlNode {
     node: Node,
     control: Arc<Mutex<Control>>,
-    _subscriptions: [Subscription; 3],
+    _subscriptions: [Subscription; 2],
     _motor_power: Option<ServiceServer>,
-    _timer: Timer,
+    _timers: [Timer; 2],
 }
 
 impl ControlNode {
@@ -49,8 +51,8 @@ impl ControlNode {
     pub fn new(context: &Context, body: impl Body + 'static, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("control")?;
         let control = Arc::new(Mutex::new(Control::new(&node, Box::new(body), recording)?));
+        let commands = subscribe(&node, CMD_VEL, &control, Control::handle_cmd_vel)?;
         let subscriptions = [
-            subscribe(&node, CMD_VEL, &control, Control::handle_cmd_vel)?,
             subscribe(&node, LEDS, &control, Control::handle_leds)?,
             subscribe(&node, BUZZER, &control, Control::handle_buzzer)?,
         ];
@@ -59,10 +61,14 @@ impl ControlNode {
             Ok(lock(&powered).handle_motor_power(clock::monotonic(), request.data))
         });
         let motor_power = if_in_graph(motor_power)?;
-        lock(&control).is_powered_by_driving = motor_power.is_none();
+        lock(&control).is_powered_by_driving = context.graphs() != Graphs::Ros1;
         let ticking = Arc::clone(&control);
-        let timer = node.create_timer(TICK, move || lock(&ticking).tick());
-        Ok(Self { node, control, _subscriptions: subscriptions, _motor_power: motor_power, _timer: timer })
+        let timers = [
+            node.create_timer(TICK, move || lock(&ticking).tick()),
+            // The subscription lives as long as this counts by it.
+            alone::tell(context, &node, "nobody publishes cmd_vel", move || commands.publisher_count()),
+        ];
+        Ok(Self { node, control, _subscriptions: subscriptions, _motor_power: motor_power, _timers: timers })
     }
 
     /// The node.
@@ -102,7 +108,7 @@ struct Control {
     tracer_shows_lamps: bool,
     /// A `cmd_vel` that drives has come.
     driven: bool,
-    /// The motors get power by that, for want of services.
+    /// The motors get power by that, for want of services, unless they have been switched before.
     is_powered_by_driving: bool,
     outputs: Outputs,
     records: Records,
@@ -221,6 +227,7 @@ impl Control {
     }
 
     fn handle_motor_power(&mut self, now: Instant, on: bool) -> SetBoolResponse {
+        self.is_powered_by_driving = false;
         self.advance_to(now);
         let set = self.body.set_motor_power(on);
         let message = match &set {

@@ -6,11 +6,12 @@
 //!     └────── cmd_vel, leds, buzzer ─────────┘
 //! ```
 //! The tracer also calls the service `motor_power` of control. The names are relative, so that each robot can have a
-//! namespace of its own.
+//! namespace of its own. Robot and tracer may be in either graph of ROS or in both, if they have one in common.
 //!
 //! Control and tracer record when each message of `light_sensors` and `cmd_vel` passed, from which whoever has both logs can
 //! tell the latency (see [`crate::latency`]).
 
+mod alone;
 mod complaints;
 mod control;
 mod convert;

@@ -1,5 +1,6 @@
 //! The tracer node: the logic that traces the line, driven by what it hears.
 
+use super::alone;
 use super::complaints::{COMPLAINT, Complaints};
 use super::records::Records;
 use super::{
@@ -14,7 +15,7 @@ use runnel::msgs::geometry_msgs::Twist;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::Int16;
 use runnel::msgs::std_srvs::{SetBool, SetBoolRequest};
-use runnel::{Client, Context, Error, Node, Publisher, QoS, Subscription, Timer};
+use runnel::{Client, Context, Error, Graphs, Node, Publisher, QoS, Subscription, Timer};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,8 +30,8 @@ const POWER: Duration = Duration::from_secs(1);
 pub struct TracerNode {
     node: Node,
     tracing: Arc<Mutex<Tracing>>,
-    _subscriptions: [Subscription; 2],
-    _timer: Timer,
+    _switches: Subscription,
+    _timers: [Timer; 2],
 }
 
 impl TracerNode {
@@ -40,20 +41,21 @@ impl TracerNode {
     /// When the master refuses, or sockets cannot be opened.
     pub fn new(context: &Context, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("tracer")?;
-        let tracing = Arc::new(Mutex::new(Tracing::new(&node, recording)?));
+        let tracing = Arc::new(Mutex::new(Tracing::new(context, &node, recording)?));
         let (sensing, pressed, repeating) =
             (Arc::clone(&tracing), Arc::clone(&tracing), Arc::clone(&tracing));
-        let subscriptions = [
-            node.create_subscription(LIGHT_SENSORS, DEPTH, move |message| {
-                let now = clock::monotonic();
-                lock(&sensing).handle_light_sensors(now, message);
-            })?,
-            node.create_subscription(SWITCHES, DEPTH, move |message| {
-                lock(&pressed).handle_switches(message)
-            })?,
+        let sensors = node.create_subscription(LIGHT_SENSORS, DEPTH, move |message| {
+            let now = clock::monotonic();
+            lock(&sensing).handle_light_sensors(now, message);
+        })?;
+        let switches = node
+            .create_subscription(SWITCHES, DEPTH, move |message| lock(&pressed).handle_switches(message))?;
+        let timers = [
+            node.create_timer(REPEAT, move || lock(&repeating).repeat()),
+            // The subscription lives as long as this counts by it.
+            alone::tell(context, &node, "nobody publishes light_sensors", move || sensors.publisher_count()),
         ];
-        let timer = node.create_timer(REPEAT, move || lock(&repeating).repeat());
-        Ok(Self { node, tracing, _subscriptions: subscriptions, _timer: timer })
+        Ok(Self { node, tracing, _switches: switches, _timers: timers })
     }
 
     /// The node.
@@ -79,6 +81,8 @@ struct Tracing {
     motor_power: (bool, Instant),
     /// Set when that failed, so that they are asked again.
     not_powered: Arc<AtomicBool>,
+    /// Whether the robot may be one of ROS 2, which has no service to ask and powers its motors when it is driven.
+    may_have_no_service: bool,
     /// A command that drives has been given.
     driven: bool,
     outputs: Outputs,
@@ -96,7 +100,7 @@ struct Outputs {
 }
 
 impl Tracing {
-    fn new(node: &Node, recording: Recording) -> Result<Self, Error> {
+    fn new(context: &Context, node: &Node, recording: Recording) -> Result<Self, Error> {
         let outputs = Outputs {
             cmd_vel: node.create_publisher(CMD_VEL, DEPTH)?,
             leds: node.create_publisher(LEDS, QoS::keep_last(DEPTH).transient_local())?,
@@ -114,6 +118,7 @@ impl Tracing {
             complaints: Complaints::default(),
             motor_power: (false, now),
             not_powered: Arc::default(),
+            may_have_no_service: context.graphs() == Graphs::Both,
             driven: false,
             outputs,
             sensors_received: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Received),
@@ -179,11 +184,12 @@ impl Tracing {
         }
         self.motor_power = (on, now);
         self.not_powered.store(false, Ordering::Relaxed);
-        let not_powered = Arc::clone(&self.not_powered);
+        let (not_powered, quietly) = (Arc::clone(&self.not_powered), self.may_have_no_service);
         client.call_async(&SetBoolRequest { data: on }, Some(POWER), move |result| {
             let why = match result {
                 Ok(response) if response.success => return,
                 Ok(response) => response.message,
+                Err(_) if quietly => return not_powered.store(true, Ordering::Relaxed),
                 Err(error) => error.to_string(),
             };
             log::error!("the motors cannot be switched: {why}");

@@ -1,10 +1,12 @@
 //! Both graphs of ROS as commands look at them: which are there, and what is in them.
 
 mod absence;
+mod asking;
 mod listening;
 mod topics;
 mod which;
 
+pub use asking::Asking;
 pub use listening::Listening;
 #[cfg(test)]
 pub use topics::tests;

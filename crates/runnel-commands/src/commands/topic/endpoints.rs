@@ -2,10 +2,12 @@
 
 use runnel::core::names::DdsTopic;
 use runnel::core::qos::{Policy, QoS};
-use runnel::{EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
+use runnel::{Context, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
+use super::links::Links;
 use super::qos;
+use crate::error::CliError;
 use crate::output::lines;
 
 /// How many pairs that do not meet are told of.
@@ -16,6 +18,8 @@ pub struct Endpoints<'a> {
     graph: &'a Ros2Graph,
     publishers: Vec<&'a EndpointInfo>,
     subscriptions: Vec<&'a EndpointInfo>,
+    /// What they have told of their links, if they were asked.
+    links: Option<Links>,
 }
 
 impl<'a> Endpoints<'a> {
@@ -28,10 +32,20 @@ impl<'a> Endpoints<'a> {
             ends.sort_by(|one, other| (&one.node, one.gid).cmp(&(&other.node, other.gid)));
         }
         let some = !(publishers.is_empty() && subscriptions.is_empty());
-        some.then_some(Self { graph, publishers, subscriptions })
+        some.then_some(Self { graph, publishers, subscriptions, links: None })
     }
 
-    /// As `ros2 topic info` prints it.
+    /// Asks their processes for their links.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn ask(&mut self, context: &Context) -> Result<(), CliError> {
+        let all = self.publishers.iter().chain(&self.subscriptions).copied();
+        self.links = Some(Links::ask(context, self.graph, all)?);
+        Ok(())
+    }
+
+    /// As `ros2 topic info` prints it, and what is known of links.
     pub fn text(&self, verbose: bool) -> String {
         let types = self.types().join(", ");
         let counted = |word: &str, ends: &[&EndpointInfo]| {
@@ -66,13 +80,22 @@ impl<'a> Endpoints<'a> {
             EndpointType::Subscription => "SUBSCRIPTION",
         };
         let participant = self.graph.participant(end.gid).map(place).unwrap_or_default();
+        let publishers = self.met_by(end);
+        let links =
+            self.links.as_ref().map(|links| links.text(self.graph, end, &publishers)).unwrap_or_default();
         format!(
             "Node name: {name}\nNode namespace: {namespace}\nTopic type: {}\nTopic type hash: {hash}\n\
-             Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nQoS profile:\n{}",
+             Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nQoS profile:\n{}{links}",
             end.ros_type(),
             end.gid,
             qos::text(&end.qos, end.tells_history)
         )
+    }
+
+    /// The publishers that an endpoint gets messages of.
+    fn met_by(&self, end: &EndpointInfo) -> Vec<&EndpointInfo> {
+        let met = self.publishers.iter().filter(|publisher| why_not(publisher, end).is_none());
+        met.copied().collect()
     }
 
     /// A line for each publisher and subscription that get nothing from each other.
@@ -97,14 +120,18 @@ impl<'a> Endpoints<'a> {
     /// For programs.
     pub fn to_json(&self) -> Json {
         let end = |end: &&EndpointInfo| {
-            json!({
+            let mut json = json!({
                 "node": end.node,
                 "type": end.ros_type(),
                 "type_hash": end.type_hash,
                 "gid": end.gid.to_string(),
                 "participant": self.graph.participant(end.gid).map(participant_json),
                 "qos": qos::to_json(&end.qos, end.tells_history),
-            })
+            });
+            if let Some(links) = &self.links {
+                json["traffic"] = links.json(self.graph, end, &self.met_by(end));
+            }
+            json
         };
         let ends = |ends: &[&EndpointInfo]| ends.iter().map(end).collect::<Json>();
         json!({

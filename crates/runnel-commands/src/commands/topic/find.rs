@@ -2,7 +2,7 @@
 
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Which, is_hidden};
+use crate::graphs::Asking;
 use crate::output::lines;
 use crate::session::Session;
 use crate::types::type_name;
@@ -19,24 +19,16 @@ pub struct Args {
     #[arg(short, long)]
     count_topics: bool,
 
-    /// Also ROS 2 topics with a part that begins with an underscore
-    #[arg(long, alias = "include-hidden")]
-    include_hidden_topics: bool,
-
     #[command(flatten)]
-    which: Which,
-
-    #[command(flatten)]
-    listening: Listening,
+    asking: Asking,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let wanted = type_name(&args.type_name)?;
-    let mut topics = Sight::open(session, args.which, &args.listening)?.topics()?;
-    topics.0.retain(|name, topic| {
-        let shown = args.include_hidden_topics || topic.ros1.is_some() || !is_hidden(name);
-        shown && topic.types().iter().any(|name| TypeName::parse(name).as_ref() == Some(&wanted))
-    });
+    let mut topics = args.asking.topics(session)?;
+    topics
+        .0
+        .retain(|_, topic| topic.types().iter().any(|name| TypeName::parse(name).as_ref() == Some(&wanted)));
     if args.count_topics {
         return session.output.answer(|| topics.0.len().to_string(), || topics.0.len().into());
     }

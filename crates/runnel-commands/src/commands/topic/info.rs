@@ -1,6 +1,6 @@
 //! `runnel topic info`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(add = completion::topics())]
     topic: String,
 
-    /// Show the QoS of each publisher and subscription; in ROS 1, what each node says of its connections
+    /// Show the QoS of each publisher and subscription, and what its node says of its links
     #[arg(short, long)]
     verbose: bool,
 
@@ -50,6 +50,8 @@ type Asked = Result<Said, String>;
 struct Said {
     pid: i32,
     connections: usize,
+    /// By what they go, each once.
+    transports: BTreeSet<String>,
     /// Messages that it dropped for slow connections, if it counts them.
     dropped: Option<i64>,
 }
@@ -59,7 +61,10 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let sight = Sight::open(session, args.which, &args.listening)?;
     let ros1 =
         sight.ros1().map(|graph| Info::of(session, &graph, &topic, args.verbose)).transpose()?.flatten();
-    let ros2 = sight.ros2.as_ref().and_then(|graph| Endpoints::of(graph, &topic));
+    let mut ros2 = sight.ros2.as_ref().and_then(|graph| Endpoints::of(graph, &topic));
+    if let Some(ends) = ros2.as_mut().filter(|_| args.verbose) {
+        ends.ask(sight.context())?;
+    }
     if ros1.is_none() && ros2.is_none() {
         return Err(CliError::Failed(format!("no topic {topic} (see 'runnel topic list')")));
     }
@@ -114,6 +119,7 @@ impl End {
             Some(Ok(said)) => {
                 json["pid"] = json!(said.pid);
                 json["connections"] = json!(said.connections);
+                json["transports"] = json!(said.transports);
                 json["dropped"] = json!(said.dropped);
             }
             Some(Err(error)) => json["error"] = json!(error),
@@ -128,14 +134,18 @@ impl Said {
     fn of(graph: &Graph<'_>, uri: &str, topic: &str, direction: &str) -> Result<Self, CliError> {
         let here = |link: &&Connection| link.topic == topic && link.direction == direction && link.connected;
         let pid = graph.pid(uri)?;
-        let connections = graph.connections(uri)?.iter().filter(here).count();
-        Ok(Self { pid, connections, dropped: graph.dropped(uri, topic, direction) })
+        let all = graph.connections(uri)?;
+        let transports: Vec<&String> = all.iter().filter(here).map(|link| &link.transport).collect();
+        let (connections, transports) = (transports.len(), transports.into_iter().cloned().collect());
+        Ok(Self { pid, connections, transports, dropped: graph.dropped(uri, topic, direction) })
     }
 
     fn text(&self) -> String {
-        let Self { pid, connections, dropped } = self;
+        let Self { pid, connections, transports, dropped } = self;
         let dropped = dropped.map_or(String::new(), |count| format!(", dropped {count}"));
-        format!(" pid {pid}, connections {connections}{dropped}")
+        let transports: Vec<&str> = transports.iter().map(String::as_str).collect();
+        let by = if transports.is_empty() { String::new() } else { format!(" by {}", transports.join(", ")) };
+        format!(" pid {pid}, connections {connections}{by}{dropped}")
     }
 }
 

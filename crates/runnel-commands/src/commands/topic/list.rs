@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::graphs::{Listening, Side, Sight, Topic, Topics, Which, is_hidden, keys, words};
+use crate::graphs::{Asking, Side, Topic, Topics, keys, words};
 use crate::output::{columns, counted, lines};
 use crate::session::Session;
 
@@ -38,25 +38,15 @@ pub struct Args {
     #[arg(short, long, conflicts_with_all = ["verbose", "show_types"])]
     count_topics: bool,
 
-    /// Also ROS 2 topics with a part that begins with an underscore
-    #[arg(long, alias = "include-hidden")]
-    include_hidden_topics: bool,
-
     #[command(flatten)]
-    which: Which,
-
-    #[command(flatten)]
-    listening: Listening,
+    asking: Asking,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let namespace = args.namespace.as_ref().map(|name| session.resolve(name)).transpose()?;
-    let mut topics = Sight::open(session, args.which, &args.listening)?.topics()?;
+    let mut topics = args.asking.topics(session)?;
     if let Some(namespace) = namespace {
         topics.retain(|topic| is_within(topic, &namespace));
-    }
-    if !args.include_hidden_topics {
-        topics.0.retain(|name, topic| topic.ros1.is_some() || !is_hidden(name));
     }
     topics.keep_ends(!args.subscribers, !args.publishers);
     session.output.answer(|| text(&topics, args), || to_json(&topics, args))

@@ -7,6 +7,7 @@ mod endpoints;
 mod find;
 pub mod hz;
 mod info;
+mod links;
 mod list;
 mod measure;
 pub mod publish;
@@ -23,8 +24,17 @@ use crate::session::Session;
 pub use endpoints::place;
 use statistics::WIDEST;
 
+const EXAMPLES: &str = "\
+Examples:
+  runnel topic list -t                     what there is, in ROS 1 and in ROS 2
+  runnel topic echo /scan --field ranges   one field of each message
+  runnel topic info -v /scan               who publishes and subscribes, and how
+  runnel topic hz /scan /odom --ros2       how often, looking at ROS 2 alone
+  runnel topic pub -1 /chatter std_msgs/String hello";
+
 /// Look at topics, and publish to them (rostopic, ros2 topic)
 #[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub enum Command {
     List(list::Args),
     Info(info::Args),

@@ -27,6 +27,9 @@ const DEPTH: usize = 100;
 /// How long a few messages wait for subscribers, or are kept for them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a subscriber of ROS 2 that is known here may take to know the publisher, too: it misses what is sent before.
+const ACQUAINTANCE: Duration = Duration::from_millis(100);
+
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
 
@@ -225,6 +228,9 @@ impl Job<'_> {
         } else if !self.wait_for(known, Some(PATIENCE))? {
             let connected = self.publisher.subscription_count();
             log::warn!("of {known} subscribers {connected} connected within {} s", PATIENCE.as_secs());
+        }
+        if of_ros2 > 0 {
+            self.context.sleep(ACQUAINTANCE)?;
         }
         Ok(())
     }

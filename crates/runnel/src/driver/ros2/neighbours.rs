@@ -96,6 +96,11 @@ impl Neighbours {
         self.0.values().filter_map(|neighbour| neighbour.at).min()
     }
 
+    /// What stands for a pair among the driver's sockets.
+    pub(super) fn socket_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
+        self.0.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
+    }
+
     fn known(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
         if let Entry::Vacant(place) = self.0.entry(participant) {
             let random = || host::random().ok().map(u128::from);

@@ -78,6 +78,11 @@ impl SampleInput {
         if self.keeps_all { WINDOW } else { 0 }
     }
 
+    /// Whether its samples come by the session.
+    pub(in crate::driver) fn has_channel(&self) -> bool {
+        self.channel.is_some()
+    }
+
     fn pair(&self) -> (EntityId, Guid) {
         (self.reader, self.writer)
     }

@@ -1,0 +1,126 @@
+//! What the links of ROS 2 endpoints are and have carried, which only their own processes know.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use runnel::{Context, EndpointInfo, EndpointLinks, EndpointType, Gid, Ros2Graph};
+use serde_json::{Value as Json, json};
+
+use crate::error::CliError;
+
+/// Nodes of this vendor answer.
+const ANSWERS: &str = "Runnel";
+
+/// How long one of them may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What endpoints have told of their links.
+#[derive(Default)]
+pub struct Links(HashMap<Gid, EndpointLinks>);
+
+impl Links {
+    /// Asks the processes of these endpoints, but none any more that has not answered once.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn ask<'a>(
+        context: &Context,
+        graph: &Ros2Graph,
+        endpoints: impl Iterator<Item = &'a EndpointInfo>,
+    ) -> Result<Self, CliError> {
+        let (mut told, mut silent) = (HashMap::new(), HashSet::new());
+        for end in endpoints.filter(|end| vendor(graph, end) == ANSWERS) {
+            let process = end.gid.participant();
+            if silent.contains(&process) {
+                continue;
+            }
+            match context.ros2_links(end.gid, PATIENCE)? {
+                Some(links) => drop(told.insert(end.gid, links)),
+                None => drop(silent.insert(process)),
+            }
+        }
+        Ok(Self(told))
+    }
+
+    /// How the messages of a publisher come to a subscription; `None` if neither side tells.
+    fn kind(
+        &self,
+        graph: &Ros2Graph,
+        publisher: &EndpointInfo,
+        subscription: &EndpointInfo,
+    ) -> Option<&'static str> {
+        // Nobody else can meet Runnel's nodes but by the network.
+        let [one, other] = [publisher, subscription].map(|end| vendor(graph, end) == ANSWERS);
+        match self.0.get(&subscription.gid) {
+            Some(links) if links.in_memory.contains(&publisher.gid) => Some("memory"),
+            Some(_) => Some("UDP"),
+            None if one != other => Some("UDP"),
+            None => None,
+        }
+    }
+
+    /// The lines below an endpoint: its counters, and how it gets the messages of each of these publishers.
+    pub fn text(&self, graph: &Ros2Graph, end: &EndpointInfo, publishers: &[&EndpointInfo]) -> String {
+        let is_publisher = end.endpoint_type == EndpointType::Publisher;
+        let word = if is_publisher { "published" } else { "received" };
+        let mut text = match self.0.get(&end.gid) {
+            Some(links) => format!("Messages: {} {word}, {} dropped\n", links.messages, links.dropped),
+            None => format!("Messages: not known, {} does not tell\n", vendor(graph, end)),
+        };
+        for publisher in publishers.iter().filter(|_| !is_publisher) {
+            let from = publisher.node.clone().unwrap_or_else(|| publisher.gid.to_string());
+            let kind = self.kind(graph, publisher, end).unwrap_or("not known");
+            text += &format!("Link from {from}: {kind}\n");
+        }
+        text
+    }
+
+    /// The same for programs; null is for what is not known.
+    pub fn json(&self, graph: &Ros2Graph, end: &EndpointInfo, publishers: &[&EndpointInfo]) -> Json {
+        let link = |publisher: &&EndpointInfo| json!({ "publisher": publisher.gid.to_string(), "kind": self.kind(graph, publisher, end) });
+        let told = self.0.get(&end.gid);
+        let mut json = json!({
+            "messages": told.map(|links| links.messages),
+            "dropped": told.map(|links| links.dropped),
+        });
+        if end.endpoint_type == EndpointType::Subscription {
+            json["links"] = publishers.iter().map(link).collect();
+        }
+        json
+    }
+}
+
+fn vendor<'a>(graph: &'a Ros2Graph, end: &EndpointInfo) -> &'a str {
+    graph.participant(end.gid).map_or("its participant", |participant| participant.vendor.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::tests::graph;
+
+    #[test]
+    fn how_messages_come_is_told_by_who_gets_them_and_otherwise_known_only_beside_others() {
+        let mut graph =
+            graph(&[("rt/a", 1, true), ("rt/a", 2, true), ("rt/a", 3, false), ("rt/a", 4, false)]);
+        for one in [0, 2] {
+            graph.participants[one].vendor = ANSWERS.into();
+        }
+        let [ours, theirs, hears, foreign] = &graph.endpoints[..] else { panic!("{graph:?}") };
+        let told = EndpointLinks { messages: 8, dropped: 1, in_memory: vec![ours.gid] };
+        let links = Links([(hears.gid, told)].into());
+        let publishers = [ours, theirs];
+        assert_eq!(
+            links.text(&graph, hears, &publishers),
+            "Messages: 8 received, 1 dropped\nLink from /node1: memory\nLink from /node2: UDP\n"
+        );
+        assert_eq!(
+            links.text(&graph, foreign, &publishers),
+            "Messages: not known, Fast DDS does not tell\nLink from /node1: UDP\nLink from /node2: not known\n"
+        );
+        assert_eq!(links.text(&graph, ours, &publishers), "Messages: not known, Runnel does not tell\n");
+        let json = links.json(&graph, foreign, &publishers);
+        assert_eq!((&json["messages"], &json["links"][1]["kind"]), (&Json::Null, &Json::Null));
+        assert_eq!(links.json(&graph, hears, &publishers)["links"][0]["kind"], "memory");
+    }
+}
