@@ -80,7 +80,7 @@ fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() 
     graph.open_gate();
     let mut ended = 0;
     for number in 1..=COUNT {
-        publisher.publish(&text(number, OURS)).unwrap();
+        publisher.publish(text(number, OURS)).unwrap();
         turn("all published");
         if number % 50 == 25 && is_by_memory() {
             let sockets = connected_packet_sockets(process::id()).unwrap();
