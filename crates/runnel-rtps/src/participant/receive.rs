@@ -90,7 +90,7 @@ impl<P: Lend> Participant<P> {
                     if context.announced {
                         self.sought(context.now, context.from, context.source);
                     }
-                    self.prove(context.source);
+                    self.prove(context.from, context.source);
                 }
             }
             Submessage::InfoSource(info) => context.source = info.prefix,
@@ -102,7 +102,7 @@ impl<P: Lend> Participant<P> {
                 context.announced = true;
                 // It knew of us before we knew of it.
                 if context.destination == self.config.prefix {
-                    self.prove(context.source);
+                    self.prove(context.from, context.source);
                 }
             }
             _ if !self.is_from_peer(context) => {}
