@@ -31,6 +31,9 @@ const CREDIT: usize = 3;
 /// would hear of us with their next announcement only.
 const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
+/// With how many announcements all who have met us are told that we have moved.
+const TELL_OF_MOVE: u32 = 7;
+
 /// How many addresses a participant is known to send from.
 const MOST_SOURCES: usize = 8;
 
@@ -199,13 +202,18 @@ impl<P: Lend> Participant<P> {
         (self.config.unicast, self.config.own_addresses) = (unicast, own);
         self.announcement = announcement_of(&self.config);
         self.announced = 0;
-        let all: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
-        all.into_iter().for_each(|to| self.work.push_back(Work::Announce(to)));
+        self.tell_of_move = TELL_OF_MOVE;
         self.timers.arm(&mut self.announce_at, Some(now), Timer::Announce);
     }
 
     /// A participant says what it is, or that it is gone.
-    pub(super) fn participant_heard(&mut self, now: Instant, from: SocketAddr, len: usize, data: &Data<'_>) {
+    pub(super) fn participant_heard(
+        &mut self,
+        now: Instant,
+        (from, names_us): (SocketAddr, bool),
+        len: usize,
+        data: &Data<'_>,
+    ) {
         if announce::is_gone(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
                 self.participant_leaves(from, guid.prefix);
@@ -214,7 +222,7 @@ impl<P: Lend> Participant<P> {
         }
         let parsed = ParticipantData::parse(data.payload.bytes());
         match parsed {
-            Ok(announced) => self.participant_announced(now, from, len, announced),
+            Ok(announced) => self.participant_announced(now, (from, names_us), len, announced),
             Err(why) => self.tell(Event::Trouble(format!("an announcement from {from} is refused: {why}"))),
         }
     }
@@ -225,7 +233,15 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn participant_announced(&mut self, now: Instant, from: SocketAddr, len: usize, data: ParticipantData) {
+    /// One that is proved is not believed from elsewhere, unless it shows by our name that it is who has met us: then it has
+    /// moved.
+    fn participant_announced(
+        &mut self,
+        now: Instant,
+        (from, names_us): (SocketAddr, bool),
+        len: usize,
+        data: ParticipantData,
+    ) {
         let ours =
             data.domain.is_none_or(|domain| domain == self.config.domain) && data.domain_tag.is_empty();
         if !ours || data.prefix == self.config.prefix {
@@ -233,7 +249,7 @@ impl<P: Lend> Participant<P> {
         }
         let prefix = data.prefix;
         match self.peers.get_mut(prefix) {
-            Some(peer) if !peer.sends_from(from.ip()) && peer.proved => {}
+            Some(peer) if peer.proved && !names_us && !peer.sends_from(from.ip()) => {}
             Some(peer) => {
                 peer.note_source(from.ip());
                 peer.heard = now;

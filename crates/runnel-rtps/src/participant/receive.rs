@@ -98,10 +98,11 @@ impl<P: Lend> Participant<P> {
             Submessage::InfoReply(_) | Submessage::Unknown { .. } => {}
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
-                self.participant_heard(context.now, context.from, context.datagram.len(), data);
+                let names_us = context.destination == self.config.prefix;
+                self.participant_heard(context.now, (context.from, names_us), context.datagram.len(), data);
                 context.announced = true;
                 // It knew of us before we knew of it.
-                if context.destination == self.config.prefix {
+                if names_us {
                     self.prove(context.from, context.source);
                 }
             }
