@@ -248,7 +248,7 @@ impl<B: Bytes> Writer<B> {
     fn together(&self, index: usize) -> bool {
         let Some(reader) = self.readers.get(index) else { return false };
         let others = self.readers.iter().filter(|other| other.guid().prefix == reader.guid().prefix);
-        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader))
+        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader, &self.history))
     }
 
     /// Takes it that what was sent to one reader was sent to those of its participant.

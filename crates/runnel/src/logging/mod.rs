@@ -21,6 +21,7 @@ mod format;
 mod forward;
 mod loggers;
 mod node_log;
+mod rosout;
 
 use std::fmt;
 use std::str::FromStr;
