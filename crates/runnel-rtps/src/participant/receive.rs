@@ -90,7 +90,7 @@ impl<P: Lend> Participant<P> {
                     if context.announced {
                         self.sought(context.now, context.from, context.source);
                     }
-                    self.prove(context.source);
+                    self.prove(context.from, context.source);
                 }
             }
             Submessage::InfoSource(info) => context.source = info.prefix,
@@ -103,7 +103,7 @@ impl<P: Lend> Participant<P> {
                 context.announced = true;
                 // It knew of us before we knew of it.
                 if names_us {
-                    self.prove(context.source);
+                    self.prove(context.from, context.source);
                 }
             }
             _ if !self.is_from_peer(context) => {}

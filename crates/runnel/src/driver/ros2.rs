@@ -132,6 +132,11 @@ impl Ros2 {
         self.rtps.as_ref()
     }
 
+    /// True while datagrams are being handed out.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.receiving
+    }
+
     /// The enclave that is told to others.
     fn enclave(&self) -> Option<String> {
         self.settings.as_ref().map(|settings| settings.enclave.clone())
@@ -296,6 +301,7 @@ impl Driver {
         }
         self.ros2.inbox = Some(inbox);
         self.ros2.receiving = false;
+        self.catch_up_on_samples();
         any
     }
 
