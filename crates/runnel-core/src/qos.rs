@@ -197,31 +197,35 @@ impl QoS {
         Self { durability: Durability::Volatile, best_available, ..self }
     }
 
-    /// Sets the longest time between two messages.
+    /// Sets the longest time between two messages; zero is any time, as with rmw.
     ///
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn deadline(self, deadline: Duration) -> Self {
         let best_available = BestAvailable { deadline: false, ..self.best_available };
-        Self { deadline: Some(deadline), best_available, ..self }
+        Self { deadline: unless_zero(deadline), best_available, ..self }
     }
 
-    /// Sets how long a message is worth delivering.
+    /// Sets how long a message is worth delivering; zero is for ever, as with rmw.
     ///
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn lifespan(self, lifespan: Duration) -> Self {
-        Self { lifespan: Some(lifespan), ..self }
+        Self { lifespan: unless_zero(lifespan), ..self }
     }
 
-    /// Sets how a publisher shows that it lives, and for how long that holds.
+    /// Sets how a publisher shows that it lives, and for how long that holds: for ever if that is `None` or zero.
     ///
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn liveliness(self, kind: Liveliness, lease: Option<Duration>) -> Self {
         let best_available =
             BestAvailable { liveliness: false, liveliness_lease: false, ..self.best_available };
-        Self { liveliness: kind, liveliness_lease: lease, best_available, ..self }
+        let liveliness_lease = match lease {
+            Some(lease) => unless_zero(lease),
+            None => None,
+        };
+        Self { liveliness: kind, liveliness_lease, best_available, ..self }
     }
 
     /// Has a subscription ask each ROS 1 publisher for datagrams (UDPROS) first and for a connection (TCPROS) where it
@@ -308,6 +312,10 @@ impl fmt::Display for Policy {
     }
 }
 
+const fn unless_zero(time: Duration) -> Option<Duration> {
+    if time.is_zero() { None } else { Some(time) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,5 +380,12 @@ mod tests {
         let offers = QoS::keep_all().lifespan(MS(1));
         assert_eq!(QoS::keep_last(7).incompatible_with(&offers), []);
         assert_eq!(offers.incompatible_with(&QoS::keep_last(7)), []);
+    }
+
+    #[test]
+    fn times_of_zero_are_not_set() {
+        let qos = QoS::default().deadline(Duration::ZERO).lifespan(Duration::ZERO);
+        let qos = qos.liveliness(Liveliness::ManualByTopic, Some(Duration::ZERO));
+        assert_eq!((qos.deadline, qos.lifespan, qos.liveliness_lease), (None, None, None));
     }
 }

@@ -68,7 +68,7 @@ impl Pair {
         let participant = &mut self.net.nodes[0].participant;
         let next = participant.last_number(self.writer).unwrap().next();
         let from = rest.first().map_or(next, |(number, _)| *number);
-        let rest = rest.into_iter().map(|(number, bytes)| (number, bytes.as_slice().into()));
+        let rest = rest.into_iter().map(|(number, bytes)| (number, now, bytes.as_slice().into()));
         participant.resume(now, stamp, (self.writer, theirs), from, rest);
         self.net.touch(0);
     }

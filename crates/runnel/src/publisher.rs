@@ -194,6 +194,37 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
     }
 }
 
+/// A message on its way that has another type in ROS 2 than in ROS 1, whose form goes to subscribers of this process.
+pub(crate) fn in_two_forms(ros1: impl Outgoing, ros2: impl Outgoing) -> impl Outgoing {
+    TwoForms { ros1, ros2 }
+}
+
+struct TwoForms<A, B> {
+    ros1: A,
+    ros2: B,
+}
+
+impl<A: Outgoing, B: Outgoing> Outgoing for TwoForms<A, B> {
+    fn shared_type(&self) -> Option<TypeId> {
+        self.ros1.shared_type()
+    }
+    fn wire_len(&self) -> usize {
+        self.ros1.wire_len()
+    }
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        self.ros1.write(out)
+    }
+    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
+        self.ros2.write_cdr(out)
+    }
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        self.ros1.write_slice(out)
+    }
+    fn into_shared(self) -> SharedMessage {
+        self.ros1.into_shared()
+    }
+}
+
 /// A message that is known as what writes it in an encoding.
 struct Written<W>(W);
 

@@ -152,7 +152,7 @@ impl EndpointInfo {
 }
 
 impl Context {
-    /// What is known of the ROS 2 graph now; `None` where the context is not in that. It joins the graph, if no node of it
+    /// What is known of the ROS 2 graph now; `None` where the context is not in that, or has left it. It joins the graph, if no node of it
     /// has: then next to nothing is known at once, see [`Context::wait_for_ros2_graph`].
     ///
     /// # Errors

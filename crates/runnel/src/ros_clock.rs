@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::decode;
 use runnel_io::clock;
 use runnel_msgs::rosgraph_msgs::Clock;
 
@@ -105,7 +104,11 @@ impl Simulation {
         let simulation = Arc::clone(self);
         let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
             match delivery {
-                Delivery::Bytes { bytes, .. } => simulation.tell(decode::<Clock>(bytes)?.clock),
+                Delivery::Bytes { bytes, from, .. } => {
+                    let mut told = Clock::default();
+                    from.read_into(&mut told, bytes)?;
+                    simulation.tell(told.clock);
+                }
                 Delivery::Shared(shared) => {
                     shared.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
                 }

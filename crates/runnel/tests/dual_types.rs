@@ -51,7 +51,8 @@ impl RawListener {
     #[track_caller]
     fn check(&self, who: &str) {
         let heard = self.heard.lock().unwrap();
-        let breaks = heard.windows(2).find(|pair| pair[1] != pair[0] + 1);
+        let breaks = heard.windows(2).position(|pair| pair[1] != pair[0] + 1);
+        let breaks = breaks.map(|at| &heard[at.saturating_sub(3)..(at + 6).min(heard.len())]);
         assert_eq!(breaks, None, "{who}, of {} messages", heard.len());
     }
 }

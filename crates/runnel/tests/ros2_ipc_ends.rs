@@ -145,45 +145,93 @@ fn a_pair_whose_session_ends_goes_on_over_the_network_and_leaves_it_again() {
     }
 }
 
+/// A talker of this process, and a listener in another, which gets its messages by memory and is stopped in a moment.
+struct Stopping {
+    talking: runnel::Context,
+    publisher: runnel::Publisher<UInt8MultiArray>,
+    peer: Peer,
+    until: Instant,
+    published: u32,
+}
+
+impl Stopping {
+    fn new(qos: QoS) -> Self {
+        let domain = new_domain();
+        let talking = context(domain, true);
+        let publisher = talking.create_node("talker").unwrap().create_publisher("data", qos).unwrap();
+        let peer = start("tells", domain);
+        let mut stopping = Self { talking, publisher, peer, until: Instant::now() + LONG, published: 0 };
+        stopping.turn_until("the pair in shared memory", |pair| pair.publisher.shared_memory_count() == 1);
+        // From now on the listener has the memory in which messages of this length lie.
+        let published = stopping.publish(&[10, 5000]);
+        stopping.turn_until("these are heard", |pair| told(&pair.peer).len() == published as usize);
+        stopping.peer.signal(Signal::STOP).unwrap();
+        stopping
+    }
+
+    fn turn_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
+        while !done(self) {
+            assert!(Instant::now() < self.until, "still not: {what}; heard: {:?}", told(&self.peer));
+            self.talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+    }
+
+    fn publish(&mut self, sizes: &[usize]) -> u32 {
+        for size in sizes {
+            self.publisher.publish(numbered(self.published, *size)).unwrap();
+            self.published += 1;
+        }
+        self.published
+    }
+
+    fn goes_to_network(&self) {
+        assert!(end_sessions() > 0);
+        self.turn_until("the network", |pair| pair.publisher.shared_memory_count() == 0);
+    }
+
+    /// What the listener has heard once it goes on and has heard the last.
+    fn goes_on(self) -> Vec<u32> {
+        self.peer.signal(Signal::CONT).unwrap();
+        self.turn_until("the last is heard", |pair| told(&pair.peer).last() == Some(&(pair.published - 1)));
+        told(&self.peer)
+    }
+}
+
 #[test]
 fn what_a_stopped_listener_has_not_read_when_its_session_ends_comes_once_and_in_order() {
     let _alone = alone();
-    let domain = new_domain();
-    let talking = context(domain, true);
-    let talker = talking.create_node("talker").unwrap();
-    let publisher = talker.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
-    let peer = start("tells", domain);
-    let until = Instant::now() + LONG;
-    let turn_until = |what: &str, done: &dyn Fn() -> bool| {
-        while !done() {
-            assert!(Instant::now() < until, "still not: {what}; heard: {:?}", told(&peer));
-            talking.spin_once(Duration::from_millis(1)).unwrap();
-        }
-    };
-    let mut next = 0;
-    let mut publish = |sizes: &[usize]| {
-        for size in sizes {
-            publisher.publish(numbered(next, *size)).unwrap();
-            next += 1;
-        }
-        next
-    };
-    turn_until("the pair in shared memory", &|| publisher.shared_memory_count() == 1);
-    // From now on the listener has the memory in which messages of this length lie.
-    let published = publish(&[10, 5000]);
-    turn_until("these are heard", &|| told(&peer).len() == published as usize);
-    peer.signal(Signal::STOP).unwrap();
-    publish(&[10, 5000, 10, 10, 5000, 5000, 10]);
+    let mut pair = Stopping::new(QoS::keep_last(1000));
+    pair.publish(&[10, 5000, 10, 10, 5000, 5000, 10]);
     // Memory that it does not have yet: four of these fill the ring, and of the fifth a part is sent. Others wait.
-    publish(&[60_000; 6]);
-    publish(&[10, 5000, 5000]);
-    assert!(end_sessions() > 0);
-    turn_until("the network", &|| publisher.shared_memory_count() == 0);
-    let published = publish(&[10, 60_000, 10]);
-    peer.signal(Signal::CONT).unwrap();
-    turn_until("the last is heard", &|| told(&peer).last() == Some(&(published - 1)));
-    assert!(told(&peer).into_iter().eq(0..published), "{:?}", told(&peer));
-    assert_eq!((publisher.dropped(), publisher.copied()), (0, 0));
+    pair.publish(&[60_000; 6]);
+    pair.publish(&[10, 5000, 5000]);
+    pair.goes_to_network();
+    let published = pair.publish(&[10, 60_000, 10]);
+    assert_eq!((pair.publisher.dropped(), pair.publisher.copied()), (0, 0));
+    let heard = pair.goes_on();
+    assert!(heard.iter().copied().eq(0..published), "{heard:?}");
+}
+
+#[test]
+fn what_waits_for_a_stopped_listener_longer_than_it_is_worth_is_not_delivered() {
+    let _alone = alone();
+    let lifespan = Duration::from_millis(1500);
+    for session_ends in [false, true] {
+        let mut pair = Stopping::new(QoS::keep_last(1000).lifespan(lifespan));
+        // These fill the ring, and a part of the last is sent; the others wait.
+        let begun = pair.publish(&[60_000; 5]);
+        pair.publish(&[10, 5000, 10, 60_000]);
+        let over = Instant::now() + lifespan;
+        let worth = pair.published;
+        pair.turn_until("they are old", |_| Instant::now() > over);
+        if session_ends {
+            pair.goes_to_network();
+        }
+        let published = pair.publish(&[10, 5000, 60_000]);
+        // What was in the ring is as good as delivered, while there is one.
+        let expected = (0..if session_ends { 2 } else { begun }).chain(worth..published);
+        assert!(pair.goes_on().into_iter().eq(expected), "the session ends: {session_ends}");
+    }
 }
 
 #[test]

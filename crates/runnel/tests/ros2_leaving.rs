@@ -79,5 +79,7 @@ fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
     let spent = used() - before;
     assert!(spent < time / 4, "{spent:?} in {time:?}");
     assert!(heard.lock().unwrap().is_empty());
+    // Nor does a look at the graph bring it back.
+    assert_eq!(leaving.ros2_graph().unwrap().map(|graph| graph.participants.len()), None);
     drop(kept);
 }

@@ -93,7 +93,7 @@ impl<P: Lend> Participant<P> {
         }
         let spec = ReaderSpec {
             guid: remote,
-            address: address_of(reader, peer.user),
+            address: address_of(reader, peer.user, |ip| peer.is_at(&self.config, ip)),
             reliable: reader.qos.reliability == Reliability::Reliable
                 && ours.qos.reliability == Reliability::Reliable,
             wants_earlier: reader.qos.durability == Durability::TransientLocal && !elsewhere,
@@ -115,7 +115,7 @@ impl<P: Lend> Participant<P> {
             writer.qos.reliability == Reliability::Reliable && ours.qos.reliability == Reliability::Reliable;
         let spec = WriterSpec {
             guid: remote,
-            address: address_of(writer, peer.user),
+            address: address_of(writer, peer.user, |ip| peer.is_at(&self.config, ip)),
             reliable: both_reliable,
             most_bytes: self.config.limits.sample_bytes,
         };

@@ -53,6 +53,8 @@ pub struct Participant<P> {
     announcement: Arc<[u8]>,
     /// How often it has announced itself since it had something new to say.
     announced: u32,
+    /// How often it tells all who have met it that it has moved.
+    tell_of_move: u32,
     peers: Peers,
     endpoints: BTreeMap<EntityId, Endpoint>,
     writers: BTreeMap<EntityId, Writer<Stored<P>>>,
@@ -115,6 +117,7 @@ impl<P: Lend> Participant<P> {
         let mut participant = Self {
             announcement,
             announced: 0,
+            tell_of_move: 0,
             peers: Peers::new(),
             endpoints: BTreeMap::new(),
             writers: BTreeMap::new(),

@@ -7,8 +7,8 @@
 //! side gives each sample to [`Participant::take_in`], or to its user at once if it is [`Participant::due`], of which it then
 //! tells by [`Participant::pass_over`] before samples come by the network again.
 
-use super::Participant;
 use super::watch::Watched;
+use super::{Participant, Timer};
 use crate::event::{Sample, SamplePayload};
 use crate::reader::{Arrival, copied};
 use crate::stored::{Lend, Stored};
@@ -23,25 +23,29 @@ impl<P: Lend> Participant<P> {
         Some(self.writers.get(&writer)?.history().last())
     }
 
-    /// Samples that are written from now on reach a reader by another way: the first of them. `None` if the two have not
-    /// met, or the writer's samples have a lifespan. A writer all of whose readers are suspended holds none of them, unless it is for those who come later.
+    /// Samples that are written from now on reach a reader by another way, on which their lifespan is for the caller to see
+    /// to: the first of them. `None` if the two have not met. A writer all of whose readers are suspended holds none of
+    /// them, unless it is for those who come later.
     pub fn suspend(&mut self, writer: EntityId, reader: Guid) -> Option<SequenceNumber> {
         self.writers.get_mut(&writer)?.suspend(reader)
     }
 
     /// The other way has ended. What it did not bring goes by the network from now on: `samples`, in the order of their
-    /// numbers, and what is written from now on. The reader has had all before `from`, as far as is known.
+    /// numbers and each with the time when it was written, and what is written from now on. The reader has had all before
+    /// `from`, as far as is known.
     pub fn resume(
         &mut self,
         now: Instant,
         stamp: Timestamp,
         (writer, reader): (EntityId, Guid),
         from: SequenceNumber,
-        samples: impl IntoIterator<Item = (SequenceNumber, P)>,
+        samples: impl IntoIterator<Item = (SequenceNumber, Instant, P)>,
     ) {
         let Some(of) = self.writers.get_mut(&writer) else { return };
-        let samples = samples.into_iter().map(|(number, sample)| (number, Stored::User(sample)));
+        let samples = samples.into_iter().map(|(number, at, sample)| (number, at, Stored::User(sample)));
         of.resume((now, stamp), reader, from, samples);
+        let expiry = of.expire(now);
+        self.timers.arm(&mut of.armed, expiry, Timer::Writer(writer));
         self.wake_writer(writer);
     }
 

@@ -2,9 +2,11 @@
 //!
 //! Whoever announces itself is a candidate first. It is told of us with no more bytes than it may cost by what it sent,
 //! three times as many, and nothing else: an announcement may bear the address of somebody who never asked. It is proved
-//! when it sends us something that bears our prefix, which it has learnt from us.
+//! when it sends us something that bears our prefix, which it has learnt from us, and has been heard from the address that
+//! it is reached at: whoever hears us may know our prefix, and name any address. From then on it is sent to where it has been
+//! heard from, and nowhere else.
 
-use super::routes::{best, is_among, outranks};
+use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
 use super::{DISCOVERY, Participant, Timer, transmit::Work};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
@@ -29,6 +31,9 @@ const CREDIT: usize = 3;
 /// would hear of us with their next announcement only.
 const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
+/// With how many announcements all who have met us are told that we have moved.
+const TELL_OF_MOVE: u32 = 7;
+
 /// How many addresses a participant is known to send from.
 const MOST_SOURCES: usize = 8;
 
@@ -43,8 +48,11 @@ pub struct Peer {
     pub(super) metatraffic: SocketAddr,
     pub(super) user: SocketAddr,
     pub(super) same_host: bool,
+    /// Where it has been heard from, the latest last.
     sources: Vec<IpAddr>,
     proved: bool,
+    /// It was told that it is not heard from where it says that it is.
+    is_elsewhere: bool,
     /// How many bytes it may cost before it is proved.
     credit: usize,
     heard: Instant,
@@ -87,9 +95,32 @@ impl Peer {
     }
 
     fn note_source(&mut self, ip: IpAddr) {
-        if !self.sources.contains(&ip) && self.sources.len() < MOST_SOURCES {
-            self.sources.push(ip);
+        if self.sources.contains(&ip) {
+            return;
         }
+        if self.sources.len() >= MOST_SOURCES {
+            self.sources.remove(0);
+        }
+        self.sources.push(ip);
+    }
+
+    /// True if it is known to be there: it has been heard from there, or it is of this host as that address is.
+    pub(super) fn is_at(&self, config: &Config, ip: IpAddr) -> bool {
+        let is_own = |ip: &IpAddr| config.is_own(*ip);
+        self.sources.contains(&ip) || is_own(&ip) && self.sources.iter().any(is_own)
+    }
+
+    /// How it is reached that was just heard from `from`, at addresses where it is known to be.
+    fn known_ways(&self, config: &Config, from: SocketAddr) -> Option<Ways> {
+        ways(config, &self.data, from, |ip| self.is_at(config, ip))
+    }
+
+    fn is_at_its_addresses(&self, config: &Config) -> bool {
+        self.is_at(config, self.metatraffic.ip()) && self.is_at(config, self.user.ip())
+    }
+
+    fn take_ways(&mut self, ways: Ways) {
+        (self.metatraffic, self.user) = (ways.metatraffic, ways.user);
     }
 
     /// True if it may send from this address: it has announced it, or has announced itself from there.
@@ -171,13 +202,18 @@ impl<P: Lend> Participant<P> {
         (self.config.unicast, self.config.own_addresses) = (unicast, own);
         self.announcement = announcement_of(&self.config);
         self.announced = 0;
-        let all: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
-        all.into_iter().for_each(|to| self.work.push_back(Work::Announce(to)));
+        self.tell_of_move = TELL_OF_MOVE;
         self.timers.arm(&mut self.announce_at, Some(now), Timer::Announce);
     }
 
     /// A participant says what it is, or that it is gone.
-    pub(super) fn participant_heard(&mut self, now: Instant, from: SocketAddr, len: usize, data: &Data<'_>) {
+    pub(super) fn participant_heard(
+        &mut self,
+        now: Instant,
+        (from, names_us): (SocketAddr, bool),
+        len: usize,
+        data: &Data<'_>,
+    ) {
         if announce::is_gone(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
                 self.participant_leaves(from, guid.prefix);
@@ -186,7 +222,7 @@ impl<P: Lend> Participant<P> {
         }
         let parsed = ParticipantData::parse(data.payload.bytes());
         match parsed {
-            Ok(announced) => self.participant_announced(now, from, len, announced),
+            Ok(announced) => self.participant_announced(now, (from, names_us), len, announced),
             Err(why) => self.tell(Event::Trouble(format!("an announcement from {from} is refused: {why}"))),
         }
     }
@@ -197,7 +233,15 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn participant_announced(&mut self, now: Instant, from: SocketAddr, len: usize, data: ParticipantData) {
+    /// One that is proved is not believed from elsewhere, unless it shows by our name that it is who has met us: then it has
+    /// moved.
+    fn participant_announced(
+        &mut self,
+        now: Instant,
+        (from, names_us): (SocketAddr, bool),
+        len: usize,
+        data: ParticipantData,
+    ) {
         let ours =
             data.domain.is_none_or(|domain| domain == self.config.domain) && data.domain_tag.is_empty();
         if !ours || data.prefix == self.config.prefix {
@@ -205,7 +249,7 @@ impl<P: Lend> Participant<P> {
         }
         let prefix = data.prefix;
         match self.peers.get_mut(prefix) {
-            Some(peer) if !peer.sends_from(from.ip()) && peer.proved => {}
+            Some(peer) if peer.proved && !names_us && !peer.sends_from(from.ip()) => {}
             Some(peer) => {
                 peer.note_source(from.ip());
                 peer.heard = now;
@@ -221,8 +265,7 @@ impl<P: Lend> Participant<P> {
     }
 
     fn add_candidate(&mut self, now: Instant, from: SocketAddr, len: usize, data: ParticipantData) {
-        let Some(metatraffic) = best(&self.config, &data.metatraffic, from) else { return };
-        let user = best(&self.config, &data.unicast, from).unwrap_or(metatraffic);
+        let Some(Ways { metatraffic, user }) = ways(&self.config, &data, from, |_| true) else { return };
         let same_host = self.config.is_own(metatraffic.ip()) && self.config.is_own(from.ip());
         if self.peers.candidates.len() >= self.config.limits.candidates
             && let Some(oldest) = self.peers.candidates.pop_front()
@@ -239,6 +282,7 @@ impl<P: Lend> Participant<P> {
             same_host,
             sources: Vec::from([from.ip()]),
             proved: false,
+            is_elsewhere: false,
             credit: len * CREDIT,
             heard: now,
             greet_again: None,
@@ -286,32 +330,54 @@ impl<P: Lend> Participant<P> {
 
     /// What a participant that is known says of itself may have changed, or it is heard by a better way.
     fn update(&mut self, from: SocketAddr, data: ParticipantData) {
-        let metatraffic = best(&self.config, &data.metatraffic, from);
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         let prefix = data.prefix;
         peer.data = data;
-        let Some(metatraffic) = metatraffic else { return };
-        let better = outranks(&self.config, metatraffic, peer.metatraffic);
-        let other_family = metatraffic.is_ipv4() != peer.metatraffic.is_ipv4();
+        let found = match peer.proved {
+            true => peer.known_ways(&self.config, from),
+            false => ways(&self.config, &peer.data, from, |_| true),
+        };
+        let Some(found) = found else { return };
+        let better = outranks(&self.config, found.metatraffic, peer.metatraffic);
+        let other_family = found.metatraffic.is_ipv4() != peer.metatraffic.is_ipv4();
         let stays = other_family && is_among(peer.metatraffic, &peer.data.metatraffic);
         if better || changed && !stays {
-            peer.metatraffic = metatraffic;
-            peer.user = best(&self.config, &peer.data.unicast, from).unwrap_or(metatraffic);
+            peer.take_ways(found);
             self.move_peer(prefix);
         }
     }
 
-    /// A participant has something for us, and so has heard of us.
-    pub(super) fn prove(&mut self, prefix: GuidPrefix) {
+    /// A participant has something for us, and so has heard of us: it is proved, if it has been heard from where it is reached.
+    pub(super) fn prove(&mut self, from: SocketAddr, prefix: GuidPrefix) {
         if self.peers.proved_count() >= self.config.limits.participants {
             return;
         }
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.proved) else { return };
+        if !peer.is_at_its_addresses(&self.config) {
+            match peer.known_ways(&self.config, from) {
+                Some(ways) => peer.take_ways(ways),
+                None => return self.tell_of_elsewhere(from, prefix),
+            }
+        }
+        let is_own = |ip: IpAddr| self.config.is_own(ip);
+        peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
         peer.proved = true;
         self.peers.candidates.retain(|candidate| *candidate != prefix);
         self.tell(Event::ParticipantFound(prefix));
         self.join_discovery(prefix);
+    }
+
+    /// Says once why a participant is not met.
+    fn tell_of_elsewhere(&mut self, from: SocketAddr, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        if !core::mem::replace(&mut peer.is_elsewhere, true) {
+            let to = peer.metatraffic;
+            self.tell(Event::Trouble(format!(
+                "{prefix} is not met: it says that it is reached at {to}, but is heard from {} only",
+                from.ip()
+            )));
+        }
     }
 
     fn join_discovery(&mut self, prefix: GuidPrefix) {
@@ -351,9 +417,9 @@ impl<P: Lend> Participant<P> {
     /// Something came that says it is from a participant. From where that does not send, it is no sign of life: neither of
     /// one that is gone, nor of one that has moved, which is found anew when its lease is over.
     pub(super) fn note_heard(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
-        if let Some(peer) =
-            self.peers.get_mut(prefix).filter(|peer| peer.proved && peer.sends_from(from.ip()))
-        {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.sends_from(from.ip())) else { return };
+        peer.note_source(from.ip());
+        if peer.proved {
             peer.heard = now;
         }
     }

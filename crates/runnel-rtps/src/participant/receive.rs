@@ -90,7 +90,7 @@ impl<P: Lend> Participant<P> {
                     if context.announced {
                         self.sought(context.now, context.from, context.source);
                     }
-                    self.prove(context.source);
+                    self.prove(context.from, context.source);
                 }
             }
             Submessage::InfoSource(info) => context.source = info.prefix,
@@ -98,11 +98,12 @@ impl<P: Lend> Participant<P> {
             Submessage::InfoReply(_) | Submessage::Unknown { .. } => {}
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
-                self.participant_heard(context.now, context.from, context.datagram.len(), data);
+                let names_us = context.destination == self.config.prefix;
+                self.participant_heard(context.now, (context.from, names_us), context.datagram.len(), data);
                 context.announced = true;
                 // It knew of us before we knew of it.
-                if context.destination == self.config.prefix {
-                    self.prove(context.source);
+                if names_us {
+                    self.prove(context.from, context.source);
                 }
             }
             _ if !self.is_from_peer(context) => {}

@@ -3,14 +3,40 @@
 //! Whoever announces several is sent to where it sends from itself: that way is known to work. IPv4 and IPv6 are equally
 //! good for what is heard first; what is heard by the family that is preferred moves it there, and never back.
 
-use crate::announce::Endpoint;
+use crate::announce::{Endpoint, ParticipantData};
 use crate::config::Config;
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// The address of a participant's that is best reached: where it sends from, or another of this host for one that is
-/// here, or one of the family that it was heard by, or any for which we have a socket.
-pub(super) fn best(config: &Config, addresses: &[SocketAddr], from: SocketAddr) -> Option<SocketAddr> {
-    let usable = || addresses.iter().filter_map(|address| usable(config, *address, from));
+/// Where a participant is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// Its endpoints of discovery.
+    pub metatraffic: SocketAddr,
+    /// Those of its user.
+    pub user: SocketAddr,
+}
+
+/// Where a participant is best reached that was heard from `from`, at addresses that `may` be sent to.
+pub(super) fn ways(
+    config: &Config,
+    data: &ParticipantData,
+    from: SocketAddr,
+    may: impl Fn(IpAddr) -> bool,
+) -> Option<Ways> {
+    let metatraffic = best(config, &data.metatraffic, from, &may)?;
+    Some(Ways { metatraffic, user: best(config, &data.unicast, from, &may).unwrap_or(metatraffic) })
+}
+
+/// The address that is best reached: where it sends from, or another of this host for one that is here, or one of the
+/// family that it was heard by, or any for which we have a socket.
+fn best(
+    config: &Config,
+    addresses: &[SocketAddr],
+    from: SocketAddr,
+    may: impl Fn(IpAddr) -> bool,
+) -> Option<SocketAddr> {
+    let allowed = || addresses.iter().filter(|address| may(address.ip()));
+    let usable = || allowed().filter_map(|address| usable(config, *address, from));
     let same_host = config.is_own(from.ip());
     let by_source = usable().find(|address| address.ip() == from.ip());
     let here = usable().find(|address| same_host && config.is_own(address.ip()));
@@ -52,9 +78,14 @@ pub(super) fn is_among(address: SocketAddr, announced: &[SocketAddr]) -> bool {
     announced.iter().any(|other| (other.ip(), other.port()) == (address.ip(), address.port()))
 }
 
-/// Where an endpoint is reached: at its participant's address if it names that one, or none.
-pub(super) fn address_of(endpoint: &Endpoint, of_participant: SocketAddr) -> SocketAddr {
-    let own = || endpoint.unicast.iter().filter(|address| !address.ip().is_multicast());
+/// Where an endpoint is reached: at its participant's address if it names that one, or none of those that `may` be sent to.
+pub(super) fn address_of(
+    endpoint: &Endpoint,
+    of_participant: SocketAddr,
+    may: impl Fn(IpAddr) -> bool,
+) -> SocketAddr {
+    let may = |ip: IpAddr| ip == of_participant.ip() || may(ip);
+    let own = || endpoint.unicast.iter().filter(|to| !to.ip().is_multicast() && may(to.ip()));
     let near = own().find(|address| address.ip() == of_participant.ip());
     let family = || own().filter(|address| address.is_ipv4() == of_participant.is_ipv4());
     let elsewhere = || family().find_map(|address| on_link(*address, of_participant));
@@ -93,7 +124,7 @@ mod tests {
     }
 
     fn best_of(own: &[&str], announced: &[&str], from: &str) -> Option<SocketAddr> {
-        best(&config(own), &addresses(announced), from.parse().unwrap())
+        best(&config(own), &addresses(announced), from.parse().unwrap(), |_| true)
     }
 
     const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];
@@ -126,13 +157,13 @@ mod tests {
     #[test]
     fn an_endpoint_that_names_its_participants_address_is_on_the_same_link() {
         let endpoint = Endpoint { unicast: addresses(&["10.0.0.2:7411", "[fe80::2]:7411"]), ..endpoint() };
-        let at = |participant: &str| address_of(&endpoint, participant.parse().unwrap());
+        let at = |participant: &str| address_of(&endpoint, participant.parse().unwrap(), |_| false);
         assert_eq!(at("[fe80::2%3]:7410"), "[fe80::2%3]:7411".parse().unwrap());
         assert_eq!(at("10.0.0.2:7410"), "10.0.0.2:7411".parse().unwrap());
         // One that names an address of another family alone is reached as its participant is.
         let endpoint = Endpoint { unicast: addresses(&["10.0.0.2:7411"]), ..endpoint };
         let participant = "[fd00::2]:7410".parse().unwrap();
-        assert_eq!(address_of(&endpoint, participant), participant);
+        assert_eq!(address_of(&endpoint, participant, |_| true), participant);
     }
 
     #[test]

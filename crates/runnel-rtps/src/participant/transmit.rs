@@ -23,7 +23,7 @@ pub(super) enum Work {
     Announce(SocketAddr),
     /// The same to a candidate, and what shows it that an answer is welcome.
     Greet(GuidPrefix),
-    /// The same to one that has lost us, and that we have not lost.
+    /// The same to one that has met us: it has lost us, or we have moved.
     Remind(GuidPrefix),
     /// What we say of ourselves, to where a participant was that is lost.
     Seek(GuidPrefix, SocketAddr),
@@ -117,6 +117,10 @@ impl<P: Lend> Participant<P> {
     pub(super) fn announce(&mut self, now: Instant) {
         let targets = self.config.multicast.iter().chain(&self.config.peers);
         self.work.extend(targets.map(|to| Work::Announce(*to)));
+        if self.tell_of_move > 0 {
+            self.tell_of_move -= 1;
+            self.work.extend(self.peers.proved().map(|peer| Work::Remind(peer.data.prefix)));
+        }
         let first = FIRST_PAUSES.get(self.announced as usize).copied();
         let pause = first.map_or(self.config.announce, Duration::from_millis);
         self.announced = self.announced.saturating_add(1);

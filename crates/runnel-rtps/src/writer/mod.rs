@@ -173,12 +173,8 @@ impl<B: Bytes> Writer<B> {
         if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) }
     }
 
-    /// What is written from now on reaches a reader by another way: the first number of that. Samples that are not worth
-    /// delivering after a while stay here, where that is seen to.
+    /// What is written from now on reaches a reader by another way: the first number of that.
     pub fn suspend(&mut self, reader: Guid) -> Option<SequenceNumber> {
-        if self.qos.lifespan.is_some() {
-            return None;
-        }
         let next = self.history.last().next();
         self.readers.iter_mut().find(|proxy| proxy.guid() == reader)?.suspend(next);
         self.trim();
@@ -191,11 +187,11 @@ impl<B: Bytes> Writer<B> {
         (now, stamp): (Instant, Timestamp),
         reader: Guid,
         from: SequenceNumber,
-        samples: impl Iterator<Item = (SequenceNumber, B)>,
+        samples: impl Iterator<Item = (SequenceNumber, Instant, B)>,
     ) {
         let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else { return };
         proxy.resume(now, from);
-        samples.for_each(|(number, payload)| self.history.restore(number, payload, stamp, now));
+        samples.for_each(|(number, at, payload)| self.history.restore(number, payload, stamp, at));
     }
 
     /// Takes a sample in that replaces all that tell of the same thing.
@@ -248,7 +244,7 @@ impl<B: Bytes> Writer<B> {
     fn together(&self, index: usize) -> bool {
         let Some(reader) = self.readers.get(index) else { return false };
         let others = self.readers.iter().filter(|other| other.guid().prefix == reader.guid().prefix);
-        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader))
+        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader, &self.history))
     }
 
     /// Takes it that what was sent to one reader was sent to those of its participant.

@@ -422,6 +422,15 @@ pub fn forged_prefix(number: u32) -> GuidPrefix {
 
 /// What it would say of itself.
 pub fn announcement(prefix: GuidPrefix, address: SocketAddr, lease: Option<Duration>) -> Vec<u8> {
+    announcement_at(prefix, (&[address], &[address]), lease)
+}
+
+/// What one would say of itself that is reached at these addresses for discovery, and at those by its user.
+pub fn announcement_at(
+    prefix: GuidPrefix,
+    (metatraffic, unicast): (&[SocketAddr], &[SocketAddr]),
+    lease: Option<Duration>,
+) -> Vec<u8> {
     let data = ParticipantData {
         prefix,
         version: (2, 3),
@@ -430,8 +439,8 @@ pub fn announcement(prefix: GuidPrefix, address: SocketAddr, lease: Option<Durat
         domain_tag: String::new(),
         lease,
         builtin: BuiltinEndpoints::OURS,
-        metatraffic: vec![address],
-        unicast: vec![address],
+        metatraffic: metatraffic.to_vec(),
+        unicast: unicast.to_vec(),
         name: "/".into(),
         user_data: b"enclave=/;".to_vec(),
     };

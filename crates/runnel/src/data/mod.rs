@@ -22,8 +22,8 @@ pub(crate) use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, Que
 pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
 pub(crate) use publication::{
-    Blank, Filled, MOST_UNDER_WAY, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter,
-    Unfit,
+    Blank, Filled, Left, MOST_UNDER_WAY, Offer, Outgoing, Publication, PublicationOptions, Refused,
+    RtpsWriter, Unfit,
 };
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use ready::{ReadyQueue, Runnable, When};

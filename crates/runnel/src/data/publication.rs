@@ -3,6 +3,7 @@
 
 mod blank;
 mod framed;
+mod life;
 mod link;
 mod locals;
 mod offer;
@@ -35,8 +36,8 @@ pub(crate) use blank::{Blank, Filled};
 use link::Link;
 use locals::{Earlier, Local};
 pub(crate) use offer::Offer;
-pub(crate) use sample_link::MOST_UNDER_WAY;
 use sample_link::SampleLink;
+pub(crate) use sample_link::{Left, MOST_UNDER_WAY};
 pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 

@@ -10,6 +10,7 @@ mod qos;
 mod sight;
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use runnel_rtps::{Event, Sample, SamplePayload};
 use super::nodes::NodeKey;
 use super::socket::Socket;
 use super::table::Key;
+use super::throttle::Throttle;
 use super::{Driver, Turned};
 use crate::announced::Topic;
 use crate::data::{LinkInfo, Offer, RtpsWriter, SubscriptionCore, TopicInput};
@@ -64,6 +66,9 @@ pub(super) struct Ros2 {
     inbox: Option<Inbox>,
     /// When a datagram came in this turn.
     heard_at: Option<Instant>,
+    throttle: Throttle,
+    /// The process has left the graph, and stays out of it.
+    left: bool,
 }
 
 struct WriterEnd {
@@ -118,11 +123,18 @@ impl Ros2 {
             brought,
             inbox: None,
             heard_at: None,
+            throttle: Throttle::default(),
+            left: false,
         }
     }
 
     pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
         self.rtps.as_ref()
+    }
+
+    /// True while datagrams are being handed out.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.receiving
     }
 
     /// The enclave that is told to others.
@@ -140,7 +152,8 @@ impl Ros2 {
 impl Driver {
     /// Joins the ROS 2 graph with the first node that is to be there.
     pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
-        let Some(settings) = self.ros2.settings.as_ref().filter(|_| self.ros2.rtps.is_none()) else {
+        let joins = self.ros2.rtps.is_none() && !self.ros2.left;
+        let Some(settings) = self.ros2.settings.as_ref().filter(|_| joins) else {
             return Ok(());
         };
         let rtps = Arc::new(Rtps::open(settings, self.reactor.waker().clone())?);
@@ -163,6 +176,7 @@ impl Driver {
 
     /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
     pub(crate) fn leave_ros2(&mut self) {
+        self.ros2.left = true;
         let Some(rtps) = self.ros2.rtps.take() else { return };
         rtps.leave();
         for key in self.sockets.keys() {
@@ -287,6 +301,7 @@ impl Driver {
         }
         self.ros2.inbox = Some(inbox);
         self.ros2.receiving = false;
+        self.catch_up_on_samples();
         any
     }
 
@@ -312,7 +327,8 @@ impl Driver {
     fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
         if self.ros2.graph.is_reader(sample.reader) {
             let from = sample.writer.prefix;
-            self.ros2.graph.hear(from, sample.payload.bytes(datagram));
+            let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
+            complaint.into_iter().for_each(|line| self.warn_of_participant(format_args!("{line}")));
             return self.name_publishers(from);
         }
         self.hear_ros1_first(&sample);
@@ -360,6 +376,11 @@ impl Driver {
         }
     }
 
+    /// Says what somebody in the graph did, as long as nobody does it all the time.
+    fn warn_of_participant(&mut self, line: fmt::Arguments<'_>) {
+        self.ros2.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
+    }
+
     fn ros2_event(&mut self, event: Event) {
         match event {
             Event::Matched { local, remote } => {
@@ -379,7 +400,7 @@ impl Driver {
                     end.input.lose(count, from);
                 }
             }
-            Event::Trouble(line) => console::warning!("{line}"),
+            Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
             Event::ParticipantLost(participant) => {
                 self.ros2.graph.forget(participant);
                 self.neighbour_lost(participant);

@@ -17,6 +17,7 @@ mod greeting;
 mod hearing;
 mod late;
 mod processes;
+mod put_off;
 mod samples;
 mod versions;
 
@@ -42,6 +43,7 @@ use ending::Ending;
 pub(super) use greeting::Greeting;
 use late::{LateLinks, PATIENCE};
 use processes::Processes;
+use put_off::PutOff;
 pub(super) use samples::{SampleInput, SampleOutput};
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
@@ -101,6 +103,8 @@ pub(super) struct Sessions {
     refused: Processes,
     /// Since when a link of some session waits for what its connection still has.
     late_since: Option<Instant>,
+    /// What waits until datagrams have been handed out.
+    put_off: PutOff,
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
@@ -142,6 +146,11 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// What a channel carries.
+    fn link_of(&self, channel: u32) -> Option<Key> {
+        self.channels.get(channel as usize).copied().flatten()
+    }
+
     /// One that nothing has come by.
     fn new(
         process: u128,
@@ -190,6 +199,7 @@ impl Sessions {
             other_versions: Processes::default(),
             refused: Processes::default(),
             late_since: None,
+            put_off: PutOff::default(),
             turns: 0,
             throttle: Throttle::default(),
         }

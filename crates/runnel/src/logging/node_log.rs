@@ -9,33 +9,26 @@ use std::sync::{Arc, Mutex};
 
 use runnel_core::message::Service;
 use runnel_core::names;
-use runnel_core::qos::QoS;
 use runnel_io::{clock, host};
 use runnel_msgs::roscpp::{
     self, GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse,
 };
-use runnel_msgs::rosgraph_msgs::Log;
-use runnel_msgs::std_msgs::Header;
 
 use super::file::{self, LogFile};
 use super::format::{Line, USUAL};
 use super::loggers::{Loggers, ROOT};
+use super::rosout::Rosout;
 use super::{Level, Logger, Place, UnknownLevel, console};
-use crate::announced::{Ros1Type, Topic};
 use crate::context::Context;
-use crate::data::{Offer, Publication, ServiceCore, When};
+use crate::data::{ServiceCore, When};
 use crate::error::Error;
 use crate::node::NodeInner;
-use crate::publisher::typed;
 use crate::ros_clock::RosClock;
 use crate::service::answering;
 use crate::sync::lock;
 
 /// The topic that nodes log to.
 pub(crate) const ROSOUT: &str = "/rosout";
-
-/// Lines that wait for a slow listener at most.
-const WAITING: usize = 100;
 
 /// The logger of what the library itself says of a node.
 const LIBRARY: &str = "ros.runnel";
@@ -50,9 +43,7 @@ pub(crate) struct NodeLog {
     loggers: Loggers,
     /// The least level of the library's own lines that is kept and published.
     library: Arc<AtomicU8>,
-    rosout: Option<Arc<Publication>>,
-    /// What it is published with.
-    offered: Offer,
+    rosout: Option<Rosout>,
     file: Option<LogFile>,
     /// What the node publishes: each line tells, so that viewers can filter by it.
     topics: Mutex<Vec<String>>,
@@ -65,15 +56,13 @@ impl NodeLog {
     /// When an argument names a level that is none.
     pub(crate) fn of(context: &Context, node: &str) -> Result<Arc<Self>, Error> {
         let (shared, node) = (&context.shared, node.to_owned());
-        let (topic, qos) = rosout();
-        let is_published = shared.rosout && shared.settings.ros1.is_some();
-        let rosout = is_published.then(|| topic.publication(context, &node, qos));
+        let rosout = shared.rosout.then(|| Rosout::of(context, &node));
         let file = file::path(shared.arguments.log_file.as_deref(), &node, host::pid());
         let file = file.and_then(|path| open(&node, path));
         let (clock, topics) = (Arc::clone(&shared.clock), Mutex::default());
         let loggers = Loggers::new(Level::Info);
-        let (library, offered) = (loggers.handle(LIBRARY), Offer::default());
-        let log = Self { node, clock, library, loggers, rosout, offered, file, topics };
+        let library = loggers.handle(LIBRARY);
+        let log = Self { node, clock, library, loggers, rosout, file, topics };
         if let Some(level) = &shared.arguments.log_level {
             log.set_given_level(level)?;
         }
@@ -104,8 +93,8 @@ impl NodeLog {
         self.loggers.set(logger, level).map_err(|why| format!("[{}]: {why}", self.node))
     }
 
-    /// The node's publication of `/rosout`.
-    pub(crate) fn rosout(&self) -> Option<&Arc<Publication>> {
+    /// How the node publishes `/rosout`, if it does.
+    pub(crate) fn rosout(&self) -> Option<&Rosout> {
         self.rosout.as_ref()
     }
 
@@ -147,21 +136,7 @@ impl NodeLog {
             let _ = file.line(&line.render(USUAL));
         }
         if let Some(rosout) = &self.rosout {
-            // Too long to be sent is too long to be read.
-            let _ = rosout.publish(typed(self.message(line)), &self.offered);
-        }
-    }
-
-    fn message(&self, line: &Line<'_>) -> Log {
-        Log {
-            header: Header { stamp: line.simulated.unwrap_or(line.wall), ..Header::default() },
-            level: line.level as u8 as _,
-            name: self.node.clone(),
-            msg: line.text.to_owned(),
-            file: line.place.file.to_owned(),
-            function: line.place.function.to_owned(),
-            line: line.place.line,
-            topics: lock(&self.topics).clone(),
+            rosout.publish(line, &lock(&self.topics));
         }
     }
 
@@ -199,22 +174,16 @@ impl NodeInner {
             slot.log = Some(Arc::clone(log));
         }
         let Some(rosout) = log.rosout() else { return Ok(()) };
-        let (topic, qos) = self::rosout();
-        let offer = rosout.offer(qos, &Arc::default());
-        self.driver().add_publication(self.key, &topic, &offer, rosout)?;
+        self.driver().add_publication(self.key, &rosout.topic, &rosout.offer, &rosout.publication)?;
         log.add_topic(ROSOUT);
+        if self.context.shared.settings.ros1.is_none() {
+            return Ok(());
+        }
         for (name, make) in log.services() {
             self.add_service(&make(names::resolve(&self.namespace, &self.name, name)?))?;
         }
         Ok(())
     }
-}
-
-/// The topic that a node logs to. It is latched: what a node said before anybody listened is often all that it says. In
-/// ROS 2 its messages are of another type.
-fn rosout() -> (Topic, QoS) {
-    let topic = Topic::of_ros1(ROSOUT.to_owned(), Ros1Type::of::<Log>());
-    (topic, QoS::keep_last(WAITING).transient_local())
 }
 
 fn open(node: &str, path: PathBuf) -> Option<LogFile> {

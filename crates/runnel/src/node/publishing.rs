@@ -65,7 +65,7 @@ impl Node {
         }
         let own = inner.log().rosout().filter(|_| name == ROSOUT);
         let new = || topic.publication(&inner.context, &inner.full_name, qos);
-        let publication = own.map_or_else(new, Arc::clone);
+        let publication = own.map_or_else(new, |own| Arc::clone(&own.publication));
         let stays = own.is_some();
         let offer = publication.offer(qos, &events);
         let added = if stays {

@@ -4,7 +4,7 @@ use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 
 use super::{Brought, CdrFrame, Rtps, stamp};
-use crate::ipc::Frame;
+use crate::data::Left;
 use crate::sync::lock;
 
 /// A reader of ours is given what a writer's messages are by a channel: how far it is.
@@ -29,9 +29,13 @@ impl Rtps {
     }
 
     /// That way has ended: these messages and all that follow go by the network. The reader has had all before `from`.
-    pub(crate) fn resume(&self, pair: (EntityId, Guid), from: u64, left: Vec<(u64, Frame)>) {
-        let left = left.into_iter().map(|(at, frame)| (sequence(at), CdrFrame(frame)));
-        self.work(|participant, now| participant.resume(now, stamp(), pair, sequence(from), left));
+    pub(crate) fn resume(&self, pair: (EntityId, Guid), from: u64, left: Vec<Left>) {
+        self.work(|participant, now| {
+            let written =
+                |(at, written, frame): Left| (sequence(at), written.unwrap_or(now), CdrFrame(frame));
+            let left = left.into_iter().map(written);
+            participant.resume(now, stamp(), pair, sequence(from), left);
+        });
     }
 
     /// How far a reader of ours is with a writer.

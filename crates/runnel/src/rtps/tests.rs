@@ -1,10 +1,11 @@
-//! Two participants of one host, whose sockets the tests look at themselves.
+//! Two participants, whose sockets the tests look at themselves.
 
 use std::time::{Duration, Instant as StdInstant};
 
 use runnel_core::qos::QoS;
 use runnel_io::{Reactor, Waker};
 use runnel_rtps::SamplePayload;
+use runnel_testkit::hosts::Host;
 use runnel_testkit::namespace::require_private_network;
 
 use super::settings::Ipv6;
@@ -51,12 +52,17 @@ fn frame(text: &str) -> Frame {
 fn talk(a: &Rtps, b: &Rtps) -> SocketAddr {
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
+    hears(a, writer, b)
+}
+
+/// Sends until the other has heard it; from where.
+fn hears(from: &Rtps, writer: EntityId, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it hears nothing");
-        a.write(writer, frame("hello..."), None);
-        turn(a);
-        if let Some((from, bytes)) = turn(b).into_iter().next() {
+        from.write(writer, frame("hello..."), None);
+        turn(from);
+        if let Some((from, bytes)) = turn(to).into_iter().next() {
             assert_eq!(bytes, [&[0, 1, 0, 0], &b"hello..."[..]].concat());
             return from;
         }
@@ -79,4 +85,48 @@ fn who_has_no_ipv6_sockets_meets_by_ipv4() {
     let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
     assert_eq!(a.receivers().len(), 1);
     assert!(talk(&a, &b).is_ipv4());
+}
+
+/// Two hosts with a cable between them that carries no multicast, as WireGuard's do not.
+fn hosts_without_multicast() -> [Host; 2] {
+    let [near, far] = [Host::new(), Host::new()];
+    near.join(&far, "cable");
+    for (host, address) in [(&near, "10.1.0.1/24"), (&far, "10.1.0.2/24")] {
+        host.ip("link set cable multicast off");
+        host.address("cable", address);
+    }
+    [near, far]
+}
+
+fn subnet(domain: u16, peers: &str) -> Ros2Settings {
+    Ros2Settings { range: Range::Subnet, ..settings(domain, peers) }
+}
+
+#[test]
+fn who_is_named_is_met_by_an_interface_without_multicast() {
+    let [near, far] = hosts_without_multicast();
+    let a = near.run(|| Rtps::open(&subnet(63, "10.1.0.2:0"), waker())).unwrap();
+    let b = far.run(|| Rtps::open(&subnet(63, ""), waker())).unwrap();
+    assert_eq!(talk(&a, &b).ip().to_string(), "10.1.0.1");
+    assert_eq!(talk(&b, &a).ip().to_string(), "10.1.0.2");
+}
+
+#[test]
+fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_one() {
+    let [near, far] = [Host::new(), Host::new()];
+    near.join(&far, "cable");
+    near.address("cable", "10.1.0.1/24");
+    far.address("cable", "10.1.0.2/24");
+    let a = near.run(|| Rtps::open(&subnet(64, ""), waker())).unwrap();
+    let b = far.run(|| Rtps::open(&subnet(64, ""), waker())).unwrap();
+    let writer = a.create_writer(chatter(QoS::keep_last(10)));
+    b.create_reader(chatter(QoS::keep_last(10)));
+    assert_eq!(hears(&a, writer, &b).ip().to_string(), "10.1.0.1");
+    let begun = StdInstant::now();
+    near.ip("address del 10.1.0.1/24 dev cable");
+    near.run(|| a.look_at_interfaces()).unwrap();
+    near.address("cable", "10.1.0.7/24");
+    near.run(|| a.look_at_interfaces()).unwrap();
+    while hears(&a, writer, &b).ip().to_string() != "10.1.0.7" {}
+    assert!(begun.elapsed() < Duration::from_secs(5), "not before the lease was over");
 }

@@ -165,9 +165,17 @@ impl ReaderProxy {
         self.spec.reliable && self.acked < self.next.previous()
     }
 
-    pub(super) fn is_level_with(&self, other: &Self) -> bool {
+    /// The first sample that it is told of.
+    fn first_told<B>(&self, history: &History<B>) -> SequenceNumber {
+        history.first().max(self.start).min(self.next)
+    }
+
+    /// True if what it is to be sent and told is what the other is to be. Where one came later that is so once the samples
+    /// before are held no more: the first would give up what it misses of them if it were told what the other is.
+    pub(super) fn is_level_with<B>(&self, other: &Self, history: &History<B>) -> bool {
         let plain = |proxy: &Self| proxy.asked.is_empty() && proxy.fragments_asked.is_empty();
         (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
+            && self.first_told(history) == other.first_told(history)
             && plain(self)
             && plain(other)
     }
@@ -295,11 +303,10 @@ impl ReaderProxy {
             self.flight.ask();
         }
         *heartbeats = heartbeats.wrapping_add(1);
-        let first = history.first().max(self.start).min(self.next);
         let heartbeat = Heartbeat {
             reader,
             writer,
-            first,
+            first: self.first_told(history),
             last: if writer.is_builtin() { history.last() } else { self.next.previous() },
             count: *heartbeats,
             is_final: !must_answer,

@@ -56,7 +56,8 @@ impl Offer {
 
     /// Whether its writer carries what goes to the node of this origin.
     pub(super) fn reaches(&self, origin: Option<u64>) -> bool {
-        origin.is_some_and(|origin| self.matched() > 0 && lock(&self.readers).reached.contains(&origin))
+        // What nobody is known to hear is written only for those who come later, of whom some may have come by now.
+        origin.is_some_and(|origin| self.is_heard() && lock(&self.readers).reached.contains(&origin))
     }
 
     /// How often its readers had changed when [`Offer::set_reached`] was last told of them.

@@ -7,10 +7,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use runnel_io::Token;
+use runnel_core::time::Instant;
+use runnel_io::{Token, clock};
 use runnel_rtps::wire::{EntityId, Guid};
 
+use super::life::Life;
 use super::link::WAITING_SLOTS;
 use super::{Publication, State};
 use crate::data::way::Channel;
@@ -24,6 +27,9 @@ pub(crate) const MOST_UNDER_WAY: usize = 64 << 20;
 
 /// A message and its number.
 type Numbered = (u64, Frame);
+
+/// The same of one that did not get there, and when it was written if that counts.
+pub(crate) type Left = (u64, Option<Instant>, Frame);
 
 /// One subscriber that gets its messages by a channel.
 pub(super) struct SampleLink {
@@ -42,6 +48,8 @@ pub(super) struct SampleLink {
     first: u64,
     next: u64,
     room: Room,
+    /// If messages are not worth delivering after a while.
+    life: Option<Life>,
 }
 
 /// How much a subscriber takes until it tells of more room.
@@ -89,6 +97,9 @@ impl SampleLink {
     fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
         self.flush();
         self.next = number.saturating_add(1);
+        if let Some(life) = &mut self.life {
+            life.begin(number, clock::monotonic(), self.queue.len());
+        }
         let sent = if self.queue.is_empty() && self.room.has(number) {
             self.channel.sender.send_sample((self.channel.number, number), frame, 0, &mut self.tally)
         } else {
@@ -134,8 +145,20 @@ impl SampleLink {
         waiting > 0 && (waiting >= self.bound.messages || self.bytes + bytes > self.bound.bytes)
     }
 
+    /// Drops what waits and is not worth delivering any more.
+    fn expire(&mut self) {
+        let begun = self.begun();
+        let Some(life) = &mut self.life else { return };
+        let first = life.pass(clock::monotonic());
+        while self.queue.get(begun).is_some_and(|(number, _)| *number < first) {
+            let out = self.queue.remove(begun);
+            self.bytes -= out.map_or(0, |(_, frame)| frame.as_ref().len());
+        }
+    }
+
     /// Sends what waits, as far as it is taken.
     fn flush(&mut self) {
+        self.expire();
         let Self { queue, channel: Channel { sender, number: channel }, tally, room, .. } = self;
         while let Some((number, frame)) = queue.front().filter(|(number, _)| room.has(*number)) {
             let length = frame.as_ref().len();
@@ -151,7 +174,7 @@ impl SampleLink {
 
     /// What did not get to the subscriber, of which its channel still had `unread`; and the number from which on it has
     /// nothing.
-    fn left(self, unread: Vec<Numbered>) -> (u64, Vec<Numbered>) {
+    fn left(mut self, unread: Vec<Numbered>) -> (u64, Vec<Left>) {
         let mut left: Vec<Numbered> = Vec::new();
         // Of what a falsified position gives, what makes no sense is left out.
         for (number, frame) in unread.into_iter().filter(|(_, frame)| is_whole(frame.as_ref())) {
@@ -163,7 +186,11 @@ impl SampleLink {
         let after = left.last().map_or(self.first, |(last, _)| last + 1);
         let waiting = self.queue.into_iter().filter(|(number, _)| *number >= after);
         left.extend(waiting.map(|(number, frame)| (number, frame.to_own())));
-        (left.first().map_or(self.next, |(number, _)| *number), left)
+        let from = left.first().map_or(self.next, |(number, _)| *number);
+        let first = self.life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
+        let worth = left.into_iter().filter(|(number, _)| *number >= first);
+        let written = |number| self.life.as_ref().and_then(|life| life.written(number));
+        (from, worth.map(|(number, frame)| (number, written(number), frame)).collect())
     }
 }
 
@@ -206,6 +233,7 @@ impl Publication {
                 first: next,
                 next,
                 room: Room::new(window, next),
+                life: state.lifespan_of(writer).map(Life::new),
             }),
         }
         self.count_sample_channels(state);
@@ -291,6 +319,11 @@ impl State {
     fn rtps_of(&self, writer: EntityId) -> Option<Arc<Rtps>> {
         let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
         writers.find(|own| own.id == writer).map(|own| Arc::clone(&own.rtps))
+    }
+
+    /// How long messages of a writer are worth delivering, if not for ever.
+    fn lifespan_of(&self, writer: EntityId) -> Option<Duration> {
+        self.offers.iter().find(|offer| offer.writer_id() == Some(writer))?.qos.lifespan
     }
 
     /// True if somebody gets messages of this writer by a session.

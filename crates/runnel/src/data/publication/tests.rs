@@ -151,6 +151,16 @@ fn a_link_stands_by_while_rtps_carries_what_goes_to_its_subscriber() {
 }
 
 #[test]
+fn a_link_stands_by_as_soon_as_rtps_writes_to_its_subscriber_also_before_the_driver_has_heard_of_that() {
+    let publication = publication();
+    let offer = publication.offer(QoS::latched(), &Arc::default());
+    let far = join_datagrams(&publication, Some(5));
+    offer.set_reached(1, vec![5]);
+    assert!(publication.publish(Byte, &offer).is_ok());
+    assert!(far.recv(&mut [0; 100]).unwrap().is_none(), "it gets the message by RTPS");
+}
+
+#[test]
 fn a_subscriber_in_both_graphs_counts_once() {
     let publication = publication();
     let offer = publication.offer(QoS::default(), &Arc::default());

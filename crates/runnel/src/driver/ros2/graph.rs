@@ -27,6 +27,9 @@ const HASH: &[u8] = b"typehash=";
 /// The most nodes of one participant that are remembered.
 const MOST_NODES: usize = 1024;
 
+/// The most endpoints of all of them together.
+const MOST_ENDPOINTS: usize = 4096;
+
 /// What is known of the nodes of the graph.
 #[derive(Default)]
 pub(super) struct Graph {
@@ -60,23 +63,27 @@ impl Graph {
         self.reader == Some(reader)
     }
 
-    /// A participant tells of its nodes.
-    pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) {
+    /// A participant tells of its nodes. What is to be said of that.
+    pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) -> Option<String> {
         let Some(told) = widths::decode(payload) else {
             // Once, since it goes on telling.
-            if let Entry::Vacant(unknown) = self.nodes.entry(from) {
-                unknown.insert(Vec::new());
-                let len = payload.len();
-                console::warning!(
-                    "participant {from} tells of its nodes in a form of {len} bytes that no known ROS 2 has: its topics \
-                     are met, and its nodes not known by their names"
-                );
-            }
-            return;
+            let Entry::Vacant(unknown) = self.nodes.entry(from) else { return None };
+            unknown.insert(Vec::new());
+            let len = payload.len();
+            return Some(format!(
+                "participant {from} tells of its nodes in a form of {len} bytes that no known ROS 2 has: its topics are \
+                 met, and its nodes not known by their names"
+            ));
+        };
+        let mut left = MOST_ENDPOINTS;
+        let known = |node: &NodeEntitiesInfo| {
+            let endpoints: Vec<Guid> = guids(node).take(left).collect();
+            left -= endpoints.len();
+            KnownNode { name: full_name(node), endpoints }
         };
         let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        let known = |node: &NodeEntitiesInfo| KnownNode { name: full_name(node), endpoints: guids(node) };
         self.nodes.insert(from, nodes.map(known).collect());
+        None
     }
 
     /// A participant is gone, with its nodes.
@@ -179,7 +186,7 @@ fn full_name(node: &NodeEntitiesInfo) -> String {
     format!("{namespace}/{}", node.node_name)
 }
 
-fn guids(node: &NodeEntitiesInfo) -> Vec<Guid> {
+fn guids(node: &NodeEntitiesInfo) -> impl Iterator<Item = Guid> {
     let gids = node.writer_gid_seq.iter().chain(&node.reader_gid_seq);
-    gids.map(|gid| Guid::from_bytes(gid.data)).collect()
+    gids.map(|gid| Guid::from_bytes(gid.data))
 }

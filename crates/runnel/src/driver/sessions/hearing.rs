@@ -105,7 +105,7 @@ impl Driver {
     fn hear_one(&mut self, session: Key) -> Result<bool, String> {
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         let Some(record) = open.receiver.peek()? else { return Ok(false) };
-        let link = open.channels.get(record.channel as usize).copied().flatten();
+        let link = open.link_of(record.channel);
         if record.is_message()
             && let Some(key) = link
             && let Some(Socket::Input(input)) = self.sockets.get_mut(key)
@@ -120,6 +120,7 @@ impl Driver {
             && let Some(key) = link
             && let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key)
             && input.takes_at_once(open.receiver.number(&record)?)
+            && !self.ros2.is_receiving()
         {
             let length = record.len as usize - size_of::<u64>();
             let copy = |into: &mut Vec<u8>| open.receiver.copy_sample(&record, into);
@@ -130,6 +131,15 @@ impl Driver {
         }
         let heard = open.receiver.hear(&record)?;
         open.receiver.pass(&record);
+        if let Some(heard) = self.put_off(session, record.channel, heard) {
+            self.take_record(session, record.channel, heard)?;
+        }
+        Ok(true)
+    }
+
+    /// Does what a record says.
+    pub(super) fn take_record(&mut self, session: Key, channel: u32, heard: Heard) -> Result<(), String> {
+        let link = self.sessions.open.get(session).and_then(|open| open.link_of(channel));
         match heard {
             Heard::Stream(piece) => match link {
                 Some(link) if matches!(self.sockets.get(link), Some(Socket::SampleInput(_))) => match piece {
@@ -137,14 +147,14 @@ impl Driver {
                     _ => return Err("it wrote a message without a number for ROS 2".into()),
                 },
                 Some(link) => self.hear_piece(link, piece),
-                None => self.let_wait(session, record.channel, piece),
+                None => self.let_wait(session, channel, piece),
             },
             Heard::Ask { token } => self.go_over(session, token),
-            Heard::Open { token, before } => self.opened(session, record.channel, token, before)?,
+            Heard::Open { token, before } => self.opened(session, channel, token, before)?,
             Heard::AskSamples { token, window } => self.asked_for_samples(session, token, window),
             Heard::Room { token, end } => self.has_room_until(session, token, end),
             Heard::OpenSamples { token, next } => {
-                self.opened_samples(session, record.channel, token, next)?;
+                self.opened_samples(session, channel, token, next)?;
             }
             // The channel of a pair that is gone carries nothing.
             Heard::Sample { number, piece } => {
@@ -152,10 +162,10 @@ impl Driver {
                     self.hear_sample(link, number, piece)?;
                 }
             }
-            Heard::Close => self.closed(session, record.channel),
+            Heard::Close => self.closed(session, channel),
             Heard::Nothing => {}
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Takes a piece of a link's stream. A link that makes no sense ends, and no other with it: who holds its connection

@@ -26,17 +26,36 @@ pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool
     inside.chain(outside.iter().copied()).collect()
 }
 
+/// The interfaces by which participants are reached: those, and others that carry no multicast, such as of WireGuard, where
+/// who is named is found.
+pub(super) fn reached<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
+    let carries_unicast = |interface: &&Interface| {
+        let is_plain = !interface.loopback && !interface.multicast;
+        is_plain && settings.range != Range::Localhost && of_family(interface, ipv6).next().is_some()
+    };
+    used(all, settings, ipv6).into_iter().chain(all.iter().filter(carries_unicast)).collect()
+}
+
 /// The addresses that are told to others. Of the many that an interface may have with IPv6, one that holds beyond its
-/// link and one that holds there: others may have none but that.
-pub(super) fn announced(used: &[&Interface], ipv6: bool) -> Vec<IpAddr> {
+/// link; one that holds there alone if nothing else leads there, or IPv6 was asked for: there are peers that end when they
+/// hear of such.
+pub(super) fn announced(reached: &[&Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<IpAddr> {
     if !ipv6 {
-        return used.iter().flat_map(|interface| of_family(interface, false)).take(MOST_V4).collect();
+        return reached.iter().flat_map(|interface| of_family(interface, false)).take(MOST_V4).collect();
     }
     let first = |link_local: bool| {
         let is_such = move |ip: &IpAddr| is_link_local(*ip) == link_local;
-        used.iter().filter_map(move |interface| of_family(interface, true).find(is_such))
+        reached
+            .iter()
+            .filter(move |interface| !link_local || settings.names_ipv6() || is_lone(interface))
+            .filter_map(move |interface| of_family(interface, true).find(is_such))
     };
     first(false).chain(first(true)).take(MOST_V6).collect()
+}
+
+/// True if an interface has only addresses that hold on its link.
+fn is_lone(interface: &Interface) -> bool {
+    interface.addresses.iter().all(|address| is_link_local(address.ip))
 }
 
 fn of_family(interface: &Interface, ipv6: bool) -> impl Iterator<Item = IpAddr> {
@@ -99,13 +118,38 @@ mod tests {
     }
 
     #[test]
-    fn of_many_addresses_one_beyond_the_link_and_one_of_it_are_told() {
-        let all = [interface(2, true, &["10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2"])];
-        let used: Vec<&Interface> = all.iter().collect();
-        let told = |ipv6| announced(&used, ipv6).iter().map(IpAddr::to_string).collect::<Vec<_>>();
-        assert_eq!(told(false), ["10.0.0.1", "10.0.0.2"]);
-        assert_eq!(told(true), ["fd00::1", "fe80::1"]);
+    fn an_interface_without_multicast_is_reached_all_the_same() {
+        let all = [
+            interface(1, false, &["127.0.0.1", "::1"]),
+            interface(2, false, &["10.9.0.1", "fd09::1"]),
+            interface(3, true, &["10.0.0.1"]),
+        ];
+        let told = |settings: &Ros2Settings, ipv6| {
+            let all = announced(&reached(&all, settings, ipv6), settings, ipv6);
+            all.iter().map(IpAddr::to_string).collect::<Vec<_>>()
+        };
+        let usual = settings(Range::Subnet, Ipv6::Usual);
+        assert_eq!(told(&usual, false), ["10.0.0.1", "10.9.0.1"]);
+        assert_eq!(told(&usual, true), ["fd09::1"]);
+        assert_eq!(told(&settings(Range::Localhost, Ipv6::Usual), false), ["127.0.0.1", "10.0.0.1"]);
+    }
+
+    #[test]
+    fn of_many_addresses_one_beyond_the_link_is_told_and_one_of_the_link_where_nothing_else_leads() {
+        let usual = settings(Range::Subnet, Ipv6::Usual);
+        let told = |addresses: &[&str], settings: &Ros2Settings, ipv6| {
+            let all = [interface(2, true, addresses)];
+            let told = announced(&[&all[0]], settings, ipv6);
+            told.iter().map(IpAddr::to_string).collect::<Vec<_>>()
+        };
+        let both = ["10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2"];
+        assert_eq!(told(&both, &usual, false), ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(told(&both, &usual, true), ["fd00::1"]);
+        assert_eq!(told(&["fe80::1", "fe80::2"], &usual, true), ["fe80::1"]);
+        assert!(told(&["10.0.0.1", "fe80::1"], &usual, true).is_empty());
+        let preferred = settings(Range::Subnet, Ipv6::Preferred);
+        assert_eq!(told(&both, &preferred, true), ["fd00::1", "fe80::1"]);
         let many: Vec<Interface> = (2..40).map(|index| interface(index, true, &["fe80::1"])).collect();
-        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), true).len(), MOST_V6);
+        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), &usual, true).len(), MOST_V6);
     }
 }

@@ -13,7 +13,7 @@ use runnel_io::interfaces::interfaces;
 use runnel_rtps::Transmit;
 
 use super::settings::{Ipv6, Ros2Settings};
-use addresses::{announced, used};
+use addresses::{announced, reached, used};
 use family::Family;
 
 /// Where everybody announces himself. Source: RTPS 2.5, section 9.6.2.3.
@@ -60,11 +60,14 @@ impl Sockets {
     /// Looks at the interfaces, which may be others now, and joins the groups on each.
     pub(crate) fn look_again(&mut self) -> io::Result<()> {
         let all = interfaces()?;
+        let told = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
+        let mut reached_at = told(false);
+        if self.v6.is_some() {
+            reached_at.extend(told(true));
+        }
         self.v4.join(&used(&all, &self.settings, false));
-        let mut reached_at = announced(&used(&all, &self.settings, false), false);
         if let Some(v6) = &mut self.v6 {
             v6.join(&used(&all, &self.settings, true));
-            reached_at.extend(announced(&used(&all, &self.settings, true), true));
         }
         self.reached_at = reached_at;
         self.own = all.iter().flat_map(|interface| &interface.addresses).map(|address| address.ip).collect();

@@ -1,0 +1,65 @@
+//! When messages were written that are not worth delivering after a while, for a subscriber that gets them beside the
+//! network: the participant's writer, which sees to that otherwise, does not hold them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+/// Messages that may lie in a ring: of no more is the time kept, apart from those that wait for it.
+const MOST_SENT: usize = 16 * 1024;
+
+/// See the module's documentation.
+pub(super) struct Life {
+    span: Duration,
+    /// Numbers and times of the last, of which none was over when that was last looked at.
+    written: VecDeque<(u64, Instant)>,
+}
+
+impl Life {
+    pub(super) fn new(span: Duration) -> Self {
+        Self { span, written: VecDeque::new() }
+    }
+
+    /// A message is written while so many wait.
+    pub(super) fn begin(&mut self, number: u64, now: Instant, waiting: usize) {
+        self.pass(now);
+        if self.written.len() >= waiting + MOST_SENT {
+            self.written.pop_front();
+        }
+        self.written.push_back((number, now));
+    }
+
+    /// The number of the first message that is still worth delivering.
+    pub(super) fn pass(&mut self, now: Instant) -> u64 {
+        while self.written.pop_front_if(|(_, written)| *written + self.span <= now).is_some() {}
+        self.written.front().map_or(u64::MAX, |(number, _)| *number)
+    }
+
+    /// When a message was written that is still worth delivering.
+    pub(super) fn written(&self, number: u64) -> Option<Instant> {
+        let place = self.written.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.written.get(place).map(|(_, written)| *written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_worth_delivering_for_its_lifespan() {
+        let at = |millis| Instant(0) + Duration::from_millis(millis);
+        let mut life = Life::new(Duration::from_millis(10));
+        (1..=4).for_each(|number| life.begin(number, at(number * 4), 0));
+        assert_eq!((life.written(1), life.written(2), life.written(5)), (None, Some(at(8)), None));
+        assert_eq!((life.pass(at(20)), life.pass(at(26)), life.written(4)), (3, u64::MAX, None));
+    }
+
+    #[test]
+    fn no_more_times_are_kept_than_messages_may_be_there() {
+        let mut life = Life::new(Duration::from_secs(1));
+        (0..MOST_SENT as u64 + 20).for_each(|number| life.begin(number, Instant(0), 5));
+        assert_eq!((life.written.len(), life.pass(Instant(0))), (MOST_SENT + 5, 15));
+    }
+}

@@ -1,0 +1,132 @@
+//! What nodes of the ROS 2 graph log, and the simulated time that they hear.
+
+mod common;
+#[path = "common/two_graphs.rs"]
+mod two_graphs;
+
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+
+use common::{Graph, spin_until};
+use runnel::core::Message;
+use runnel::msgs::rcl_interfaces::Log;
+use runnel::msgs::rosgraph_msgs::{self, Clock};
+use runnel::{Context, ContextOptions, EndpointType, Graphs, QoS, Subscription, Time};
+
+/// A domain that no other test has.
+fn domain() -> u16 {
+    static DOMAIN: AtomicU16 = AtomicU16::new(1);
+    DOMAIN.fetch_add(1, Ordering::Relaxed)
+}
+
+fn options(domain: u16) -> ContextOptions {
+    let options = ContextOptions::default().signals(false).arguments([""; 0]);
+    options.graphs(Graphs::Ros2).domain_id(domain)
+}
+
+/// What a context that does not log itself hears on `/rosout`.
+struct Ear<M> {
+    context: Context,
+    lines: Arc<Mutex<Vec<M>>>,
+    subscription: Subscription,
+}
+
+impl<M: Message> Ear<M> {
+    fn new(options: ContextOptions) -> Self {
+        let context = Context::with_options(options.rosout(false)).unwrap();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&lines);
+        let keep = move |line: &M| into.lock().unwrap().push(line.clone());
+        let node = context.create_node("ear").unwrap();
+        let subscription = node.create_subscription("/rosout", QoS::rosout(), keep).unwrap();
+        Self { context, lines, subscription }
+    }
+
+    /// All lines, once there are so many.
+    #[track_caller]
+    fn lines(&self, count: usize) -> Vec<M> {
+        spin_until(&self.context, "so many lines", || self.lines.lock().unwrap().len() >= count);
+        self.lines.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later() {
+    let domain = domain();
+    let context = Context::with_options(options(domain)).unwrap();
+    let node = context.create_node("robot/camera").unwrap();
+    runnel::log_warn!(node.logger().child("driver"), "{} frames lost", 3);
+    runnel::log_debug!(node, "not asked for");
+    runnel::log_error!(node, "no light");
+    let ear = Ear::<Log>::new(options(domain));
+    let [lost, light] = ear.lines(2).try_into().unwrap();
+    let told = |line: &Log| (line.level, line.name.clone(), line.msg.clone());
+    assert_eq!(told(&lost), (30, "robot.camera.driver".into(), "3 frames lost".into()));
+    assert_eq!(told(&light), (40, "robot.camera".into(), "no light".into()));
+    assert!(lost.file.ends_with("ros2_logging.rs") && lost.line > 50, "{}:{}", lost.file, lost.line);
+    assert_eq!(lost.function, "ros2_logging");
+    let age = node.now() - lost.stamp;
+    assert!((0..20_000_000_000).contains(&age.as_nanos()), "{age:?}");
+}
+
+#[test]
+fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
+    let (graph, domain) = (Graph::new(), domain());
+    let context = Context::with_options(graph.options().graphs(Graphs::Both).domain_id(domain)).unwrap();
+    let node = context.create_node("talker").unwrap();
+    let ros1 = Ear::<rosgraph_msgs::Log>::new(graph.options());
+    let ros2 = Ear::<Log>::new(options(domain));
+    spin_until(&ros1.context, "the talker is met", || ros1.subscription.publisher_count() == 1);
+    spin_until(&ros2.context, "the talker is met", || ros2.subscription.publisher_count() == 1);
+    runnel::log_info!(node, "hello");
+    let [one] = ros1.lines(1).try_into().unwrap();
+    let [two] = ros2.lines(1).try_into().unwrap();
+    assert_eq!((one.level, one.name, one.msg), (rosgraph_msgs::Log::INFO, "/talker".into(), "hello".into()));
+    assert_eq!((two.level, two.name, two.msg), (Log::INFO, "talker".into(), "hello".into()));
+    assert_eq!(one.header.stamp, two.stamp);
+}
+
+#[test]
+fn lines_are_heard_within_the_process_as_well() {
+    let context = Context::with_options(options(domain())).unwrap();
+    let node = context.create_node("talker").unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    let keep = move |line: &Log| into.lock().unwrap().push((line.name.clone(), line.msg.clone()));
+    let _ear = node.create_subscription("/rosout", QoS::rosout(), keep).unwrap();
+    runnel::log_info!(node, "to myself");
+    spin_until(&context, "it is heard", || *heard.lock().unwrap() == [("talker".into(), "to myself".into())]);
+}
+
+#[test]
+fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log() {
+    let domain = domain();
+    let ear = Ear::<Log>::new(options(domain));
+    let context = Context::with_options(options(domain)).unwrap();
+    let _talker = context.create_node("talker").unwrap();
+    spin_until(&ear.context, "the talker is met", || ear.subscription.publisher_count() == 1);
+    let seen = ear.context.ros2_graph().unwrap().unwrap().endpoints;
+    let is_rosout = |end: &&runnel::EndpointInfo| {
+        end.dds_topic == "rt/rosout" && end.endpoint_type == EndpointType::Publisher
+    };
+    let publishers: Vec<_> = seen.iter().filter(is_rosout).collect();
+    assert_eq!(publishers.len(), 1, "the ear does not log");
+    assert_eq!(publishers[0].dds_type, "rcl_interfaces::msg::dds_::Log_");
+    assert_eq!(publishers[0].qos, QoS::rosout());
+}
+
+#[test]
+fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
+    let domain = domain();
+    let follows = options(domain).arguments(["--ros-args", "-p", "use_sim_time:=true"]);
+    let context = Context::with_options(follows).unwrap();
+    let node = context.create_node("follower").unwrap();
+    let simulator = Context::with_options(options(domain)).unwrap();
+    let simulator = simulator.create_node("simulator").unwrap();
+    let clock = simulator.create_publisher("/clock", QoS::keep_last(1).best_effort()).unwrap();
+    let told = Time::from_nanos(1_234_567_890);
+    spin_until(&context, "it has the simulator's time", || {
+        clock.publish(Clock { clock: told }).unwrap();
+        node.now() == told
+    });
+}

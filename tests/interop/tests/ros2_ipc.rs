@@ -1,0 +1,110 @@
+//! A pair of Runnel that has left the network, on a topic on which originals publish and subscribe by UDP: nobody misses a
+//! message or gets one twice, also while the pair goes back to the network and leaves it again.
+
+use std::collections::BTreeMap;
+use std::process;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use interop::PATIENCE;
+use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::ros2_words::{crc, text};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, ContextOptions, Graphs, QoS};
+use runnel_testkit::packets::{connected_packet_sockets, shut};
+use runnel_testkit::process::{Peer, within};
+
+const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
+
+/// Messages of each talker. Whose they are is known by their length.
+const COUNT: u32 = 300;
+const OURS: usize = 5000;
+const THEIRS: [(Origin, usize); 2] = [(JAZZY, 100), (Origin::Cyclone, 200)];
+
+/// What was heard of each talker, by the length of its messages.
+type Heard = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
+
+fn context(domain: u16) -> Context {
+    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(true)).unwrap()
+}
+
+/// What a talker sends in all.
+fn all_of(size: usize) -> Vec<String> {
+    (1..=COUNT).map(|number| text(number, size).data).collect()
+}
+
+/// What a listener has printed of our messages: length and checksum of each.
+fn got_of_ours(listener: &Peer) -> Vec<String> {
+    let lines = listener.lines();
+    let bodies =
+        lines.iter().filter_map(|line| line.strip_prefix("got ")?.split_once(' ').map(|(_, body)| body));
+    let length = crc(&text(1, OURS)).split_once(" crc").unwrap().0.to_owned();
+    bodies.filter(|body| body.starts_with(&length)).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() {
+    let graph = Ros2Graph::new();
+    let [talking, listening] = [(); 2].map(|()| context(graph.domain()));
+    let (talker, listener) = (talking.create_node("near").unwrap(), listening.create_node("far").unwrap());
+    let publisher = talker.create_publisher::<Text>("/shared", QoS::keep_last(1000)).unwrap();
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let subscription = listener
+        .create_subscription("/shared", QoS::keep_last(1000), move |message: &Text| {
+            into.lock().unwrap().entry(message.data.len()).or_default().push(message.data.clone());
+        })
+        .unwrap();
+    let listeners = [JAZZY, Origin::Cyclone].map(|origin| graph.listener(origin, &["/shared"]));
+    let count = COUNT.to_string();
+    let _talkers = THEIRS.map(|(origin, size)| {
+        let size = size.to_string();
+        let gate = graph.gate();
+        let words = ["/shared", "--count", &count, "--size", &size, "--rate", "200", "--after", &gate];
+        graph.talker(origin, &words)
+    });
+    let until = within(PATIENCE);
+    let turn = |what: &str| {
+        assert!(Instant::now() < until, "still not: {what}");
+        talking.spin_once(Duration::from_millis(1)).unwrap();
+        listening.spin_once(Duration::from_millis(1)).unwrap();
+    };
+    while publisher.subscription_count() < 3 || subscription.publisher_count() < 3 {
+        turn("all have met");
+    }
+    let is_by_memory = || publisher.shared_memory_count() == 1 && subscription.shared_memory_count() == 1;
+    while !is_by_memory() {
+        turn("the pair in shared memory");
+    }
+    graph.open_gate();
+    let mut ended = 0;
+    for number in 1..=COUNT {
+        publisher.publish(text(number, OURS)).unwrap();
+        turn("all published");
+        if number % 50 == 25 && is_by_memory() {
+            let sockets = connected_packet_sockets(process::id()).unwrap();
+            ended += sockets.into_values().filter_map(|socket| shut(socket).ok()).count();
+        }
+    }
+    assert!(ended > 0, "a session was ended");
+    let enough = |heard: &BTreeMap<usize, Vec<String>>| {
+        let all = heard.values().map(Vec::len).sum::<usize>();
+        all >= 3 * COUNT as usize
+    };
+    while !enough(&heard.lock().unwrap()) || !is_by_memory() {
+        turn("all is heard, and the pair in shared memory again");
+    }
+    let expected: Vec<String> = (1..=COUNT).map(|number| crc(&text(number, OURS))).collect();
+    for listener in &listeners {
+        while got_of_ours(listener).len() < expected.len() {
+            turn("the originals have heard all of ours");
+        }
+        assert_eq!(got_of_ours(listener), expected, "{}", listener.name());
+    }
+    let heard = heard.lock().unwrap();
+    for size in THEIRS.map(|(_, size)| size).into_iter().chain([OURS]) {
+        assert_eq!(heard[&size], all_of(size), "messages of {size} bytes");
+    }
+    assert_eq!((subscription.lost(), subscription.dropped(), publisher.dropped()), (0, 0, 0));
+}
