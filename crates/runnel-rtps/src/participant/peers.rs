@@ -461,7 +461,7 @@ impl<P: Lend> Participant<P> {
         self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
         self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
         self.heard.retain(|writer, _| writer.prefix != prefix);
-        self.early.retain(|(_, writer), _| writer.prefix != prefix);
+        self.early.retain(|(writer, _), _| writer.prefix != prefix);
         self.tell(Event::ParticipantLost(prefix));
     }
 }

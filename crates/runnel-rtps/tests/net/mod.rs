@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData};
+use runnel_rtps::announce::{BuiltinEndpoints, Endpoint, ParticipantData, Role};
 use runnel_rtps::wire::{
-    self, Data, EntityId, Guid, GuidPrefix, Payload, SequenceNumber, Timestamp, VendorId,
+    self, Data, EntityId, Guid, GuidPrefix, Heartbeat, Payload, SequenceNumber, Timestamp, VendorId,
 };
 use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
 
@@ -458,5 +458,22 @@ pub fn announcement_at(
     wire::begin(&mut out, VendorId([1, 15]), prefix);
     let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
     Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
+    out
+}
+
+/// What a participant that has one endpoint says of it.
+pub fn told_of(endpoint: &Endpoint) -> Vec<u8> {
+    let (mut payload, mut out) = (vec![], vec![]);
+    endpoint.emit(&mut payload);
+    wire::begin(&mut out, VendorId([1, 15]), endpoint.guid.prefix);
+    let (reader, writer) = match endpoint.role() {
+        Role::Writer => (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER),
+        Role::Reader => (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER),
+    };
+    let first = SequenceNumber::FIRST;
+    Data::emit(&mut out, (reader, writer), first, &[], Payload::Value(&payload));
+    let heartbeat =
+        Heartbeat { reader, writer, first, last: first, count: 1, is_final: true, liveliness: false };
+    heartbeat.emit(&mut out);
     out
 }
