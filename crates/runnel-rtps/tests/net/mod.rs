@@ -291,8 +291,7 @@ impl Net {
         } else {
             if self.by_address.contains_key(&to) {
                 *self.sent_to.entry(to).or_default() += 1;
-                let longest = self.longest.entry(to).or_default();
-                *longest = bytes.len().max(*longest);
+                self.longest.entry(to).and_modify(|len| *len = bytes.len().max(*len)).or_insert(bytes.len());
             }
             self.fly(from, to, bytes);
         }
