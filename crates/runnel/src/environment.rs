@@ -16,8 +16,8 @@ use crate::driver::IpcSettings;
 use crate::error::Error;
 use crate::rtps::Ros2Settings;
 
-/// The graphs that the nodes of a context are in. What is not topics, such as services, actions, parameters and what is
-/// logged to `/rosout`, is in that of ROS 1 alone so far.
+/// The graphs that the nodes of a context are in. What is not topics, such as services, actions and parameters that others
+/// set, is in that of ROS 1 alone so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
     /// That of ROS 1, which has a master.

@@ -12,6 +12,9 @@
 //! have colours on a terminal unless `NO_COLOR` is set. Where `ROS_LOG_DIR` is set, or `__log:=FILE` given, they are kept
 //! in a file as well.
 //!
+//! On `/rosout` a line is a `rosgraph_msgs/Log` in ROS 1 and a `rcl_interfaces/msg/Log` in ROS 2, where loggers are named for
+//! their node (`robot.camera.driver`), and offered as [`crate::QoS::rosout`] says.
+//!
 //! There is no logging thread, and a console that takes no more never holds the program up: such lines are dropped and
 //! counted ([`dropped_lines`]).
 

@@ -1,0 +1,59 @@
+//! What nodes of Runnel log in the ROS 2 graph, heard by rclpy, and by what rclpy's nodes are heard.
+
+use std::time::{Duration, Instant};
+
+use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::{PATIENCE, ready};
+use runnel::msgs::rcl_interfaces::Log;
+use runnel::{Context, ContextOptions, Graphs, QoS};
+use runnel_testkit::process::within;
+
+const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
+
+fn context(graph: &Ros2Graph, logs: bool) -> Context {
+    let options = ContextOptions::default().signals(false).arguments([""; 0]).rosout(logs);
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(graph.domain())).unwrap()
+}
+
+#[test]
+fn rclpy_hears_what_a_node_logs_and_has_logged() {
+    for distro in DISTROS {
+        let graph = Ros2Graph::new();
+        let context = context(&graph, true);
+        let node = context.create_node("robot/camera").unwrap();
+        runnel::log_warn!(node.logger().child("driver"), "said before");
+        let kept = ["--durability", "transient_local", "--count", "0", "--show"];
+        let words = [&["/rosout", "--type", "rcl_interfaces/msg/Log"][..], &kept].concat();
+        let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
+        let mut told = |text: &str| {
+            let line = listener.wait_for_line(|line| line.contains(text), within(PATIENCE)).unwrap();
+            serde_json::from_str::<serde_json::Value>(line.splitn(3, ' ').nth(2).unwrap()).unwrap()
+        };
+        let before = told("said before");
+        runnel::log_error!(node, "said now");
+        let now = told("said now");
+        for (line, name, level) in [(before, "robot.camera.driver", 30), (now, "robot.camera", 40)] {
+            assert_eq!((line["name"].as_str(), line["level"].as_u64()), (Some(name), Some(level)), "{line}");
+            assert_eq!(line["function"].as_str(), Some("ros2_logging"), "{line}");
+            assert!(line["file"].as_str().unwrap().ends_with("ros2_logging.rs"), "{line}");
+            assert!(line["line"].as_u64() > Some(20) && line["stamp"]["sec"].as_i64() > Some(0), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_subscription_with_the_preset_meets_what_rclpy_logs_by() {
+    for distro in DISTROS {
+        let graph = Ros2Graph::new();
+        let _talker = ready(graph.talker(Origin::Ros2(distro), &["/chatter", "--count", "0", "--wait", "0"]));
+        let context = context(&graph, false);
+        let node = context.create_node("ear").unwrap();
+        let ear = node.create_subscription("/rosout", QoS::rosout(), |_: &Log| {}).unwrap();
+        let until = Instant::now() + Duration::from_secs(PATIENCE);
+        while ear.publisher_count() == 0 {
+            assert!(Instant::now() < until, "the talker of {distro:?} is not met");
+            context.spin_once(Duration::from_millis(10)).unwrap();
+        }
+        assert_eq!(ear.incompatible_qos_status().total_count, 0);
+    }
+}
