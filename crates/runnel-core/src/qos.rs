@@ -298,6 +298,9 @@ pub enum Policy {
     Liveliness,
     /// See [`QoS::liveliness_lease`].
     LivelinessLease,
+    /// How messages are serialized: what a publisher writes, a subscription of another implementation does not read, or the
+    /// other way round. No [`QoS`] of ROS speaks of it.
+    DataRepresentation,
 }
 
 impl fmt::Display for Policy {
@@ -308,6 +311,7 @@ impl fmt::Display for Policy {
             Self::Deadline => "deadline",
             Self::Liveliness => "liveliness",
             Self::LivelinessLease => "liveliness lease duration",
+            Self::DataRepresentation => "data representation",
         })
     }
 }

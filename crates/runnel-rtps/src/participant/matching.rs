@@ -27,12 +27,14 @@ fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
         || ours.topic != other.topic
         || ours.type_name != other.type_name
         || writer.exclusive != reader.exclusive
-        || !other.is_in_default_partition()
-        || !reader.reads(writer.writes());
+        || !other.is_in_default_partition();
     if strangers {
         return Verdict::Strangers;
     }
-    let policies = reader.qos.incompatible_with(&writer.qos);
+    let mut policies = reader.qos.incompatible_with(&writer.qos);
+    if !reader.reads(writer.writes()) {
+        policies.push(Policy::DataRepresentation);
+    }
     if policies.is_empty() { Verdict::Match } else { Verdict::Incompatible(policies) }
 }
 
@@ -122,7 +124,7 @@ impl<P: Lend> Participant<P> {
         let qos = writer.qos;
         let reader = self.readers.get_mut(&local)?;
         reader.join(spec);
-        if let Some(heartbeat) = self.early.remove(&(local, remote)) {
+        if let Some(heartbeat) = self.early.remove(&(remote, local)) {
             reader.writer_mut(remote)?.heartbeat(now, &heartbeat);
         }
         let readers = self.heard.entry(remote).or_default();
@@ -210,6 +212,8 @@ mod tests {
         for (named, meets) in offers {
             assert_eq!(meet(&ours, &writer(named)), meets, "{named:?}");
         }
+        let why = verdict(&ours, &writer(&[1]));
+        assert!(matches!(why, Verdict::Incompatible(policies) if policies == [Policy::DataRepresentation]));
         let ours = writer(&[]);
         for (named, meets) in [(&[][..], true), (&[XCDR2, XCDR1], true), (&[XCDR2], false), (&[1], false)] {
             assert_eq!(meet(&ours, &reader(named)), meets, "{named:?}");

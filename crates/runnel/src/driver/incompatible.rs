@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use runnel_core::qos::{Policy, QoS};
 
+/// What is said of a serialization that the other does not understand.
+const REPRESENTATION: &str = "the subscription does not read the data representation that the publisher writes \
+                              (here publishers write XCDR1, as those of ROS 2 do, and subscriptions read XCDR1 and XCDR2)";
+
 /// Such as `reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the
 /// publisher, or .best_effort() at the subscription)`.
 pub(super) fn why_not(policies: &[Policy], offered: &QoS, asked: &QoS) -> String {
@@ -12,6 +16,9 @@ pub(super) fn why_not(policies: &[Policy], offered: &QoS, asked: &QoS) -> String
 }
 
 fn of(policy: Policy, offered: &QoS, asked: &QoS) -> String {
+    if policy == Policy::DataRepresentation {
+        return REPRESENTATION.to_owned();
+    }
     let [has, wants] = [offered, asked].map(|qos| told(policy, qos));
     let [more, less] = [asked, offered].map(|qos| method(policy, qos));
     format!(
@@ -28,6 +35,7 @@ fn told(policy: Policy, qos: &QoS) -> String {
         Policy::Deadline => time(qos.deadline),
         Policy::Liveliness => qos.liveliness.to_string(),
         Policy::LivelinessLease => time(qos.liveliness_lease),
+        Policy::DataRepresentation => String::new(),
     }
 }
 
@@ -43,6 +51,7 @@ fn method(policy: Policy, qos: &QoS) -> String {
         Policy::Deadline => format!(".deadline() of {}", time(qos.deadline)),
         Policy::Liveliness => format!(".liveliness() of kind {}", qos.liveliness),
         Policy::LivelinessLease => format!(".liveliness() with a lease of {}", time(qos.liveliness_lease)),
+        Policy::DataRepresentation => String::new(),
     }
 }
 
@@ -66,5 +75,11 @@ mod tests {
              publisher, or no .deadline() at the subscription)",
             ]
         );
+    }
+
+    #[test]
+    fn a_serialization_that_is_not_understood_is_said_to_be_so() {
+        let why = why_not(&[Policy::DataRepresentation], &QoS::default(), &QoS::default());
+        assert_eq!(why, REPRESENTATION);
     }
 }

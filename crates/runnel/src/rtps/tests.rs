@@ -1,5 +1,7 @@
 //! Two participants, whose sockets the tests look at themselves.
 
+mod sleeping;
+
 use std::time::{Duration, Instant as StdInstant};
 
 use runnel_core::qos::QoS;

@@ -20,7 +20,7 @@ const GATE: &str = "/tmp/gate";
 type Case = (&'static str, fn(Origin) -> bool, fn(Way));
 
 const CASES: [Case; 10] = [
-    ("two hosts", |origin| origin != Origin::DustDds, two_hosts),
+    ("two hosts", |_| true, two_hosts),
     ("Runnel's host gets its address late", is_common, late_address),
     ("Runnel's host has two interfaces", is_common, two_interfaces),
     ("the other's host has two interfaces", |origin| origin == KILTED, two_interfaces_there),
@@ -67,8 +67,7 @@ pub fn sheet() -> Sheet<()> {
 
 const TEXT: &str = "\
 Hosts are network namespaces with cables (veth) between, and nobody is told anything by variables or files: the domain is 0, and
-peers are found by multicast, where nothing else is said. dust_dds ends when it hears of an address of IPv6, and
-Cyclone DDS uses one interface if it is not told otherwise.";
+peers are found by multicast, where nothing else is said. Cyclone DDS uses one interface if it is not told otherwise.";
 
 /// A node to be on a host, with variables of its own.
 #[derive(Clone, Copy)]

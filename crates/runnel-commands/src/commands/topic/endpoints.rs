@@ -194,6 +194,7 @@ fn value(of: &QoS, policy: Policy) -> String {
         Policy::Deadline => qos::time(of.deadline),
         Policy::Liveliness => qos::liveliness(of.liveliness).to_owned(),
         Policy::LivelinessLease => qos::time(of.liveliness_lease),
+        Policy::DataRepresentation => String::new(),
     }
 }
 

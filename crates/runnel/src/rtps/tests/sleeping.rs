@@ -1,0 +1,86 @@
+//! A thread that sleeps, and others that have something for it to do meanwhile.
+
+use std::hint::spin_loop;
+use std::sync::Barrier;
+
+use runnel_core::qos::Liveliness;
+use runnel_io::Events;
+
+use super::*;
+
+/// How often each race is run.
+const ROUNDS: u32 = 300;
+
+/// Does what is due until nothing is for a second, and gives the time when something is again.
+fn rest(rtps: &Rtps) -> Instant {
+    let until = StdInstant::now() + LONG;
+    loop {
+        assert!(StdInstant::now() < until, "it never comes to rest");
+        turn(rtps);
+        match rtps.deadline() {
+            Some(at) if at.since(clock::monotonic()) > Duration::from_secs(1) => return at,
+            _ => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Sleeps as the driver does, until something is due, unless it must not: true if it was not too late when it woke.
+fn sleep(rtps: &Rtps, reactor: &Reactor, until: Instant) -> bool {
+    if rtps.fall_asleep(Some(until)) {
+        let left = until.since(clock::monotonic());
+        reactor.wait(&mut Events::default(), Some(left)).unwrap();
+    }
+    rtps.wake_up();
+    clock::monotonic() < until
+}
+
+/// Has one thread fall asleep while another gives it something to do, a little earlier or later each time.
+fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
+    require_private_network();
+    let reactor = Reactor::new().unwrap();
+    let rtps = Rtps::open(&settings(domain, ""), reactor.waker().clone()).unwrap();
+    let barrier = Barrier::new(2);
+    for round in 0..ROUNDS {
+        let until = rest(&rtps);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.wait();
+                (0..round * 20).for_each(|_| spin_loop());
+                give(&rtps, round);
+            });
+            barrier.wait();
+            assert!(sleep(&rtps, &reactor, until), "round {round}: nobody woke it");
+        });
+        done(&rtps);
+    }
+}
+
+#[test]
+fn who_sleeps_is_woken_when_there_is_room_again() {
+    race(65, |rtps, _| rtps.ask_for_more(), |rtps| assert!(rtps.wants_more() && !rtps.wants_more()));
+}
+
+#[test]
+fn who_sleeps_is_woken_when_something_is_due_earlier() {
+    // A shorter lease than before is to be told of at once.
+    let lease = |round| Some(Duration::from_secs(3600) - Duration::from_secs(round));
+    let give = |rtps: &Rtps, round: u32| {
+        let qos = QoS::default().liveliness(Liveliness::Automatic, lease(round.into()));
+        rtps.create_writer(chatter(qos));
+    };
+    race(66, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic())));
+}
+
+#[test]
+fn who_sleeps_is_left_alone_by_what_is_due_later() {
+    require_private_network();
+    let reactor = Reactor::new().unwrap();
+    let rtps = Rtps::open(&settings(67, ""), reactor.waker().clone()).unwrap();
+    let until = rest(&rtps);
+    assert!(rtps.fall_asleep(Some(until)));
+    rtps.create_reader(chatter(QoS::default()));
+    let begun = clock::monotonic();
+    reactor.wait(&mut Events::default(), Some(Duration::from_millis(50))).unwrap();
+    assert!(clock::monotonic().since(begun) >= Duration::from_millis(50), "it was woken for nothing");
+    rtps.wake_up();
+}
