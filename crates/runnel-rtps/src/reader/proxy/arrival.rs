@@ -111,7 +111,7 @@ impl WriterProxy {
         let number = frag.number;
         let len = frag.sample_len as usize;
         let known = number < self.next || self.held.contains_key(&number) || self.is_gap(number);
-        if known || len > self.spec.most_bytes {
+        if known {
             return None;
         }
         if self.spec.reliable {
