@@ -61,6 +61,8 @@ enum Part {
     RunnelIpcLoanSpin(EndArgs),
     /// An end that is a Runnel node of ROS 2 and stays on the network
     RunnelRtps(EndArgs),
+    /// An end that is a Runnel node of ROS 2 and leaves the network
+    RunnelRtpsIpc(EndArgs),
 }
 
 /// How the links of a Runnel node carry messages, and how it waits for them.
@@ -73,9 +75,15 @@ enum Mode {
     Loan,
     LoanSpin,
     Rtps,
+    RtpsMemory,
 }
 
 impl Mode {
+    /// Whether nodes are of ROS 2.
+    fn is_of_ros2(self) -> bool {
+        matches!(self, Self::Rtps | Self::RtpsMemory)
+    }
+
     /// Whether an end looks again and again while it waits.
     fn spins(self) -> bool {
         matches!(self, Self::Spin | Self::LoanSpin)
@@ -266,5 +274,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Part::RunnelIpcLoan(args) => runnel::run(&args.with_mode(Mode::Loan)),
         Part::RunnelIpcLoanSpin(args) => runnel::run(&args.with_mode(Mode::LoanSpin)),
         Part::RunnelRtps(args) => runnel::run(&args.with_mode(Mode::Rtps)),
+        Part::RunnelRtpsIpc(args) => runnel::run(&args.with_mode(Mode::RtpsMemory)),
     }
 }

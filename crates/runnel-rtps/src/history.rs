@@ -19,8 +19,6 @@ pub(crate) struct Change<P> {
     pub key: Option<Guid>,
     /// It tells that this is gone.
     pub gone: bool,
-    /// How many bytes its fragments have, once it was cut.
-    pub fragment_len: u16,
 }
 
 /// The samples that a writer holds, in the order of their numbers, which may have holes.
@@ -50,11 +48,17 @@ impl<P> History<P> {
         self.changes.front().map_or(self.last.next(), |change| change.number)
     }
 
+    /// The number of the first of so many that were held last, or of the next to be written.
+    pub fn first_of_last(&self, most: usize) -> SequenceNumber {
+        let place = self.changes.len().saturating_sub(most);
+        self.changes.get(place).map_or(self.last.next(), |change| change.number)
+    }
+
     /// Takes a sample in, whose number is the next.
     pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
         self.last = self.last.next();
         let (number, written) = (self.last, now);
-        let change = Change { number, stamp, written, payload, key: None, gone: false, fragment_len: 0 };
+        let change = Change { number, stamp, written, payload, key: None, gone: false };
         self.changes.push_back_mut(change)
     }
 
@@ -63,7 +67,7 @@ impl<P> History<P> {
         let place = self.changes.partition_point(|change| change.number < number);
         let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
         if number <= self.last && !is_held {
-            let change = Change { number, stamp, written, payload, key: None, gone: false, fragment_len: 0 };
+            let change = Change { number, stamp, written, payload, key: None, gone: false };
             self.changes.insert(place, change);
         }
     }
@@ -84,15 +88,25 @@ impl<P> History<P> {
         self.changes.pop_front()
     }
 
+    /// Takes the oldest sample out that may go, of those before the last one written.
+    pub fn take_oldest(&mut self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<Change<P>> {
+        let last = self.last;
+        let goes = |change: &Change<P>| change.number < last && may_go(change.number);
+        let place = self.changes.iter().position(goes)?;
+        self.changes.remove(place)
+    }
+
+    /// Takes a sample out, if it is held.
+    pub fn remove(&mut self, number: SequenceNumber) {
+        let place = self.index(number);
+        if self.changes.get(place).is_some_and(|change| change.number == number) {
+            self.changes.remove(place);
+        }
+    }
+
     /// A sample.
     pub fn get(&self, number: SequenceNumber) -> Option<&Change<P>> {
         self.at_or_after(number).filter(|change| change.number == number)
-    }
-
-    /// A sample, to change what is known of it.
-    pub fn get_mut(&mut self, number: SequenceNumber) -> Option<&mut Change<P>> {
-        let index = self.index(number);
-        self.changes.get_mut(index).filter(|change| change.number == number)
     }
 
     /// The first sample of this number or a later one.
@@ -145,7 +159,7 @@ mod tests {
         assert_eq!(history.first().0, 2);
         assert_eq!(history.at_or_after(SequenceNumber(3)).map(|change| change.payload), Some(5));
         assert_eq!(history.get(SequenceNumber(4)).map(|change| change.payload), None);
-        assert_eq!(history.get_mut(SequenceNumber(6)).map(|change| change.payload), Some(6));
+        assert_eq!(history.get(SequenceNumber(6)).map(|change| change.payload), Some(6));
     }
 
     #[test]

@@ -87,6 +87,24 @@ fn whose_clock_stood_still_for_a_minute_is_met_again_when_it_announces_itself() 
 }
 
 #[test]
+fn what_ended_while_a_clock_stood_still_has_ended_for_who_comes_back() {
+    // Before it is lost, and when it is.
+    for after in [5, 60] {
+        let (mut net, writer, reader) = pair(1, QoS::default());
+        net.stand_still(1);
+        net.run_for(secs(after));
+        net.remove(0, writer);
+        net.run_for(secs(60));
+        net.go_on(1);
+        net.run_until("it hears of the end", secs(10), |net| !net.is_matched(1, reader));
+        let prefix = net.nodes[0].participant.prefix();
+        net.run_until("they meet", secs(10), |net| net.nodes[1].participant.peer(prefix).is_some());
+        net.run_for(secs(5));
+        assert_eq!(net.nodes[1].participant.peer(prefix).map(|peer| peer.endpoints.len()), Some(0));
+    }
+}
+
+#[test]
 fn a_leap_is_one_missed_deadline_and_one_lapse_of_life_and_no_storm() {
     let qos = QoS::keep_last(10).deadline(millis(100)).liveliness(Liveliness::Automatic, Some(millis(500)));
     for jumper in 0..2 {

@@ -2,13 +2,10 @@
 
 mod net;
 
-use net::{GROUP, Net, announcement, announcement_at, forged_prefix, millis, sample, secs};
+use net::{GROUP, Net, announcement, announcement_at, forged_prefix, millis, sample, secs, told_of};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
-use runnel_rtps::announce::Endpoint;
-use runnel_rtps::wire::{
-    self, Data, EntityId, GuidPrefix, InfoDestination, Payload, SequenceNumber, VendorId,
-};
+use runnel_rtps::wire::{EntityId, InfoDestination};
 use std::net::SocketAddr;
 
 const TOPIC: &str = "rt/chatter";
@@ -76,16 +73,6 @@ fn who_is_met_and_then_names_anothers_address_is_sent_to_where_it_was() {
     assert_eq!(to_victim(&net), 0);
 }
 
-/// What a participant says of an endpoint of its own.
-fn told_of(prefix: GuidPrefix, endpoint: &Endpoint) -> Vec<u8> {
-    let (mut payload, mut out) = (vec![], vec![]);
-    endpoint.emit(&mut payload);
-    wire::begin(&mut out, VendorId([1, 15]), prefix);
-    let ends = (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER);
-    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
-    out
-}
-
 #[test]
 fn an_endpoint_is_reached_at_no_address_that_its_participant_was_not_heard_from() {
     let mut net = talkative_pair();
@@ -100,19 +87,7 @@ fn an_endpoint_is_reached_at_no_address_that_its_participant_was_not_heard_from(
         net.nodes[1].participant.endpoint(net.nodes[1].participant.prefix().with(reader)).unwrap().clone();
     endpoint.guid = prefix.with(reader);
     endpoint.unicast = vec![at(VICTIM)];
-    let mut bytes = told_of(prefix, &endpoint);
-    let (ends, first) =
-        ((EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER), SequenceNumber::FIRST);
-    let heartbeat = wire::Heartbeat {
-        reader: ends.0,
-        writer: ends.1,
-        first,
-        last: first,
-        count: 1,
-        is_final: true,
-        liveliness: false,
-    };
-    heartbeat.emit(&mut bytes);
+    let bytes = told_of(&endpoint);
     net.send(at(ATTACKER), net.nodes[0].address, &bytes);
     net.run_until("it is met", secs(1), |net| {
         net.nodes[0].participant.matched(writer).iter().any(|guid| guid.prefix == prefix)

@@ -119,3 +119,13 @@ fn a_tracer_in_both_graphs_drives_a_robot_that_rospy_controls() {
     let _tracer = place.tracer(BOTH);
     wait_until("a lap", within(LAP), || mouse.laps() > 0);
 }
+
+#[test]
+fn a_rospy_tracer_drives_our_robot_in_both_graphs() {
+    let place = Place::new();
+    // A lap is told by who hears the tracer, too.
+    let mut watch = place.line_trace(&["watch"], BOTH);
+    let _control = place.line_trace(&["control", "--simulate"], BOTH);
+    let _tracer = ready(place.ros1().rospy("mouse_tracer.py", &[]));
+    watch.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("a lap");
+}

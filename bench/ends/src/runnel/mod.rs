@@ -16,7 +16,7 @@ use runnel::{Context, ContextOptions, Graphs, PollingPolicy, Publisher, Subscrip
 use runnel_floor::{Pace, Stamps, Trial, now};
 
 use crate::talk::{say_ready, serve, wait_for_go};
-use crate::{EndArgs, Failure, Mode, Role, failed};
+use crate::{EndArgs, Failure, Role, failed};
 
 /// How long the other end may take to be there.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(super) fn run(args: &EndArgs) -> Result<(), Failure> {
     let polling = if args.mode.spins() { PollingPolicy::Spin } else { PollingPolicy::Block };
     let options = ContextOptions::default().arguments([""; 0]).signals(false).polling(polling);
-    let graphs = if args.mode == Mode::Rtps { Graphs::Ros2 } else { Graphs::Ros1 };
+    let graphs = if args.mode.is_of_ros2() { Graphs::Ros2 } else { Graphs::Ros1 };
     let options = options.ipc(!args.mode.is_remote()).graphs(graphs);
     let context = Context::with_options(options)?;
     let node = |name: &str| context.create_node(name);
@@ -98,7 +98,7 @@ fn wait_for_publishers<'a>(
 ) -> Result<(), Failure> {
     let late = now() + PATIENCE.as_nanos() as u64;
     for subscription in subscriptions {
-        while args.mode == Mode::Rtps && subscription.publisher_count() == 0 {
+        while args.mode.is_of_ros2() && subscription.publisher_count() == 0 {
             if now() > late {
                 return Err(failed(format_args!("nobody publishes {}", subscription.topic())));
             }

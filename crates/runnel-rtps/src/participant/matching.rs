@@ -124,7 +124,7 @@ impl<P: Lend> Participant<P> {
         let qos = writer.qos;
         let reader = self.readers.get_mut(&local)?;
         reader.join(spec);
-        if let Some(heartbeat) = self.early.remove(&(local, remote)) {
+        if let Some(heartbeat) = self.early.remove(&(remote, local)) {
             reader.writer_mut(remote)?.heartbeat(now, &heartbeat);
         }
         let readers = self.heard.entry(remote).or_default();

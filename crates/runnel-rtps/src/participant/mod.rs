@@ -42,7 +42,7 @@ use watch::{Watched, Watches};
 /// How many events wait to be taken at most; more are dropped.
 const MOST_EVENTS: usize = 65_536;
 
-/// How many heartbeats of writers that we do not know yet are kept.
+/// How many heartbeats of a participant's writers that we do not know yet are kept.
 const MOST_EARLY: usize = 256;
 
 /// A participant.
@@ -62,7 +62,7 @@ pub struct Participant<P> {
     /// Which readers of ours hear a writer.
     heard: BTreeMap<Guid, Vec<EntityId>>,
     /// What writers have told readers of ours before we knew of them.
-    early: BTreeMap<(EntityId, Guid), Heartbeat>,
+    early: BTreeMap<(Guid, EntityId), Heartbeat>,
     elsewhere: Elsewhere,
     /// Writers that are for some readers only.
     audiences: BTreeMap<EntityId, Audience>,
@@ -260,6 +260,7 @@ impl<P: Lend> Participant<P> {
         }
         self.elsewhere.forget_writer(id);
         self.readers.remove(&id);
+        self.early.retain(|(_, reader), _| *reader != id);
         self.unwatch(|what| match what {
             Watched::Deadline(of) | Watched::OwnLife(of) | Watched::Life(of, _) => *of == id,
         });

@@ -436,10 +436,11 @@ impl<P: Lend> Participant<P> {
             };
         }
         let (proved, address) = (peer.proved, peer.metatraffic);
-        self.lose(prefix);
+        // First, since what it would have to be told when it comes back is held from then on.
         if proved {
             self.look_for(now, prefix, address);
         }
+        self.lose(prefix);
     }
 
     pub(super) fn is_candidate(&self, prefix: GuidPrefix) -> bool {
@@ -460,7 +461,7 @@ impl<P: Lend> Participant<P> {
         self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
         self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
         self.heard.retain(|writer, _| writer.prefix != prefix);
-        self.early.retain(|(_, writer), _| writer.prefix != prefix);
+        self.early.retain(|(writer, _), _| writer.prefix != prefix);
         self.tell(Event::ParticipantLost(prefix));
     }
 }

@@ -260,11 +260,14 @@ impl<P: Lend> Participant<P> {
 
     /// A writer may have heard of a reader of ours before we hear of it, and tell it only once what it has.
     fn note_early(&mut self, writer: Guid, heartbeat: &Heartbeat) {
-        let concerned = self.readers.contains_key(&heartbeat.reader) && !heartbeat.reader.is_builtin();
-        if concerned
-            && (self.early.len() < MOST_EARLY || self.early.contains_key(&(heartbeat.reader, writer)))
-        {
-            self.early.insert((heartbeat.reader, writer), *heartbeat);
+        if !self.readers.contains_key(&heartbeat.reader) || heartbeat.reader.is_builtin() {
+            return;
+        }
+        let [first, last] = [[0; 4], [0xff; 4]].map(|entity| writer.prefix.with(EntityId(entity)));
+        let of_participant = (first, EntityId([0; 4]))..=(last, EntityId([0xff; 4]));
+        let key = (writer, heartbeat.reader);
+        if self.early.contains_key(&key) || self.early.range(of_participant).count() < MOST_EARLY {
+            self.early.insert(key, *heartbeat);
         }
     }
 

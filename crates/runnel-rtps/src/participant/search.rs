@@ -34,6 +34,7 @@ impl<P: Lend> Participant<P> {
             self.peers.lost.pop_front();
         }
         self.peers.lost.push_back(Lost { prefix, address, until: now + SEARCH_FOR });
+        self.writers.values_mut().for_each(|writer| writer.await_return(true));
         self.timers.arm(&mut self.search_at, Some(now), Timer::Search);
     }
 
@@ -42,7 +43,9 @@ impl<P: Lend> Participant<P> {
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
         self.work.extend(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
-        if !self.peers.lost.is_empty() {
+        if self.peers.lost.is_empty() {
+            self.writers.values_mut().for_each(|writer| writer.await_return(false));
+        } else {
             self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
         }
     }

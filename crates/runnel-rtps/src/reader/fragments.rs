@@ -116,14 +116,13 @@ impl Fragments {
         Some(())
     }
 
-    /// Makes room for another sample of a writer that sends each once: the oldest goes. How many went.
-    pub fn forget_oldest(&mut self, number: SequenceNumber) -> u32 {
-        let mut gone = 0;
-        while !self.samples.contains_key(&number) && self.samples.len() >= MOST_INCOMPLETE {
+    /// Makes room for another sample of a writer that sends each once: the oldest go, until there
+    /// is `room` beside the bytes that the others take.
+    pub fn forget_oldest(&mut self, number: SequenceNumber, room: impl Fn(usize) -> bool) {
+        let is_full = |of: &Self| of.samples.len() >= MOST_INCOMPLETE || !room(of.bytes());
+        while !self.samples.is_empty() && !self.samples.contains_key(&number) && is_full(self) {
             self.samples.pop_first();
-            gone += 1;
         }
-        gone
     }
 
     /// Nothing before this number is wanted any more.
@@ -239,7 +238,7 @@ mod tests {
         assert!(!fragments.has_begun(SequenceNumber(9)));
         take(&mut fragments, 4, 1, &SAMPLE);
         assert!(fragments.has_begun(SequenceNumber(4)) && !fragments.has_begun(SequenceNumber(8)));
-        assert_eq!(fragments.forget_oldest(SequenceNumber(10)), 1);
+        fragments.forget_oldest(SequenceNumber(10), |bytes| bytes < 100);
         assert!(!fragments.has_begun(SequenceNumber(4)));
         fragments.forget_before(SequenceNumber(7));
         assert_eq!(fragments.bytes(), SAMPLE.len());

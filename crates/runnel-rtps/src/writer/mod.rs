@@ -9,11 +9,15 @@ pub(crate) use proxy::{ReaderProxy, ReaderSpec};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
 use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber, Timestamp};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use proxy::Filled;
 use runnel_core::qos::{Durability, History as Keep, QoS};
 use runnel_core::time::Instant;
+
+/// How many samples that tell of what is gone are held for those who may come back.
+const MOST_GONE: usize = 256;
 
 /// A writer of ours.
 #[derive(Debug)]
@@ -33,6 +37,12 @@ pub(crate) struct Writer<B> {
     heartbeats: u32,
     /// Samples that made room for others before every reader had acknowledged them.
     overwritten: u64,
+    /// How many samples it holds beyond what it may, since readers were in the midst of them.
+    held_over: usize,
+    /// Its samples that tell of what is gone.
+    gone: VecDeque<SequenceNumber>,
+    /// Somebody may come back who had heard of things and does not know that they are gone.
+    awaits_return: bool,
     /// It stands in line to be composed.
     pub queued: bool,
     /// When its timer goes off next.
@@ -70,6 +80,9 @@ impl<B: Bytes> Writer<B> {
             turn: 0,
             heartbeats: 0,
             overwritten: 0,
+            held_over: 0,
+            gone: VecDeque::new(),
+            awaits_return: false,
             queued: false,
             armed: None,
         }
@@ -107,7 +120,8 @@ impl<B: Bytes> Writer<B> {
             return;
         }
         let latching = self.is_latching() && spec.wants_earlier;
-        let start = if latching { self.history.first() } else { self.history.last().next() };
+        let start =
+            if latching { self.history.first_of_last(self.most()) } else { self.history.last().next() };
         self.readers.push(ReaderProxy::new(spec, start));
         self.changes = self.changes.wrapping_add(1);
     }
@@ -136,10 +150,12 @@ impl<B: Bytes> Writer<B> {
 
     /// The reader that stands in the way of another sample.
     pub fn full(&self) -> Option<Full> {
-        if self.qos.history != Keep::KeepAll || self.history.len() < self.limit || self.is_latching() {
+        if self.qos.history != Keep::KeepAll || self.history.len() < self.limit {
             return None;
         }
-        let held_for = self.readers.iter().filter(|reader| reader.is_reliable() && !reader.is_away());
+        // Those who come later are owed the last ones alone: what everybody has had makes room.
+        let oldest = self.history.front()?.number;
+        let held_for = self.readers.iter().filter(|reader| reader.is_reliable() && reader.misses(oldest));
         let slowest = held_for.min_by_key(|reader| reader.acked())?;
         Some(Full { reader: slowest.guid() })
     }
@@ -157,15 +173,26 @@ impl<B: Bytes> Writer<B> {
             return Err(full);
         }
         self.history.push(payload, stamp, now);
-        if self.history.len() <= self.most() {
-            return Ok(None);
+        Ok(self.make_room())
+    }
+
+    /// Lets go of a sample if there are more than it may hold, and of those that were held over: of the oldest that no
+    /// reader is in the midst of, since a long one that is displaced again and again would never arrive.
+    fn make_room(&mut self) -> Option<B> {
+        let (most, mut out) = (self.most(), None);
+        for _ in 0..=self.held_over {
+            if self.history.len() <= most {
+                break;
+            }
+            let is_begun = |number| self.readers.iter().any(|reader| reader.is_amid(number));
+            let Some(change) = self.history.take_oldest(|number| !is_begun(number)) else { break };
+            if self.readers.iter().any(|reader| reader.misses(change.number)) {
+                self.overwritten = self.overwritten.saturating_add(1);
+            }
+            out = Some(change.payload);
         }
-        let out = self.history.pop();
-        let number = out.as_ref().map_or(SequenceNumber::ZERO, |change| change.number);
-        if self.readers.iter().any(|reader| reader.misses(number)) {
-            self.overwritten = self.overwritten.saturating_add(1);
-        }
-        Ok(out.map(|change| change.payload))
+        self.held_over = self.history.len().saturating_sub(most).min(self.readers.len());
+        out
     }
 
     /// How many samples it holds at most.
@@ -199,6 +226,17 @@ impl<B: Bytes> Writer<B> {
         self.history.retain(|change| change.key != Some(key));
         let change = self.history.push(payload, stamp, now);
         (change.key, change.gone) = (Some(key), gone);
+        if gone {
+            self.gone.push_back(change.number);
+            self.trim();
+        }
+    }
+
+    /// Somebody may come back who had heard of things, or nobody any more: what tells that they are gone is held for long only
+    /// if so.
+    pub fn await_return(&mut self, awaits: bool) {
+        self.awaits_return = awaits;
+        self.trim();
     }
 
     /// A reader tells what it has and misses. True if there is something to be sent.
@@ -224,7 +262,7 @@ impl<B: Bytes> Writer<B> {
             let Some(reader) = self.readers.get_mut(index) else { break };
             let ends = (if together { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
             out.begin(from, reader.guid().prefix);
-            match reader.fill(now, ends, &mut self.history, &mut self.heartbeats, out) {
+            match reader.fill(now, ends, &self.history, &mut self.heartbeats, out) {
                 Filled::Something => {
                     out.to.push(reader.address());
                     self.follow(now, index, together);
@@ -263,10 +301,17 @@ impl<B: Bytes> Writer<B> {
     fn trim(&mut self) {
         // For those who come later only the last count; there are more when some came back that had not arrived.
         let kept = if self.is_latching() { self.most() } else { 0 };
-        if self.history.len() <= kept {
+        if self.history.len() <= kept && self.gone.is_empty() {
             return;
         }
         let done = self.readers.iter().map(ReaderProxy::done).min().unwrap_or(self.history.last());
+        // Who has never heard of a thing needs not hear that it is gone.
+        let gone_kept = if self.awaits_return { MOST_GONE } else { 0 };
+        while self.gone.len() > gone_kept
+            && let Some(number) = self.gone.pop_front_if(|number| *number <= done)
+        {
+            self.history.remove(number);
+        }
         while self.history.len() > kept && self.history.front().is_some_and(|change| change.number <= done) {
             self.history.pop();
         }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData};
+use runnel_rtps::announce::{BuiltinEndpoints, Endpoint, ParticipantData, Role};
 use runnel_rtps::wire::{
-    self, Data, EntityId, Guid, GuidPrefix, Payload, SequenceNumber, Timestamp, VendorId,
+    self, Data, EntityId, Guid, GuidPrefix, Heartbeat, Payload, SequenceNumber, Timestamp, VendorId,
 };
 use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
 
@@ -20,6 +20,9 @@ pub type Bytes = Arc<[u8]>;
 
 /// Where everybody announces himself.
 pub const GROUP: &str = "239.255.0.1:7400";
+
+/// The length of a datagram that says who sends it to whom, and nothing else.
+const EMPTY: usize = 36;
 
 /// What becomes of datagrams, in a hundred.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +110,8 @@ pub struct Net {
     pub astray: BTreeMap<SocketAddr, usize>,
     /// How many datagrams were sent to each node's addresses.
     pub sent_to: BTreeMap<SocketAddr, usize>,
+    /// How long the longest of them was.
+    pub longest: BTreeMap<SocketAddr, usize>,
 }
 
 impl Net {
@@ -122,6 +127,7 @@ impl Net {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             astray: BTreeMap::new(),
             sent_to: BTreeMap::new(),
+            longest: BTreeMap::new(),
         }
     }
 
@@ -258,6 +264,7 @@ impl Net {
             count += 1;
             assert!(count < 100_000, "it never stops sending");
             let (to, bytes) = (transmit.to.to_vec(), transmit.parts.concat());
+            assert!(bytes.len() > EMPTY, "a datagram with nothing in it");
             assert!(bytes.len() <= 65_507, "a datagram of {} bytes", bytes.len());
             for to in to {
                 let node = &mut self.nodes[index];
@@ -284,6 +291,8 @@ impl Net {
         } else {
             if self.by_address.contains_key(&to) {
                 *self.sent_to.entry(to).or_default() += 1;
+                let longest = self.longest.entry(to).or_default();
+                *longest = bytes.len().max(*longest);
             }
             self.fly(from, to, bytes);
         }
@@ -449,5 +458,22 @@ pub fn announcement_at(
     wire::begin(&mut out, VendorId([1, 15]), prefix);
     let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
     Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
+    out
+}
+
+/// What a participant that has one endpoint says of it.
+pub fn told_of(endpoint: &Endpoint) -> Vec<u8> {
+    let (mut payload, mut out) = (vec![], vec![]);
+    endpoint.emit(&mut payload);
+    wire::begin(&mut out, VendorId([1, 15]), endpoint.guid.prefix);
+    let (reader, writer) = match endpoint.role() {
+        Role::Writer => (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER),
+        Role::Reader => (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER),
+    };
+    let first = SequenceNumber::FIRST;
+    Data::emit(&mut out, (reader, writer), first, &[], Payload::Value(&payload));
+    let heartbeat =
+        Heartbeat { reader, writer, first, last: first, count: 1, is_final: true, liveliness: false };
+    heartbeat.emit(&mut out);
     out
 }

@@ -254,8 +254,9 @@ impl Publication {
         }
         if shared > 0 {
             shared_message = message.into_shared();
+            let until = offer.lifespan_end();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
-                local.core.push_shared(Arc::clone(&shared_message), &mut unheard);
+                local.core.push_shared(Arc::clone(&shared_message), local.until(until), &mut unheard);
             }
         }
         state.note_published(offer);
@@ -312,8 +313,9 @@ impl Publication {
         for link in state.datagram_links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
+        let until = offer.lifespan_end();
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
-            local.core.push_frame(&frame, &self.info);
+            local.core.push_frame(&frame, local.until(until), &self.info);
         }
         if state.options.latching {
             state.keep(frame);

@@ -283,9 +283,15 @@ impl SubscriptionCore {
         self.options.takes == Some(message)
     }
 
-    /// Takes a message of a publisher of this process by reference. What it pushes out goes to `unheard`.
-    pub(super) fn push_shared(&self, message: SharedMessage, unheard: &mut Vec<SharedMessage>) {
-        self.push(Item::Shared(message), None, unheard);
+    /// Takes a message of a publisher of this process by reference, which is for nobody any more after `until`. What it pushes
+    /// out goes to `unheard`.
+    pub(super) fn push_shared(
+        &self,
+        message: SharedMessage,
+        until: Option<Instant>,
+        unheard: &mut Vec<SharedMessage>,
+    ) {
+        self.push(Item::Shared(message).until(until), None, unheard);
     }
 
     /// Takes a copy of a message.
@@ -296,9 +302,11 @@ impl SubscriptionCore {
         self.push_bytes(Received::Own(copy), from);
     }
 
-    /// Takes a message where a publisher of this process wrote it.
-    pub(super) fn push_frame(&self, frame: &Frame, from: &Arc<LinkInfo>) {
-        self.push_bytes(Received::Frame(frame.clone()), from);
+    /// Takes a message where a publisher of this process wrote it, which is for nobody any more after `until`.
+    pub(super) fn push_frame(&self, frame: &Frame, until: Option<Instant>, from: &Arc<LinkInfo>) {
+        let mut unheard = Vec::new();
+        let item = Item::Bytes { bytes: Received::Frame(frame.clone()), from: Arc::clone(from) };
+        self.push(item.until(until), Some(&from.stats), &mut unheard);
     }
 
     pub(super) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
@@ -432,7 +440,14 @@ impl Running<'_> {
 
     fn call(&mut self) {
         let Some(callback) = &mut self.callback else { return };
-        match &mut self.item {
+        if self.item.as_ref().is_some_and(Item::has_expired) {
+            return;
+        }
+        let item = match &mut self.item {
+            Some(Item::Expiring { item, .. }) => Some(&mut **item),
+            item => item.as_mut(),
+        };
+        match item {
             Some(Item::Bytes { bytes, from }) => {
                 if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {
                     self.core.note_malformed(from, &error);
@@ -440,7 +455,8 @@ impl Running<'_> {
             }
             // It was never bytes.
             Some(Item::Shared(message)) => drop(callback(Delivery::Shared(&**message))),
-            None => {}
+            // What expires is held once.
+            Some(Item::Expiring { .. }) | None => {}
         }
     }
 }

@@ -49,6 +49,7 @@ const ENTRIES: &[Entry] = &[
     Entry::new("iceoryx2-event", Made::Iceoryx2("event"), iceoryx2),
     Entry { spins: true, ..Entry::new("iceoryx2-poll", Made::Iceoryx2("poll"), pollers) },
     Entry::new("runnel-rtps", Made::OwnPeer, Exchange::is_of_ros2),
+    Entry::new("runnel-rtps-ipc", Made::OwnPeer, ros2_links),
     Entry::new("cyclonedds", Made::CycloneDds, peers),
     Entry::new("fastdds", Made::FastDds, Exchange::is_of_ros2),
 ];
@@ -123,6 +124,11 @@ fn one_way(exchange: Exchange) -> bool {
 /// Where links carry messages or calls for some time.
 fn links(exchange: Exchange) -> bool {
     messages(exchange) || exchange == Exchange::CallPersistent
+}
+
+/// Where what pairs of ROS 2 take within a host is compared with what links of ROS 1 take there.
+fn ros2_links(exchange: Exchange) -> bool {
+    matches!(exchange, Exchange::PingPong | Exchange::Ipc | Exchange::Sizes)
 }
 
 /// The same as far as no two ends that never sleep have to share a CPU.

@@ -1,14 +1,20 @@
 //! `runnel interface show`
 
-use runnel::core::schema::{Arity, Element, Field, Schema};
+use std::sync::Arc;
+
+use runnel::core::schema::{Arity, Element, Field, Generation, Kind, Schema};
 use serde_json::{Value as Json, json};
 
 use super::found::Found;
 use crate::completion;
 use crate::error::CliError;
 use crate::session::Session;
+use crate::types::Types;
 
 /// Show the fields of a type, those of messages within it indented
+///
+/// A message that is spelt as in ROS 2, std_msgs/msg/Header, is shown as it is there, with the hash of its type in JSON;
+/// std_msgs/Header is that of ROS 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The type: std_msgs/String, std_srvs/srv/SetBool, or String to look in all packages
@@ -24,8 +30,19 @@ pub struct Args {
 const SEPARATOR: &str = "---\n";
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let found = Found::all(&session.types()?, &args.type_name)?;
+    let types = session.types()?;
+    if let Some(schema) = of_ros2(&types, &args.type_name) {
+        let found = [Found::Message(Arc::clone(&schema))];
+        return session.output.answer(|| text(args, &found), || json!([ros2_json(&found[0], &schema)]));
+    }
+    let found = Found::all(&types, &args.type_name)?;
     session.output.answer(|| text(args, &found), || found.iter().map(to_json).collect())
+}
+
+/// The message that this names in the words of ROS 2, if that has it.
+fn of_ros2(types: &Types, name: &str) -> Option<Arc<Schema>> {
+    let is_spelt_so = name.split('/').nth(1) == Some(Kind::Message.extension());
+    types.message_in(Generation::Ros2, name).ok().filter(|_| is_spelt_so && name.matches('/').count() == 2)
 }
 
 fn text(args: &Args, found: &[Found]) -> String {
@@ -81,6 +98,14 @@ pub fn full_type(field: &Field) -> String {
     }
 }
 
+/// ROS 2 has another sum of a definition.
+fn ros2_json(found: &Found, schema: &Schema) -> Json {
+    let mut json = to_json(found);
+    json["md5"] = Json::Null;
+    json["type_hash"] = json!(schema.rihs01());
+    json
+}
+
 fn to_json(found: &Found) -> Json {
     let part = |schema: &Schema| {
         let constant = |c: &runnel::core::schema::Constant| json!({ "type": c.spelling, "name": c.name, "value": c.text });
@@ -98,7 +123,6 @@ fn to_json(found: &Found) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Types;
 
     fn shown(type_name: &str, raw: bool) -> String {
         let types = Types::new(&[]).expect("no folder to read");
@@ -111,6 +135,19 @@ mod tests {
         let expected = "std_msgs/Header header\n  uint32 seq\n  time stamp\n  string frame_id\n\
                         geometry_msgs/Point point\n  float64 x\n  float64 y\n  float64 z\n";
         assert_eq!(shown("geometry_msgs/PointStamped", false), expected);
+    }
+
+    #[test]
+    fn a_message_spelt_as_in_ros_2_is_that_of_ros_2() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let header = of_ros2(&types, "std_msgs/msg/Header").expect("ROS 2 has it");
+        let expected = "builtin_interfaces/Time stamp\nstring frame_id\n";
+        assert_eq!(expanded(&header), expected);
+        let json = ros2_json(&Found::Message(Arc::clone(&header)), &header);
+        assert!(json["type_hash"].as_str().is_some_and(|hash| hash.starts_with("RIHS01_")), "{json}");
+        for other in ["std_msgs/Header", "std_srvs/srv/SetBool", "msg/msg", "Header"] {
+            assert!(of_ros2(&types, other).is_none(), "{other}");
+        }
     }
 
     #[test]

@@ -77,7 +77,10 @@ impl Links {
 
     /// The same for programs; null is for what is not known.
     pub fn json(&self, graph: &Ros2Graph, end: &EndpointInfo, publishers: &[&EndpointInfo]) -> Json {
-        let link = |publisher: &&EndpointInfo| json!({ "publisher": publisher.gid.to_string(), "kind": self.kind(graph, publisher, end) });
+        let link = |publisher: &&EndpointInfo| {
+            let kind = self.kind(graph, publisher, end);
+            json!({ "publisher": publisher.gid.to_string(), "kind": kind })
+        };
         let told = self.0.get(&end.gid);
         let mut json = json!({
             "messages": told.map(|links| links.messages),

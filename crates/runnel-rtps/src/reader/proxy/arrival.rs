@@ -114,10 +114,16 @@ impl WriterProxy {
         if known {
             return None;
         }
+        if len > self.spec.most_bytes {
+            self.pass_too_long(number);
+            return None;
+        }
         if self.spec.reliable {
             self.last = self.last.max(number);
         } else {
-            self.lost += u64::from(self.fragments.forget_oldest(number));
+            // The next that is whole tells how many are lost.
+            let most = self.spec.most_bytes;
+            self.fragments.forget_oldest(number, |bytes| bytes + len <= most);
         }
         if !self.fragments.has_begun(number) && self.fragments.bytes() + len > self.spec.most_bytes {
             return None;
@@ -129,6 +135,20 @@ impl WriterProxy {
             self.retry.at = self.retry.at.or(Some(now + self.retry.takes));
         }
         whole
+    }
+
+    /// A sample is longer than any that is taken: it is lost, and those behind it do not wait for it.
+    fn pass_too_long(&mut self, number: SequenceNumber) {
+        // Of one whose samples come once the next one shows it.
+        if !self.spec.reliable {
+            return;
+        }
+        self.last = self.last.max(number);
+        self.give_up(number);
+        if self.greeted {
+            self.advance_to(self.next);
+        }
+        self.owes_answer = true;
     }
 
     /// What is before `number` is done with, and what follows it and will not come.

@@ -23,28 +23,30 @@ impl ReaderProxy {
         self.fits(change, FRAME)
     }
 
-    /// Settles how long the fragments of a sample are, and tells how many there are.
-    pub(super) fn cut<B: Bytes>(&self, change: &mut Change<B>) -> u32 {
-        if change.fragment_len == 0 {
-            let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + BESIDE).max(1);
-            change.fragment_len = u16::try_from(room & !3).unwrap_or(u16::MAX - 3).max(1);
-        }
-        (change.payload.bytes().len() as u32).div_ceil(u32::from(change.fragment_len))
+    /// How long the fragments are that it is sent. Each reader has its own: of those of one writer some may be on this host,
+    /// where datagrams are long, and others on the far side of a network.
+    fn fragment_len(&self) -> u16 {
+        let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + BESIDE).max(1);
+        u16::try_from(room & !3).unwrap_or(u16::MAX - 3).max(1)
+    }
+
+    /// How many fragments of a sample there are for it.
+    pub(super) fn fragments<B: Bytes>(&self, change: &Change<B>) -> u32 {
+        (change.payload.bytes().len() as u32).div_ceil(u32::from(self.fragment_len()))
     }
 
     /// Puts in a fragment; tells how many the sample has.
     pub(super) fn put_fragment<B: Bytes>(
         &mut self,
         now: Instant,
-        change: &mut Change<B>,
+        change: &Change<B>,
         fragment: u32,
         ends: (EntityId, EntityId),
         out: &mut Datagram<B>,
     ) -> u32 {
-        let count = self.cut(change);
         out.stamp(change.stamp);
-        out.fragment(ends, change.number, &[], &change.payload, (fragment, change.fragment_len));
+        out.fragment(ends, change.number, &[], &change.payload, (fragment, self.fragment_len()));
         self.pacer.went(now, out.len());
-        count
+        self.fragments(change)
     }
 }

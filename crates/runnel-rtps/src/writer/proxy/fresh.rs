@@ -12,7 +12,7 @@ impl ReaderProxy {
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         let (begin, last) = (out.len(), self.last_due(history));
@@ -33,7 +33,7 @@ impl ReaderProxy {
     }
 
     /// True if nothing new may set out; a sample that has been begun is finished.
-    fn waits_for_room(&self) -> bool {
+    pub(super) fn waits_for_room(&self) -> bool {
         self.fragment == 1 && self.flight.is_full()
     }
 
@@ -64,13 +64,13 @@ impl ReaderProxy {
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         if let Some(at) = self.pacer.not_before(now) {
             return Some(at);
         }
-        let change = history.get_mut(self.next)?;
+        let change = history.get(self.next)?;
         let count = self.put_fragment(now, change, self.fragment, ends, out);
         self.fragment += 1;
         if self.fragment > count {

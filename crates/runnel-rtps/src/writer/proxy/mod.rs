@@ -138,11 +138,6 @@ impl ReaderProxy {
         self.until.is_some()
     }
 
-    /// True if it is suspended and has had all that was written before.
-    pub(super) fn is_away(&self) -> bool {
-        self.done() == SequenceNumber(i64::MAX)
-    }
-
     /// Samples reach it from here again, which has had all before `from` by another way, unless it still misses some that were
     /// written before it was suspended.
     pub(super) fn resume(&mut self, now: Instant, from: SequenceNumber) {
@@ -161,6 +156,12 @@ impl ReaderProxy {
     /// True if it should get a sample and has not, as far as is known.
     pub(super) fn misses(&self, number: SequenceNumber) -> bool {
         number > self.done() && number >= self.start
+    }
+
+    /// True if it has been sent some fragments of a sample and waits for others.
+    pub(super) fn is_amid(&self, number: SequenceNumber) -> bool {
+        let is_repaired = self.fragments_asked.front().is_some_and(|(asked, _)| *asked == number);
+        self.next == number && self.fragment > 1 || is_repaired
     }
 
     fn owes_acknowledgement(&self) -> bool {
@@ -244,7 +245,7 @@ impl ReaderProxy {
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         heartbeats: &mut u32,
         out: &mut Datagram<B>,
     ) -> Filled {
@@ -279,7 +280,8 @@ impl ReaderProxy {
     /// True while more of what its participant has follows at once: only at the end is it told how much there is, so that
     /// it knows all once it has that, and not before.
     fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
-        writer.is_builtin() && self.next <= history.last() && !self.flight.wants_probe()
+        let follows = self.next <= history.last() && !self.waits_for_room();
+        writer.is_builtin() && follows && !self.flight.wants_probe()
     }
 
     /// What the writer does not hold any more will not be sent.

@@ -29,7 +29,7 @@ impl ReaderProxy {
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         while let Some(number) = self.asked.first().copied() {
@@ -45,7 +45,7 @@ impl ReaderProxy {
         &mut self,
         number: SequenceNumber,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         out: &mut Datagram<B>,
     ) -> bool {
         let Some(change) = history.get(number).filter(|_| number >= self.start) else {
@@ -68,7 +68,7 @@ impl ReaderProxy {
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
-        history: &mut History<B>,
+        history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         let (number, fragment) = self.fragments_asked.front().copied()?;
@@ -76,7 +76,7 @@ impl ReaderProxy {
             return Some(at);
         }
         self.fragments_asked.pop_front();
-        match history.get_mut(number) {
+        match history.get(number) {
             Some(change) => drop(self.put_fragment(now, change, fragment, ends, out)),
             None => {
                 self.fragments_asked.retain(|(other, _)| *other != number);
@@ -101,9 +101,9 @@ impl ReaderProxy {
         self.asked.retain(|number| *number >= end);
     }
 
-    fn ask_all_fragments<B: Bytes>(&mut self, number: SequenceNumber, history: &mut History<B>) {
-        let Some(change) = history.get_mut(number) else { return };
-        let count = self.cut(change);
+    fn ask_all_fragments<B: Bytes>(&mut self, number: SequenceNumber, history: &History<B>) {
+        let Some(change) = history.get(number) else { return };
+        let count = self.fragments(change);
         let sent = if number == self.next { self.fragment } else { count + 1 };
         self.fragments_asked.retain(|(other, _)| *other != number);
         let room = MOST_FRAGMENTS_ASKED.saturating_sub(self.fragments_asked.len());

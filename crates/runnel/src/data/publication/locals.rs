@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use runnel_core::time::Instant;
+
 use super::{Publication, State};
 use crate::data::QueueBound;
 use crate::data::subscription::SubscriptionCore;
@@ -29,6 +31,11 @@ impl Local {
     /// It has met a publisher in ROS 2, if it has, which lives or does not.
     fn begin_life(&self, lives: bool) {
         self.tell_life(i64::from(lives), i64::from(!lives));
+    }
+
+    /// When a message is for it no longer, which ROS 2 alone knows.
+    pub(super) fn until(&self, until: Option<Instant>) -> Option<Instant> {
+        until.filter(|_| self.met & Met::Ros2 as u8 != 0)
     }
 
     /// So many publishers more live or do not, of those that it has met in ROS 2.
@@ -68,7 +75,7 @@ impl Publication {
             drop(state);
             return console::error!("{mismatch}");
         }
-        state.kept(most).for_each(|frame| subscription.push_frame(frame, &self.info));
+        state.kept(most).for_each(|frame| subscription.push_frame(frame, None, &self.info));
         subscription.events().matched(1);
         let local = Local { core: subscription, met: met as u8 };
         local.begin_life(state.lives);

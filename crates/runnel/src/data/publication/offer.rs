@@ -46,6 +46,11 @@ impl Offer {
         !self.announced.swap(true, Ordering::Relaxed)
     }
 
+    /// Until when what is published now is for somebody, if not for ever.
+    pub(super) fn lifespan_end(&self) -> Option<Instant> {
+        self.qos.lifespan.map(|lifespan| clock::monotonic() + lifespan)
+    }
+
     /// What it is an offer of.
     pub(crate) fn publication(&self) -> Option<Arc<Publication>> {
         self.publication.upgrade()

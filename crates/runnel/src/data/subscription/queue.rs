@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
 use super::spares::Spares;
 use super::{LinkInfo, SharedMessage};
 use crate::data::QueueBound;
@@ -11,8 +14,16 @@ use crate::data::received::Received;
 
 /// One message that waits.
 pub(super) enum Item {
-    Bytes { bytes: Received, from: Arc<LinkInfo> },
+    Bytes {
+        bytes: Received,
+        from: Arc<LinkInfo>,
+    },
     Shared(SharedMessage),
+    /// One that is for nobody any more from then on.
+    Expiring {
+        until: Instant,
+        item: Box<Item>,
+    },
 }
 
 /// What waits for a callback.
@@ -33,13 +44,28 @@ impl Item {
         match self {
             Self::Bytes { bytes, .. } => bytes.len(),
             Self::Shared(_) => 0,
+            Self::Expiring { item, .. } => item.bytes(),
         }
+    }
+
+    /// One that is for nobody any more from then on, if it has an end.
+    pub(super) fn until(self, until: Option<Instant>) -> Self {
+        match until {
+            Some(until) => Self::Expiring { until, item: Box::new(self) },
+            None => self,
+        }
+    }
+
+    /// True if it is for nobody any more.
+    pub(super) fn has_expired(&self) -> bool {
+        matches!(self, Self::Expiring { until, .. } if *until <= clock::monotonic())
     }
 
     /// The buffer that it lies in, if that is the subscription's.
     pub(super) fn into_spare(self) -> Option<Vec<u8>> {
         match self {
             Self::Bytes { bytes: Received::Own(bytes), .. } => Some(bytes),
+            Self::Expiring { item, .. } => item.into_spare(),
             _ => None,
         }
     }
@@ -89,10 +115,14 @@ impl Queue {
 
     /// Makes room; a shared message is given back.
     pub(super) fn drop_oldest(&mut self) -> Option<SharedMessage> {
-        match self.take().0? {
+        let mut oldest = self.take().0?;
+        while let Item::Expiring { item, .. } = oldest {
+            oldest = *item;
+        }
+        match oldest {
             Item::Shared(message) => Some(message),
-            bytes @ Item::Bytes { .. } => {
-                bytes.into_spare().into_iter().for_each(|spare| self.spares.keep(spare));
+            other => {
+                other.into_spare().into_iter().for_each(|spare| self.spares.keep(spare));
                 None
             }
         }
