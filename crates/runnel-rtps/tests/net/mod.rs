@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::announce::{BuiltinEndpoints, Endpoint, ParticipantData, Role};
-use runnel_rtps::wire::{
-    self, Data, EntityId, Guid, GuidPrefix, Heartbeat, Payload, SequenceNumber, Timestamp, VendorId,
-};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
 use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
+
+mod said;
+
+// Each test uses some of it.
+#[allow(unused_imports)]
+pub use said::*;
 
 pub type Bytes = Arc<[u8]>;
 
@@ -291,8 +294,7 @@ impl Net {
         } else {
             if self.by_address.contains_key(&to) {
                 *self.sent_to.entry(to).or_default() += 1;
-                let longest = self.longest.entry(to).or_default();
-                *longest = bytes.len().max(*longest);
+                self.longest.entry(to).and_modify(|len| *len = bytes.len().max(*len)).or_insert(bytes.len());
             }
             self.fly(from, to, bytes);
         }
@@ -408,72 +410,4 @@ pub fn millis(count: u64) -> Duration {
 
 pub fn secs(count: u64) -> Duration {
     Duration::from_secs(count)
-}
-
-/// A sample that can be told from others, of at least eight bytes.
-pub fn sample(number: u32, len: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = (0..len.max(8)).map(|index| (index as u32 ^ number) as u8).collect();
-    bytes[..4].copy_from_slice(&[0, 1, 0, 0]);
-    bytes[4..8].copy_from_slice(&number.to_le_bytes());
-    bytes
-}
-
-pub fn number_of(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes(bytes[4..8].try_into().unwrap())
-}
-
-/// A participant that is not there.
-pub fn forged_prefix(number: u32) -> GuidPrefix {
-    let mut prefix = [0xee; 12];
-    prefix[..4].copy_from_slice(&number.to_be_bytes());
-    GuidPrefix(prefix)
-}
-
-/// What it would say of itself.
-pub fn announcement(prefix: GuidPrefix, address: SocketAddr, lease: Option<Duration>) -> Vec<u8> {
-    announcement_at(prefix, (&[address], &[address]), lease)
-}
-
-/// What one would say of itself that is reached at these addresses for discovery, and at those by its user.
-pub fn announcement_at(
-    prefix: GuidPrefix,
-    (metatraffic, unicast): (&[SocketAddr], &[SocketAddr]),
-    lease: Option<Duration>,
-) -> Vec<u8> {
-    let data = ParticipantData {
-        prefix,
-        version: (2, 3),
-        vendor: VendorId([1, 15]),
-        domain: Some(0),
-        domain_tag: String::new(),
-        lease,
-        builtin: BuiltinEndpoints::OURS,
-        metatraffic: metatraffic.to_vec(),
-        unicast: unicast.to_vec(),
-        name: "/".into(),
-        user_data: b"enclave=/;".to_vec(),
-    };
-    let (mut payload, mut out) = (vec![], vec![]);
-    data.emit(&mut payload);
-    wire::begin(&mut out, VendorId([1, 15]), prefix);
-    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
-    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
-    out
-}
-
-/// What a participant that has one endpoint says of it.
-pub fn told_of(endpoint: &Endpoint) -> Vec<u8> {
-    let (mut payload, mut out) = (vec![], vec![]);
-    endpoint.emit(&mut payload);
-    wire::begin(&mut out, VendorId([1, 15]), endpoint.guid.prefix);
-    let (reader, writer) = match endpoint.role() {
-        Role::Writer => (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER),
-        Role::Reader => (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER),
-    };
-    let first = SequenceNumber::FIRST;
-    Data::emit(&mut out, (reader, writer), first, &[], Payload::Value(&payload));
-    let heartbeat =
-        Heartbeat { reader, writer, first, last: first, count: 1, is_final: true, liveliness: false };
-    heartbeat.emit(&mut out);
-    out
 }
