@@ -1,7 +1,9 @@
 //! What a reader makes of writers that say less, or later, than ours do.
 
 use super::{Arrival, WriterProxy, WriterSpec, copied};
-use crate::wire::{EntityId, Gap, GuidPrefix, Heartbeat, SequenceNumber};
+use crate::wire::{
+    DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Message, SequenceNumber, Submessage, VendorId, begin,
+};
 use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -240,4 +242,22 @@ fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_al
     };
     assert_eq!((again(7), again(5)), ((Some(6), 0), (Some(6), 0)));
     assert_eq!(again(4), (Some(3), 0));
+}
+
+#[test]
+fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
+    let mut proxy = proxy(true);
+    let mut takes = |number, len: usize| {
+        let mut out = Vec::new();
+        begin(&mut out, VendorId::RUNNEL, GuidPrefix([1; 12]));
+        let number = SequenceNumber(number);
+        DataFrag::emit(&mut out, (READER, WRITER), number, &[], &alloc::vec![0; len], (1, 100));
+        let Some(Ok(Submessage::DataFrag(frag))) = Message::parse(&out).unwrap().submessages().next() else {
+            panic!("no fragment");
+        };
+        proxy.take_fragments(at(0), &frag, None);
+        proxy.fragments_held()
+    };
+    // There may be 1000 bytes of all that are incomplete.
+    assert_eq!([takes(1, 1001), takes(2, 600), takes(3, 401), takes(4, 400)], [0, 600, 600, 1000]);
 }

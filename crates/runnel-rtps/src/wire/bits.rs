@@ -112,5 +112,6 @@ mod tests {
     fn bits_of_the_last_word_past_the_count_do_not_count() {
         let bits = Bits::parse(&mut Cursor::new(&[1, 0, 0, 0, 255, 255, 255, 255], true), "set").unwrap();
         assert_eq!(bits.iter().collect::<Vec<_>>(), [0]);
+        assert!(bits.get(0) && !bits.get(1));
     }
 }

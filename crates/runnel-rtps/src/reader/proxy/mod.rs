@@ -138,6 +138,12 @@ impl WriterProxy {
         self.greeted && !self.is_missing_something()
     }
 
+    /// How many bytes its incomplete samples take.
+    #[cfg(test)]
+    pub fn fragments_held(&self) -> usize {
+        self.fragments.bytes()
+    }
+
     /// When it does something by itself.
     pub fn timeout(&self) -> Option<Instant> {
         self.retry.at

@@ -4,6 +4,8 @@ mod flight;
 mod fragments;
 mod fresh;
 mod repairs;
+#[cfg(test)]
+mod tests;
 
 use super::pacer::{Pacer, Rate};
 use crate::count::Latest;

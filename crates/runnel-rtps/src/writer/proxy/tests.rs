@@ -1,0 +1,74 @@
+//! What a reader is sent, and what it may ask for.
+
+use super::*;
+use crate::wire::{FragmentSet, GuidPrefix, NackFrag, Timestamp};
+use alloc::vec;
+use alloc::vec::Vec;
+
+#[derive(Clone, Debug)]
+struct Sample(Vec<u8>);
+
+impl Bytes for Sample {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+const ENDS: (EntityId, EntityId) = (EntityId::user_reader(1), EntityId::user_writer(1));
+const RATE: Rate = Rate { bytes_per_second: 1_000_000_000, burst: 1_000_000_000 };
+
+fn proxy(datagram: usize) -> ReaderProxy {
+    let spec = ReaderSpec {
+        guid: GuidPrefix([2; 12]).with(ENDS.0),
+        address: ([10, 0, 0, 2], 7410).into(),
+        reliable: true,
+        wants_earlier: false,
+        datagram,
+        rate: RATE,
+    };
+    ReaderProxy::new(spec, SequenceNumber::FIRST)
+}
+
+fn history(lengths: &[usize]) -> History<Sample> {
+    let mut history = History::new();
+    for len in lengths {
+        history.push(Sample(vec![0; *len]), Timestamp::INVALID, Instant(0));
+    }
+    history
+}
+
+fn fill(proxy: &mut ReaderProxy, history: &mut History<Sample>) {
+    let mut out = Datagram::new();
+    out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
+    assert_eq!(proxy.fill(Instant(0), ENDS, history, &mut 0, &mut out), Filled::Something);
+}
+
+#[test]
+fn a_fragment_that_was_not_sent_yet_is_no_repair() {
+    let (mut proxy, mut history) = (proxy(1444), history(&[10_000]));
+    (0..2).for_each(|_| fill(&mut proxy, &mut history));
+    let mut missing = FragmentSet::new(2);
+    (2..6).for_each(|fragment| assert!(missing.insert(fragment)));
+    let number = SequenceNumber::FIRST;
+    assert!(proxy.nack_fragments(&NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }));
+    assert_eq!(proxy.fragments_asked, [(number, 2)]);
+}
+
+#[test]
+fn so_many_fragments_are_remembered_to_be_missing() {
+    let (mut proxy, mut history) = (proxy(300), history(&[2_000_000]));
+    proxy.next = SequenceNumber(2);
+    proxy.asked.insert(SequenceNumber::FIRST);
+    fill(&mut proxy, &mut history);
+    // One of them has been sent.
+    assert_eq!(proxy.fragments_asked.len(), 8191);
+}
+
+#[test]
+fn what_is_behind_a_gap_at_the_end_of_what_is_due_is_not_sent() {
+    let (mut proxy, mut history) = (proxy(1444), history(&[8, 8, 8]));
+    history.retain(|change| change.number != SequenceNumber(2));
+    proxy.suspend(SequenceNumber(3));
+    fill(&mut proxy, &mut history);
+    assert_eq!(proxy.next, SequenceNumber(3));
+}
