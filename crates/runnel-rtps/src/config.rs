@@ -64,6 +64,8 @@ pub struct Limits {
     pub lease: Duration,
     /// The longest sample, and what may wait from one writer to one reader, in bytes.
     pub sample_bytes: usize,
+    /// What may wait at all readers together, in bytes: so much of samples that came early, and as much of incomplete ones.
+    pub waiting_bytes: usize,
     /// How many samples a writer holds that keeps all.
     pub kept: usize,
 }
@@ -76,6 +78,7 @@ impl Default for Limits {
             endpoints: 4096,
             lease: Duration::from_secs(300),
             sample_bytes: 256 << 20,
+            waiting_bytes: 512 << 20,
             kept: 1000,
         }
     }

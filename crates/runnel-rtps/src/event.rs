@@ -80,6 +80,20 @@ pub enum Event {
     Trouble(String),
 }
 
+impl Event {
+    /// True if nobody goes by it: who has been found is to be told to be lost, whatever else there is to tell.
+    pub(crate) fn may_be_dropped(&self) -> bool {
+        matches!(
+            self,
+            Self::Incompatible { .. }
+                | Self::SampleLost { .. }
+                | Self::DeadlineMissed { .. }
+                | Self::Told { .. }
+                | Self::Trouble(_)
+        )
+    }
+}
+
 /// A sample for a reader of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {

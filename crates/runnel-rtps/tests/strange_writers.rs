@@ -2,12 +2,11 @@
 
 mod net;
 
-use net::{Net, announcement, forged_prefix, millis, number_of, sample, secs, told_of};
+use net::{Net, announcement, forged_prefix, message, millis, number_of, sample, secs, told_of};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
 use runnel_rtps::wire::{
-    self, Data, DataFrag, EntityId, Guid, GuidPrefix, Heartbeat, InfoDestination, Payload, SequenceNumber,
-    VendorId,
+    Data, DataFrag, EntityId, Guid, GuidPrefix, Heartbeat, InfoDestination, Payload, SequenceNumber,
 };
 use std::net::SocketAddr;
 
@@ -74,14 +73,6 @@ fn each_sample_that_is_lost_in_pieces_is_counted_once() {
         }
     }
     assert_eq!((net.texts(1, reader).len(), lost(&net, reader)), (2, 4));
-}
-
-/// A message of this participant.
-fn message(from: GuidPrefix, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = vec![];
-    wire::begin(&mut out, VendorId([1, 15]), from);
-    fill(&mut out);
-    out
 }
 
 /// A participant that is nobody's node.

@@ -120,6 +120,7 @@ impl<P: Lend> Participant<P> {
             address: address_of(writer, peer.user, |ip| peer.is_at(&self.config, ip)),
             reliable: both_reliable,
             most_bytes: self.config.limits.sample_bytes,
+            budgets: self.budgets.clone(),
         };
         let qos = writer.qos;
         let reader = self.readers.get_mut(&local)?;

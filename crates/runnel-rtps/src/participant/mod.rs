@@ -23,7 +23,7 @@ use crate::announce::{self, Endpoint, Role};
 use crate::config::Config;
 use crate::datagram::Datagram;
 use crate::event::{Event, Sample};
-use crate::reader::{Reader, WriterProxy};
+use crate::reader::{Budgets, Reader, WriterProxy};
 use crate::stored::{Lend, Stored};
 use crate::timers::Timers;
 use crate::wire::{EntityId, EntityKind, Guid, GuidPrefix, Heartbeat, Timestamp};
@@ -39,8 +39,8 @@ use runnel_core::time::Instant;
 use transmit::Work;
 use watch::{Watched, Watches};
 
-/// How many events wait to be taken at most; more are dropped.
-const MOST_EVENTS: usize = 65_536;
+/// How many events wait to be taken at most; more are dropped, but for those by which others know what there is.
+const MOST_EVENTS: usize = 4096;
 
 /// How many heartbeats of a participant's writers that we do not know yet are kept.
 const MOST_EARLY: usize = 256;
@@ -59,6 +59,8 @@ pub struct Participant<P> {
     endpoints: BTreeMap<EntityId, Endpoint>,
     writers: BTreeMap<EntityId, Writer<Stored<P>>>,
     readers: BTreeMap<EntityId, Reader>,
+    /// What may wait at the readers.
+    budgets: Budgets,
     /// Which readers of ours hear a writer.
     heard: BTreeMap<Guid, Vec<EntityId>>,
     /// What writers have told readers of ours before we knew of them.
@@ -122,6 +124,7 @@ impl<P: Lend> Participant<P> {
             endpoints: BTreeMap::new(),
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
+            budgets: Budgets::new(config.limits.waiting_bytes),
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
             elsewhere: Elsewhere::default(),
@@ -341,7 +344,7 @@ impl<P: Lend> Participant<P> {
 
     /// Says what has happened, unless nobody has listened for long.
     fn tell(&mut self, event: Event) {
-        if self.events.len() < MOST_EVENTS {
+        if self.events.len() < MOST_EVENTS || !event.may_be_dropped() {
             self.events.push_back(event);
         }
     }

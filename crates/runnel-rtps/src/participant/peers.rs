@@ -363,9 +363,28 @@ impl<P: Lend> Participant<P> {
         let is_own = |ip: IpAddr| self.config.is_own(ip);
         peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
         peer.proved = true;
+        let of_ours = peer.data.vendor == VendorId::RUNNEL;
+        let address = peer.metatraffic;
         self.peers.candidates.retain(|candidate| *candidate != prefix);
+        if of_ours {
+            self.take_place(prefix, address);
+        }
         self.tell(Event::ParticipantFound(prefix));
         self.join_discovery(prefix);
+    }
+
+    /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
+    /// is to wait for it.
+    fn take_place(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+        let is_ours = |peer: &&Peer| peer.data.vendor == VendorId::RUNNEL && peer.data.prefix != prefix;
+        let dead: Vec<GuidPrefix> = self
+            .peers
+            .proved()
+            .filter(is_ours)
+            .filter(|peer| peer.metatraffic == address)
+            .map(|peer| peer.data.prefix)
+            .collect();
+        dead.into_iter().for_each(|dead| self.lose(dead));
     }
 
     /// Says once why a participant is not met.
@@ -401,7 +420,8 @@ impl<P: Lend> Participant<P> {
                 && let Some(ours) = self.readers.get_mut(&reader)
             {
                 let guid = prefix.with(writer);
-                ours.join(WriterSpec { guid, address, reliable: true, most_bytes });
+                let budgets = self.budgets.clone();
+                ours.join(WriterSpec { guid, address, reliable: true, most_bytes, budgets });
                 self.heard.entry(guid).or_default().push(reader);
                 self.wake_answer(reader, guid);
             }

@@ -4,12 +4,13 @@ use super::watch::Watched;
 use super::{MOST_EARLY, Participant};
 use crate::announce;
 use crate::event::{Event, Sample, SamplePayload};
-use crate::reader::{Arrival, Complete, copied};
+use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied};
 use crate::stored::Lend;
 use crate::wire::{
     AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
     Parameters, Payload, SequenceNumber, Submessage, Timestamp,
 };
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -209,7 +210,7 @@ impl<P: Lend> Participant<P> {
     pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         while self.deliver_held(now, reader, writer) {}
         let proxy = self.writer_of(reader, writer);
-        let count = proxy.map_or(0, crate::reader::WriterProxy::take_lost);
+        let count = proxy.map_or(0, WriterProxy::take_lost);
         if count > 0 {
             self.tell(Event::SampleLost { reader, writer, count });
         }
@@ -228,6 +229,10 @@ impl<P: Lend> Participant<P> {
     fn handle_fragments(&mut self, context: &Context<'_>, frag: &DataFrag<'_>) {
         let writer = context.source.with(frag.writer);
         for reader in self.concerned(frag.reader, writer) {
+            let lacks_room = |proxy: &WriterProxy| proxy.lacks_room(frag.number, frag.sample_len as usize);
+            if self.writer_of(reader, writer).is_some_and(|proxy| lacks_room(proxy)) {
+                self.make_room_for(writer.prefix);
+            }
             let Some(of) = self.readers.get_mut(&reader) else { continue };
             let has_room = of.has_room();
             let Some(proxy) = of.writer_mut(writer) else { continue };
@@ -239,6 +244,19 @@ impl<P: Lend> Participant<P> {
                 }
             }
             self.after(context.now, reader, writer);
+        }
+    }
+
+    /// There is no room for another incomplete sample: the participant whose ones take most begins anew with them, unless
+    /// that is the one that asks.
+    fn make_room_for(&mut self, asks: GuidPrefix) {
+        let mut taken: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
+        for writer in self.readers.values().flat_map(Reader::writers) {
+            *taken.entry(writer.guid().prefix).or_default() += writer.incomplete_bytes();
+        }
+        let most = taken.into_iter().max_by_key(|(_, bytes)| *bytes);
+        if let Some((prefix, _)) = most.filter(|(prefix, _)| *prefix != asks) {
+            self.readers.values_mut().for_each(|reader| reader.forget_incomplete(prefix));
         }
     }
 

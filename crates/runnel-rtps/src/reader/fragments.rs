@@ -1,6 +1,7 @@
 //! Samples that come in fragments.
 
-use crate::wire::{DataFrag, FragmentSet, SequenceNumber, Timestamp};
+use super::budget::{Budget, Claim};
+use crate::wire::{BITS, DataFrag, FragmentSet, SequenceNumber, Timestamp};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,6 +25,9 @@ struct Incomplete {
     missing: u32,
     /// The highest fragment that has come or is known to be there.
     highest: u32,
+    /// All fragments before this one have come.
+    first_missing: u32,
+    _claim: Claim,
     stamp: Option<Timestamp>,
     is_key: bool,
 }
@@ -37,7 +41,7 @@ pub(crate) struct Complete {
 }
 
 impl Incomplete {
-    fn new(frag: &DataFrag<'_>, stamp: Option<Timestamp>) -> Self {
+    fn new(frag: &DataFrag<'_>, stamp: Option<Timestamp>, claim: Claim) -> Self {
         let count = frag.count();
         Self {
             bytes: vec![0; frag.sample_len as usize],
@@ -45,6 +49,8 @@ impl Incomplete {
             have: vec![0; count.div_ceil(64) as usize],
             missing: count,
             highest: 0,
+            first_missing: 1,
+            _claim: claim,
             stamp,
             is_key: frag.is_key,
         }
@@ -77,6 +83,9 @@ impl Incomplete {
         let last = frag.first_fragment + u32::from(frag.fragments) - 1;
         (frag.first_fragment..=last).for_each(|fragment| self.mark(fragment));
         self.highest = self.highest.max(last);
+        while self.has(self.first_missing) {
+            self.first_missing += 1;
+        }
     }
 
     fn is_like(&self, frag: &DataFrag<'_>) -> bool {
@@ -86,12 +95,20 @@ impl Incomplete {
 
 impl Fragments {
     /// Takes fragments in; gives the sample if these were the last. One that differs in size from those before it
-    /// counts for nothing. Whoever calls has checked that the sample is not too long.
-    pub fn take(&mut self, frag: &DataFrag<'_>, stamp: Option<Timestamp>) -> Option<Complete> {
+    /// counts for nothing, and neither does the first of a sample for which the budget has no room. Whoever calls has
+    /// checked that the sample is not too long.
+    pub fn take(
+        &mut self,
+        frag: &DataFrag<'_>,
+        stamp: Option<Timestamp>,
+        budget: &Budget,
+    ) -> Option<Complete> {
         if !self.samples.contains_key(&frag.number) {
             self.make_room(frag.number)?;
+            let claim = budget.claim(frag.sample_len as usize)?;
+            self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim));
         }
-        let sample = self.samples.entry(frag.number).or_insert_with(|| Incomplete::new(frag, stamp));
+        let sample = self.samples.get_mut(&frag.number)?;
         if !sample.is_like(frag) {
             return None;
         }
@@ -130,6 +147,11 @@ impl Fragments {
         self.samples = self.samples.split_off(&number);
     }
 
+    /// Begins anew.
+    pub fn forget_all(&mut self) {
+        self.samples.clear();
+    }
+
     /// A sample is not wanted any more.
     pub fn forget(&mut self, number: SequenceNumber) {
         self.samples.remove(&number);
@@ -155,7 +177,9 @@ impl Fragments {
     /// The fragments of a sample that are missing, up to the highest that is known of: as many as a set holds.
     pub fn missing(&self, number: SequenceNumber) -> Option<FragmentSet> {
         let sample = self.samples.get(&number)?;
-        let mut missing = (1..=sample.highest).filter(|fragment| !sample.has(*fragment));
+        // What a set holds is all that there is to be looked through.
+        let last = sample.highest.min(sample.first_missing.saturating_add(BITS - 1));
+        let mut missing = (sample.first_missing..=last).filter(|fragment| !sample.has(*fragment));
         let first = missing.next()?;
         let mut set = FragmentSet::new(first);
         set.insert(first);
@@ -185,7 +209,7 @@ mod tests {
         let Some(Ok(Submessage::DataFrag(frag))) = Message::parse(&out).unwrap().submessages().next() else {
             panic!("no fragment");
         };
-        fragments.take(&frag, None)
+        fragments.take(&frag, None, &Budget::new(1 << 20))
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! A reader: how far it is with each of its writers.
 
+mod budget;
 mod fragments;
 mod proxy;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use budget::Budgets;
 pub(crate) use fragments::Complete;
 use proxy::Left;
 pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
@@ -95,6 +97,12 @@ impl Reader {
     pub fn move_writers(&mut self, prefix: GuidPrefix, address: SocketAddr) {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
         writers.for_each(|writer| writer.move_to(address));
+    }
+
+    /// The writers of a participant begin anew with what is incomplete.
+    pub fn forget_incomplete(&mut self, prefix: GuidPrefix) {
+        let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
+        writers.for_each(WriterProxy::forget_incomplete);
     }
 
     pub fn writer_mut(&mut self, writer: Guid) -> Option<&mut WriterProxy> {

@@ -1,6 +1,6 @@
 //! What a reader makes of writers that say less, or later, than ours do.
 
-use super::{Arrival, WriterProxy, WriterSpec, copied};
+use super::{Arrival, Budgets, WriterProxy, WriterSpec, copied};
 use crate::wire::{
     DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Message, SequenceNumber, Submessage, VendorId, begin,
 };
@@ -13,7 +13,13 @@ const READER: EntityId = EntityId::user_reader(1);
 
 fn spec(reliable: bool) -> WriterSpec {
     let guid = GuidPrefix([1; 12]).with(WRITER);
-    WriterSpec { guid, address: ([10, 0, 0, 1], 7410).into(), reliable, most_bytes: 1000 }
+    WriterSpec {
+        guid,
+        address: ([10, 0, 0, 1], 7410).into(),
+        reliable,
+        most_bytes: 1000,
+        budgets: Budgets::new(1 << 20),
+    }
 }
 
 fn proxy(reliable: bool) -> WriterProxy {
@@ -256,7 +262,7 @@ fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
             panic!("no fragment");
         };
         proxy.take_fragments(at(0), &frag, None);
-        proxy.fragments_held()
+        proxy.incomplete_bytes()
     };
     // There may be 1000 bytes of all that are incomplete.
     assert_eq!([takes(1, 1001), takes(2, 600), takes(3, 401), takes(4, 400)], [0, 600, 600, 1000]);

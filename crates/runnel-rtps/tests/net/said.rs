@@ -73,3 +73,35 @@ pub fn told_of(endpoint: &Endpoint) -> Vec<u8> {
     heartbeat.emit(&mut out);
     out
 }
+
+/// A message of this participant.
+pub fn message(from: GuidPrefix, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = vec![];
+    wire::begin(&mut out, VendorId([1, 15]), from);
+    fill(&mut out);
+    out
+}
+
+/// A fragment of a sample of `len` bytes that begins here: so many from the first on, of `fragment_len` bytes each.
+pub fn fragments(
+    (from, writer): (GuidPrefix, EntityId),
+    len: u32,
+    fragment_len: u16,
+    (first, count): (u32, u16),
+) -> Vec<u8> {
+    let body = vec![0; usize::from(fragment_len) * usize::from(count)];
+    message(from, |out| {
+        let submessage = 32 + body.len() as u16;
+        out.extend([0x16, 1]);
+        out.extend(submessage.to_le_bytes());
+        out.extend([0, 0, 28, 0]);
+        out.extend(EntityId::UNKNOWN.0);
+        out.extend(writer.0);
+        SequenceNumber::FIRST.emit(out);
+        out.extend(first.to_le_bytes());
+        out.extend(count.to_le_bytes());
+        out.extend(fragment_len.to_le_bytes());
+        out.extend(len.to_le_bytes());
+        out.extend(body);
+    })
+}

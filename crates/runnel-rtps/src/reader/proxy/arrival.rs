@@ -1,6 +1,6 @@
 //! Samples that come, whole or in fragments, and wait for those before them.
 
-use super::WriterProxy;
+use super::{Held, WriterProxy};
 use crate::reader::fragments::Complete;
 use crate::wire::{DataFrag, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
@@ -8,6 +8,9 @@ use runnel_core::time::Instant;
 
 /// How many samples are held that came before one that is missing.
 const MOST_HELD: usize = 4096;
+
+/// What holding a sample takes beside its bytes, in bytes and roughly.
+const HOLDING: usize = 128;
 
 /// What came of a sample.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,8 +85,9 @@ impl WriterProxy {
         if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
             return false;
         }
+        let Some(claim) = self.spec.budgets.held.claim(HOLDING + sample.bytes.len()) else { return false };
         self.held_bytes += sample.bytes.len();
-        self.held.insert(number, sample);
+        self.held.insert(number, Held { sample, _claim: claim });
         self.extend_whole();
         self.note_repaired(now, number);
         true
@@ -94,7 +98,7 @@ impl WriterProxy {
         if !self.greeted {
             return None;
         }
-        let sample = self.held.remove(&self.next)?;
+        let Held { sample, .. } = self.held.remove(&self.next)?;
         self.held_bytes -= sample.bytes.len();
         let number = self.next;
         self.advance_to(number.next());
@@ -129,7 +133,7 @@ impl WriterProxy {
             return None;
         }
         self.fragments_came = now;
-        let whole = self.fragments.take(frag, stamp);
+        let whole = self.fragments.take(frag, stamp, &self.spec.budgets.incomplete);
         if self.spec.reliable && whole.is_none() {
             self.note_missing();
             self.retry.at = self.retry.at.or(Some(now + self.retry.takes));
@@ -163,7 +167,7 @@ impl WriterProxy {
         }
         self.fragments.forget_before(self.next);
         while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() < self.next) {
-            self.held_bytes -= entry.remove().bytes.len();
+            self.held_bytes -= entry.remove().sample.bytes.len();
         }
         if !self.is_missing_something() {
             self.retry.stop();

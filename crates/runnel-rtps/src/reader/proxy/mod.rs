@@ -6,6 +6,7 @@ mod gaps;
 
 pub(crate) use arrival::{Arrival, copied};
 
+use super::budget::{Budgets, Claim};
 use super::fragments::{Complete, Fragments};
 use crate::count::Latest;
 use crate::wire::{Guid, SequenceNumber};
@@ -23,6 +24,8 @@ pub(crate) struct WriterSpec {
     pub reliable: bool,
     /// The longest sample that is put together, and how many bytes may wait for it or behind one that is missing.
     pub most_bytes: usize,
+    /// And how many of all writers together.
+    pub budgets: Budgets,
 }
 
 /// A writer of a reader.
@@ -37,7 +40,7 @@ pub(crate) struct WriterProxy {
     greeted: bool,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
-    held: BTreeMap<SequenceNumber, Complete>,
+    held: BTreeMap<SequenceNumber, Held>,
     held_bytes: usize,
     /// Up to here nothing is missing: it is held, or will not come.
     whole: SequenceNumber,
@@ -57,6 +60,13 @@ pub(crate) struct WriterProxy {
     pub queued: bool,
     /// When its timer goes off next.
     pub armed: Option<Instant>,
+}
+
+/// A sample that waits for those before it.
+#[derive(Debug)]
+struct Held {
+    sample: Complete,
+    _claim: Claim,
 }
 
 /// What is remembered of a writer that was left: it may come back with the numbers that it had, and may have noticed nothing.
@@ -138,10 +148,21 @@ impl WriterProxy {
         self.greeted && !self.is_missing_something()
     }
 
+    /// True if fragments are the first of their sample, and there is no room for that as long as others have theirs.
+    pub fn lacks_room(&self, number: SequenceNumber, len: usize) -> bool {
+        !self.spec.budgets.incomplete.has(len)
+            && !self.fragments.has_begun(number)
+            && len <= self.spec.most_bytes
+    }
+
     /// How many bytes its incomplete samples take.
-    #[cfg(test)]
-    pub fn fragments_held(&self) -> usize {
+    pub fn incomplete_bytes(&self) -> usize {
         self.fragments.bytes()
+    }
+
+    /// What is incomplete makes room for what others send; it is asked for again.
+    pub fn forget_incomplete(&mut self) {
+        self.fragments.forget_all();
     }
 
     /// When it does something by itself.
