@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use common::LONG;
+use common::{LONG, wait_until};
 use fake_process::{
     ASK_SAMPLES, BYTES, MESSAGE, OPEN_SAMPLES, OUTBOX_BYTES, RECORDS, RING, ROOM, SAMPLE, SAMPLE_BEGIN,
     SAMPLE_SLOT, words,
@@ -42,6 +42,13 @@ struct Outbox {
     records: Vec<Record>,
 }
 
+/// Where memory of sessions is.
+fn mapped() -> Vec<usize> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let own = maps.lines().filter(|line| line.contains("memfd:runnel-session") && line.contains(" rw-s "));
+    own.map(|line| usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap()).collect()
+}
+
 struct Record {
     kind: u8,
     channel: u32,
@@ -51,11 +58,7 @@ struct Record {
 impl Outbox {
     /// All of this program, which has not written a ring full yet.
     fn all() -> Vec<Self> {
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let own =
-            maps.lines().filter(|line| line.contains("memfd:runnel-session") && line.contains(" rw-s "));
-        own.map(|line| Self::at(usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap()))
-            .collect()
+        mapped().into_iter().map(Self::at).collect()
     }
 
     fn at(address: usize) -> Self {
@@ -111,6 +114,8 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         keep_log();
+        // A thread of contexts that are over may have theirs for a moment.
+        wait_until("no memory of scenes before", || mapped().is_empty());
         let domain = new_domain();
         let talking = context(domain, true);
         let publisher = talking.create_node("talker").unwrap().create_publisher("data", 1000).unwrap();
