@@ -65,6 +65,7 @@ fn what_nobody_of_the_process_heard_within_its_lifespan_is_heard_no_more() {
     mortal.publish(text(2)).unwrap();
     lasting.publish(text(3)).unwrap();
     let over = clock::monotonic() + LIFESPAN + Duration::from_millis(5);
+    // The lifespan passes, while nobody takes what waits.
     while clock::monotonic() < over {
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -75,6 +75,7 @@ fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
     // Newcomers announce themselves to the ports of the one that left, too.
     let _newcomer = context(domain, false).create_node("newcomer").unwrap();
     let (before, time) = (used(), Duration::from_secs(2));
+    // The span that is looked at.
     std::thread::sleep(time);
     let spent = used() - before;
     assert!(spent < time / 4, "{spent:?} in {time:?}");

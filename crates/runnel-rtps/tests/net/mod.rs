@@ -15,8 +15,7 @@ use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
 
 mod said;
 
-// Each test uses some of it.
-#[allow(unused_imports)]
+#[allow(unused_imports, reason = "some test programs need nothing of it")]
 pub use said::*;
 
 pub type Bytes = Arc<[u8]>;
