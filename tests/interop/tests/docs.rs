@@ -194,6 +194,20 @@ fn the_readme_does_what_it_says() {
     Reader::new().read("README.md");
 }
 
+/// Its first command, but for the release build that it makes: of the programs here `cargo run` takes the one that is meant.
+#[test]
+fn cargo_runs_the_command_for_who_names_no_program() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new("cargo");
+    command
+        .args(["run", "--locked", "--", "--version"])
+        .current_dir(repository)
+        .env("CARGO_NET_OFFLINE", "true");
+    let mut peer = Peer::spawn("cargo", command).expect("cargo");
+    let succeeded = peer.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
+    assert!(succeeded && peer.output().contains("runnel 0."), "{}", peer.output());
+}
+
 #[test]
 fn the_page_about_concepts_does_what_it_says() {
     Reader::new().read("docs/concepts.md");
