@@ -42,14 +42,15 @@ pub struct OfRos1 {
 
 /// Has those commands understand the flags.
 pub fn with_flags(whole: clap::Command) -> clap::Command {
-    COMMANDS.iter().fold(whole, |whole, (path, _)| below(whole, path))
+    below(whole, &[])
 }
 
-fn below(command: clap::Command, path: &[&'static str]) -> clap::Command {
-    match path {
-        [] => flagged(command),
-        [name, rest @ ..] => command.mut_subcommand(*name, |inner| below(inner, rest)),
-    }
+fn below(command: clap::Command, path: &[String]) -> clap::Command {
+    command.mut_subcommands(|inner| {
+        let path = [path, &[inner.get_name().to_owned()]].concat();
+        let is_one = COMMANDS.iter().any(|(of, _)| path[..] == **of);
+        if is_one { flagged(inner) } else { below(inner, &path) }
+    })
 }
 
 fn flagged(command: clap::Command) -> clap::Command {
