@@ -69,6 +69,8 @@ pub(super) struct Ros2 {
     throttle: Throttle,
     /// The process has left the graph, and stays out of it.
     left: bool,
+    /// What is published by nodes of both graphs to subscribers that go over from ROS 1.
+    going_over: dual::GoingOver,
 }
 
 struct WriterEnd {
@@ -125,6 +127,7 @@ impl Ros2 {
             heard_at: None,
             throttle: Throttle::default(),
             left: false,
+            going_over: dual::GoingOver::default(),
         }
     }
 
@@ -145,7 +148,7 @@ impl Ros2 {
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let rtps = self.rtps.as_ref()?;
-        [rtps.deadline(), self.neighbours.deadline()].into_iter().flatten().min()
+        [rtps.deadline(), self.neighbours.deadline(), self.going_over.deadline()].into_iter().flatten().min()
     }
 }
 
@@ -374,6 +377,7 @@ impl Driver {
         if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
             self.tell_neighbours(now);
         }
+        self.ros2.going_over.serve(now);
     }
 
     /// Says what somebody in the graph did, as long as nobody does it all the time.
@@ -387,6 +391,7 @@ impl Driver {
                 self.ros2_matched(local, remote);
                 self.pair_met(local, remote);
             }
+            Event::CanGoOver { writer, reader } => self.can_go_over(writer, reader),
             Event::Unmatched { local, remote } => {
                 self.pair_parted(local, remote);
                 self.ros2_unmatched(local, remote);
