@@ -8,10 +8,10 @@ use runnel_rtps::wire::EntityId;
 use runnel_rtps::{EndpointOptions, Event};
 
 const TOPIC: &str = "rt/chatter";
-const WORD: &[u8] = b"runnel_origin=5";
+const WORD: &[u8] = b"runnelorigin=5";
 
 fn of_origin(qos: QoS) -> EndpointOptions {
-    EndpointOptions { user_data: b"typehash=RIHS01_0;runnel_origin=5;".to_vec(), ..options(TOPIC, qos) }
+    EndpointOptions { user_data: b"typehash=RIHS01_0;runnelorigin=5;".to_vec(), ..options(TOPIC, qos) }
 }
 
 fn numbers(net: &Net, node: usize, reader: EntityId) -> Vec<u32> {
