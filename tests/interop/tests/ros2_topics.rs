@@ -31,7 +31,9 @@ fn a_policy_that_keeps_them_apart_is_told_by_name() {
         let mut talker = graph.talker(Origin::Runnel, &[&[topic.as_str()], &offered[..]].concat());
         let mut listener = graph.listener(JAZZY, &[&[topic.as_str()], &requested[..]].concat());
         says(&mut listener, &format!("incompatible {policy} 1"));
-        let told = |line: &str| line.contains(&topic) && line.contains(policy);
+        let told = |line: &str| {
+            line.contains(&format!("topic {topic}: the subscription of /")) && line.contains(policy)
+        };
         talker.wait_for_line(told, within(PATIENCE)).unwrap();
     }
 }
