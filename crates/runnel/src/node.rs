@@ -222,7 +222,8 @@ impl Node {
     /// publisher says of their type: see [`RawMessage::decode`].
     ///
     /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
-    /// that offers less than `qos` asks for is heard with what it offers.
+    /// that offers less than is asked for is heard with what it offers, unless it is asked for
+    /// [exactly](SubscriptionOptions::exactly).
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -233,9 +234,13 @@ impl Node {
         options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let options = options.into();
         let topic = match schema {
             Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
-            None => Topic::of_any(self.resolve(topic)?),
+            None => {
+                let exactly = options.exactly.then_some(options.qos);
+                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
+            }
         };
         self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
@@ -326,7 +331,7 @@ impl Node {
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks } = options.into();
+        let SubscriptionOptions { qos, callbacks, .. } = options.into();
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
         let events = QosEvents::new(callbacks, when.clone());
