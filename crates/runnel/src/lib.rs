@@ -79,8 +79,9 @@ pub use qos_events::{
 };
 pub use rate::Rate;
 pub use ros2_graph::{EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
+pub use rtps::Range as DiscoveryRange;
 pub use runnel_core as core;
-pub use runnel_core::qos::QoS;
+pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::Time;
 /// System calls, for Runnel's own programs: no part of the API.
 #[doc(hidden)]
