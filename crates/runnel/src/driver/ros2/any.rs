@@ -110,6 +110,17 @@ impl AnyEnd {
 }
 
 impl Ros2 {
+    /// True if this reader is the one that is to hear this publisher: another, which was made for somebody else, may not meet
+    /// it without anybody missing something.
+    pub(super) fn is_made_for(&self, reader: EntityId, writer: Guid) -> bool {
+        if self.readers.get(&reader).is_some_and(|end| !end.any) {
+            return true;
+        }
+        let Some(told) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(writer)) else { return false };
+        let is_of = |end: &AnyEnd, made: &Made| made.id == reader && made.qos == end.asked_of(&told);
+        self.any.iter().any(|end| end.readers.iter().any(|made| is_of(end, made)))
+    }
+
     /// True if another reader of the same subscription hears this publisher: it offers as much as that asks for, and so as
     /// much as this one does.
     pub(super) fn is_heard_otherwise(&self, reader: EntityId, writer: Guid) -> bool {

@@ -58,7 +58,7 @@ impl Driver {
             }
             let why = why_not(policies, &ours.qos, &theirs.qos);
             (end.node, &end.topic, "subscription", why)
-        } else if let Some(end) = readers.get(&local).filter(|end| !end.any) {
+        } else if let Some(end) = readers.get(&local).filter(|_| self.ros2.is_made_for(local, remote)) {
             if end.core.upgrade().is_none_or(|core| core.events().incompatible(policies)) {
                 return;
             }
