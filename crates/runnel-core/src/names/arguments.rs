@@ -35,7 +35,8 @@ pub struct Arguments {
     pub params_files: Vec<String>,
     /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
     pub log_level: Option<String>,
-    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value.
+    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value, and
+    /// `--disable-rosout-logs` and the like.
     pub log_settings: Vec<String>,
     /// The security enclave (`--enclave`), an absolute name.
     pub enclave: Option<String>,
@@ -90,15 +91,16 @@ struct Settled {
     namespace: bool,
 }
 
-/// Switches of ROS 2 about where log lines go. They are taken and passed over: where they go is the program's choice.
-const LOG_SWITCHES: [&str; 6] = [
+/// Switches of ROS 2 about where log lines go that ask for nothing else than what is. They are taken and passed over.
+const LOG_SWITCHES: [&str; 4] = [
     "--enable-rosout-logs",
-    "--disable-rosout-logs",
     "--enable-stdout-logs",
-    "--disable-stdout-logs",
     "--enable-external-lib-logs",
     "--disable-external-lib-logs",
 ];
+
+/// Those that would have lines go elsewhere, which is the program's choice.
+const LOG_REFUSALS: [&str; 2] = ["--disable-rosout-logs", "--disable-stdout-logs"];
 
 impl Arguments {
     /// Reads a program's arguments, without the program's own name.
@@ -206,6 +208,7 @@ impl Arguments {
                 }
                 "--ros-args" => {}
                 switch if LOG_SWITCHES.contains(&switch) => {}
+                switch if LOG_REFUSALS.contains(&switch) => self.log_settings.push(flag),
                 _ => return Err(ArgumentError::UnknownFlag { flag }),
             }
         }
@@ -344,6 +347,7 @@ mod tests {
             params: vec![("k".into(), "v".into()), ("node:q".into(), "[1,2]".into())],
             params_files: vec!["f.yaml".into()],
             log_level: Some("debug".into()),
+            log_settings: vec!["--disable-rosout-logs".into()],
             enclave: Some("/e".into()),
             rest: vec!["a".into(), "-r".into(), "z".into()],
             ..Arguments::default()
@@ -407,8 +411,10 @@ mod tests {
     #[test]
     fn what_is_not_followed_yet_is_named() {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
-                    --log-file-name talker --log-config-file c -e /e";
-        let expected = ["--params-file f", "--log-file-name talker", "--log-config-file c"];
+                    --log-file-name talker --log-config-file c -e /e \
+                    --disable-stdout-logs --enable-rosout-logs";
+        let expected =
+            ["--params-file f", "--log-file-name talker", "--log-config-file c", "--disable-stdout-logs"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }
