@@ -114,10 +114,11 @@ impl Node {
 
     /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
     ///
-    /// Returns once the master knows, or with a warning if it cannot be reached: it is told as soon as it can be.
+    /// In ROS 1 it returns once the master knows, or with a warning if that cannot be reached: it is told as soon as it can be. In
+    /// ROS 2 nobody is waited for.
     ///
     /// # Errors
-    /// When the name is not valid, the node publishes the topic with another type, or the master refuses.
+    /// When the name is not valid, the node publishes the topic with another type, or the master of ROS 1 refuses.
     pub fn create_publisher<M: Message>(
         &self,
         topic: &str,
@@ -146,7 +147,7 @@ impl Node {
     /// and otherwise to one whose memory is used again for the next.
     ///
     /// # Errors
-    /// When the name is not valid, the node subscribes to the topic with another type, or the master refuses.
+    /// When the name is not valid, the node subscribes to the topic with another type, or the master of ROS 1 refuses.
     pub fn create_subscription<M: Message>(
         &self,
         topic: &str,
