@@ -244,15 +244,16 @@ impl QoS {
         self.durability == Durability::TransientLocal
     }
 
-    /// The policies by which a subscription that asks for this cannot take what a publisher offers; empty if it can.
+    /// The policies by which a subscription that asks for this cannot take what a publisher offers; empty if it can. They are in
+    /// the order of their numbers in DDS, so that the last is the one that events name, as with ROS 2's default implementation.
     /// Source: DDS 1.4, section 2.2.3, requested against offered. History, depth and lifespan never stand in the way.
     pub fn incompatible_with(&self, offered: &QoS) -> Vec<Policy> {
         let checks = [
-            (Policy::Reliability, offered.reliability >= self.reliability),
             (Policy::Durability, offered.durability >= self.durability),
             (Policy::Deadline, within(offered.deadline, self.deadline)),
             (Policy::Liveliness, offered.liveliness >= self.liveliness),
             (Policy::LivelinessLease, within(offered.liveliness_lease, self.liveliness_lease)),
+            (Policy::Reliability, offered.reliability >= self.reliability),
         ];
         checks.iter().filter(|(_, fits)| !fits).map(|(policy, _)| *policy).collect()
     }
@@ -364,7 +365,7 @@ mod tests {
         let best_effort = QoS::keep_last(1).best_effort();
         assert_eq!(best_effort.incompatible_with(&QoS::latched()), []);
         let wants = QoS::latched();
-        assert_eq!(wants.incompatible_with(&best_effort), [Policy::Reliability, Policy::Durability]);
+        assert_eq!(wants.incompatible_with(&best_effort), [Policy::Durability, Policy::Reliability]);
     }
 
     #[test]

@@ -76,7 +76,9 @@ pub struct IncompatibleQoS {
     pub total_count: u64,
     /// How often since the callback was last told.
     pub total_count_change: u64,
-    /// A policy that stood in the way the last time; `None` if that never was.
+    /// The policy that stood in the way the last time; `None` if that never was. Of several it is the one of the highest number
+    /// in DDS (durability, deadline, liveliness, reliability, data representation), as with ROS 2's default implementation,
+    /// which does not tell a lease from the kind of liveliness.
     pub last_policy_kind: Option<Policy>,
 }
 

@@ -4,6 +4,8 @@ mod common;
 #[path = "common/dual_scene.rs"]
 mod dual_scene;
 
+use std::sync::{Arc, Mutex};
+
 use common::{Graph, LONG, spin_until};
 use dual_scene::{Listener, Talker, context, domain};
 use runnel::msgs::std_msgs::UInt32;
@@ -90,6 +92,27 @@ fn a_subscription_that_asks_in_ros_2_for_more_than_is_offered_is_served_by_ros_1
     spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
     talks.end();
     listener.check();
+}
+
+#[test]
+fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_the_next() {
+    let graph = Graph::new();
+    let context = context(&graph.uri, Graphs::Both, domain());
+    let talker = context.create_node("talker").unwrap();
+    let qos = QoS::keep_last(10).transient_local();
+    let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
+    (0..10).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
+    let first = Listener::new(&context, qos);
+    let next = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&next);
+    let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
+    let _subscription = first.node.create_subscription("count", qos, hears).unwrap();
+    spin_until(&context, "both hear the last", || {
+        [&first.heard, &next].iter().all(|heard| heard.lock().unwrap().last() == Some(&9))
+    });
+    for heard in [first.heard, next] {
+        assert_eq!(*heard.lock().unwrap(), (0..10).collect::<Vec<_>>());
+    }
 }
 
 #[test]

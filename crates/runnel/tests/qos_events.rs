@@ -123,13 +123,13 @@ fn both_ends_are_told_that_less_is_offered_than_is_asked_for() {
             total_count_change: 1,
             last_policy_kind: Some(policy),
         };
-        assert_eq!(offered.all(), [once(Policy::Deadline)], "{processes} processes");
-        assert_eq!(requested.all(), [once(Policy::Deadline)]);
-        let second = scene.subscription(QoS::keep_last(1));
+        assert_eq!(offered.all(), [once(Policy::Reliability)], "{processes} processes");
+        assert_eq!(requested.all(), [once(Policy::Reliability)]);
+        let second = scene.subscription(QoS::sensor_data().transient_local());
         scene.spin_until("the next one counts", || {
             offered.last().is_some_and(|told| (told.total_count, told.total_count_change) == (2, 1))
         });
-        assert_eq!(offered.last().unwrap().last_policy_kind, Some(Policy::Reliability));
+        assert_eq!(offered.last().unwrap().last_policy_kind, Some(Policy::Durability));
         assert_eq!(publisher.incompatible_qos_status().total_count, 2);
         assert_eq!(second.incompatible_qos_status().total_count, 1);
         assert_eq!(subscription.incompatible_qos_status().total_count, 1);

@@ -1,17 +1,17 @@
-//! What Runnel and rclpy tell their users of their quality of service when they meet, or do not: the same at both ends.
+//! What Runnel and originals tell their users of their quality of service when they meet, or do not: the same at both ends.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use interop::PATIENCE;
 use interop::ros2::{Distro, Origin, Ros2Graph};
+use interop::{PATIENCE, ready};
 use runnel::core::qos::Liveliness;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{
     Context, ContextOptions, DeadlineMissed, Graphs, IncompatibleQoS, LivelinessChanged, LivelinessLost,
     Matched, Node, PublisherOptions, QoS, SubscriptionOptions,
 };
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, Signal, within};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
@@ -158,6 +158,32 @@ fn both_are_told_of_a_quality_that_the_other_does_not_offer() {
     let talker = graph.talker(KILTED, &["/other"]);
     here.spin_until_told("incompatible Durability 1");
     here.spin_until_said(&talker, "incompatible durability 1", 1);
+}
+
+/// What is published is XCDR1. Those that it is for hear it, whoever else is there.
+#[test]
+fn a_reader_of_xcdr2_alone_is_not_met_and_both_are_told() {
+    let graph = Ros2Graph::new();
+    let here = Here::new(&graph);
+    let publisher = here.node.create_publisher::<Text>("text", here.publishing(QoS::keep_last(10))).unwrap();
+    let mut talker = ready(graph.talker(Origin::Runnel, &["/text", "--wait", "9"]));
+    let mut listener = graph.listener(Origin::Cyclone11, &["/text", "--xcdr2"]);
+    here.spin_until_told("incompatible DataRepresentation 1");
+    here.spin_until_said(&listener, "incompatible data_representation 2", 1);
+    // Where no callback hears of it, it is logged.
+    let logged = |line: &str| line.contains("topic /text") && line.contains("data representation");
+    talker.wait_for_line(logged, within(PATIENCE)).unwrap();
+    let mut other = graph.listener(Origin::Cyclone11, &["/text", "--count", "1"]);
+    here.spin_until_told("matched 1");
+    here.spin_until_said(&other, "matched 2", 1);
+    publisher.publish(Text { data: "heard".into() }).unwrap();
+    here.spin_until_said(&other, "done", 1);
+    assert!(other.wait_exit(within(PATIENCE)).unwrap().success());
+    assert_eq!(publisher.incompatible_qos_status().total_count, 1);
+    let unheard = |line: &String| !line.starts_with("matched") && !line.starts_with("got");
+    assert!(listener.lines().iter().all(unheard), "{}", listener.output());
+    listener.signal(Signal::INT).unwrap();
+    assert!(listener.wait_exit(within(PATIENCE)).unwrap().success(), "{}", listener.output());
 }
 
 #[test]

@@ -4,11 +4,15 @@
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_talks::{BYTES, Pair, says, understands};
-use interop::{PATIENCE, ready};
+use interop::{Master, PATIENCE, Server, ready};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, ContextOptions, Graphs};
 use runnel_testkit::process::{Signal, within};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
+
+const STRING_HASH: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
 
 #[test]
 fn runnel_and_runnel_understand_each_other() {
@@ -27,7 +31,9 @@ fn a_policy_that_keeps_them_apart_is_told_by_name() {
         let mut talker = graph.talker(Origin::Runnel, &[&[topic.as_str()], &offered[..]].concat());
         let mut listener = graph.listener(JAZZY, &[&[topic.as_str()], &requested[..]].concat());
         says(&mut listener, &format!("incompatible {policy} 1"));
-        let told = |line: &str| line.contains(&topic) && line.contains(policy);
+        let told = |line: &str| {
+            line.contains(&format!("topic {topic}: the subscription of /")) && line.contains(policy)
+        };
         talker.wait_for_line(told, within(PATIENCE)).unwrap();
     }
 }
@@ -42,13 +48,29 @@ fn nodes_and_topics_of_runnel_are_seen_as_those_of_any_other() {
     let publisher = view
         .wait_for_line(|line| line.starts_with("+ publisher /chatter of /runnel_talker"), within(PATIENCE))
         .unwrap();
-    let hash = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
-    for word in ["std_msgs/msg/String", hash, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
+    for word in ["std_msgs/msg/String", STRING_HASH, "BEST_EFFORT", "VOLATILE", "deadline 500000000"] {
         assert!(publisher.contains(word), "{word} is lacking: {publisher}");
     }
     talker.signal(Signal::INT).unwrap();
     assert!(talker.wait_exit(within(PATIENCE)).unwrap().success(), "{}", talker.output());
     says(&mut view, "- node /runnel_talker");
+}
+
+/// Its user data tells more than that of a node of ROS 2 alone.
+#[test]
+fn a_node_of_both_graphs_is_seen_with_the_hash_of_its_type() {
+    let graph = Ros2Graph::new();
+    let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
+    let ros1 = Master::start(Server::Runnel);
+    let master = format!("__master:={}", ros1.graph().master_uri());
+    let options = ContextOptions::default().graphs(Graphs::Both).domain_id(graph.domain());
+    let context = Context::with_options(options.signals(false).arguments([master])).unwrap();
+    let node = context.create_node("robot").unwrap();
+    let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let publisher = view
+        .wait_for_line(|line| line.starts_with("+ publisher /chatter of /robot"), within(PATIENCE))
+        .unwrap();
+    assert!(publisher.contains(STRING_HASH), "{publisher}");
 }
 
 #[test]

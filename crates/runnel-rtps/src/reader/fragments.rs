@@ -13,6 +13,8 @@ const MOST_INCOMPLETE: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     samples: BTreeMap<SequenceNumber, Incomplete>,
+    /// Samples that had begun were forgotten, though they are wanted.
+    forgotten: bool,
 }
 
 /// A sample of which some fragments have come.
@@ -130,6 +132,7 @@ impl Fragments {
             return None;
         }
         self.samples.pop_last();
+        self.forgotten = true;
         Some(())
     }
 
@@ -150,6 +153,12 @@ impl Fragments {
     /// Begins anew.
     pub fn forget_all(&mut self) {
         self.samples.clear();
+        self.forgotten = true;
+    }
+
+    /// True if samples that had begun were forgotten since this was last asked, though they are wanted.
+    pub fn take_forgotten(&mut self) -> bool {
+        core::mem::take(&mut self.forgotten)
     }
 
     /// A sample is not wanted any more.

@@ -122,6 +122,43 @@ fn no_more_is_held_than_may_be() {
     assert!(!proxy.hold(at(1), SequenceNumber(4), copied(&[0; 101], None, false)));
 }
 
+#[test]
+fn what_there_is_no_room_for_is_asked_for_when_there_is() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    assert!(proxy.hold(at(1), SequenceNumber(3), copied(&[0; 900], None, false)));
+    proxy.heartbeat(at(1), &heartbeat(1, 9, 2));
+    assert_eq!(missing(&mut proxy, at(1)), [1, 2, 4, 5, 6, 7, 8, 9]);
+    assert!(!proxy.hold(at(2), SequenceNumber(4), copied(&[0; 101], None, false)));
+    assert!(!proxy.wants_answer(), "all has been asked for");
+    proxy.handle_timeout(at(20));
+    assert_eq!(missing(&mut proxy, at(20)), [1, 2], "what is beyond would be sent in vain");
+    assert_eq!(comes(&mut proxy, at(21), 1), Arrival::Deliver);
+    assert_eq!(missing(&mut proxy, at(21)), [2, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn who_is_told_often_is_asked_again_as_soon_as_before() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 1, 1));
+    // Each heartbeat is to be answered, though nothing new is missing.
+    for count in 2..100 {
+        proxy.heartbeat(at(1), &Heartbeat { is_final: false, ..heartbeat(1, 1, count) });
+        assert_eq!(missing(&mut proxy, at(1)), [1]);
+    }
+    assert_eq!(proxy.timeout(), Some(at(11)));
+    // Nobody answers: the pauses grow.
+    let mut now = at(11);
+    for _ in 0..30 {
+        assert!(proxy.handle_timeout(now));
+        let _ = missing(&mut proxy, now);
+        now = proxy.timeout().expect("it asks again");
+    }
+    assert!(proxy.handle_timeout(now));
+    let _ = missing(&mut proxy, now);
+    assert_eq!(proxy.timeout(), Some(now + Duration::from_millis(500)));
+}
+
 /// Tells that samples will not come, the end not among them.
 fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
     proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));

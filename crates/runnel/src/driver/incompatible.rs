@@ -67,12 +67,12 @@ mod tests {
         assert_eq!(
             parts,
             [
-                "reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the \
-             publisher, or .best_effort() at the subscription)",
                 "durability is volatile at the publisher and transient local at the subscription (mend it by \
              .transient_local() at the publisher, or .volatile() at the subscription)",
                 "deadline is for ever at the publisher and 100ms at the subscription (mend it by .deadline() of 100ms at the \
              publisher, or no .deadline() at the subscription)",
+                "reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the \
+             publisher, or .best_effort() at the subscription)",
             ]
         );
     }

@@ -1,6 +1,7 @@
 //! The process in the ROS 2 graph: its participant's sockets, which endpoints are whose, and where samples go.
 
 mod any;
+mod complaints;
 mod dual;
 mod graph;
 mod inbox;
@@ -34,6 +35,7 @@ use crate::logging::console;
 use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
 use any::AnyEnd;
 pub(super) use any::as_offered;
+use complaints::Complaints;
 use graph::Graph;
 use inbox::Inbox;
 use neighbours::Neighbours;
@@ -55,6 +57,7 @@ pub(super) struct Ros2 {
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
+    complaints: Complaints,
     /// Participants whose processes may be of this host.
     neighbours: Neighbours,
     /// Whose links somebody of this process asks for.
@@ -69,6 +72,8 @@ pub(super) struct Ros2 {
     throttle: Throttle,
     /// The process has left the graph, and stays out of it.
     left: bool,
+    /// What is published by nodes of both graphs to subscribers that go over from ROS 1.
+    going_over: dual::GoingOver,
 }
 
 struct WriterEnd {
@@ -117,6 +122,7 @@ impl Ros2 {
             readers,
             any: Vec::new(),
             graph,
+            complaints: Complaints::default(),
             neighbours: Neighbours::default(),
             asked: None,
             receiving: false,
@@ -125,6 +131,7 @@ impl Ros2 {
             heard_at: None,
             throttle: Throttle::default(),
             left: false,
+            going_over: dual::GoingOver::default(),
         }
     }
 
@@ -145,7 +152,8 @@ impl Ros2 {
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let rtps = self.rtps.as_ref()?;
-        [rtps.deadline(), self.neighbours.deadline()].into_iter().flatten().min()
+        let ours = [self.neighbours.deadline(), self.going_over.deadline(), self.complaints.deadline()];
+        ours.into_iter().chain([rtps.deadline()]).flatten().min()
     }
 }
 
@@ -177,6 +185,7 @@ impl Driver {
     /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
     pub(crate) fn leave_ros2(&mut self) {
         self.ros2.left = true;
+        self.say_all();
         let Some(rtps) = self.ros2.rtps.take() else { return };
         rtps.leave();
         for key in self.sockets.keys() {
@@ -329,6 +338,7 @@ impl Driver {
             let from = sample.writer.prefix;
             let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
             complaint.into_iter().for_each(|line| self.warn_of_participant(format_args!("{line}")));
+            self.say_of_participant(from);
             return self.name_publishers(from);
         }
         self.hear_ros1_first(&sample);
@@ -374,6 +384,10 @@ impl Driver {
         if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
             self.tell_neighbours(now);
         }
+        self.ros2.going_over.serve(now);
+        if self.ros2.complaints.deadline().is_some_and(|at| at <= now) {
+            self.say_what_is_due(now);
+        }
     }
 
     /// Says what somebody in the graph did, as long as nobody does it all the time.
@@ -387,6 +401,7 @@ impl Driver {
                 self.ros2_matched(local, remote);
                 self.pair_met(local, remote);
             }
+            Event::CanGoOver { writer, reader } => self.can_go_over(writer, reader),
             Event::Unmatched { local, remote } => {
                 self.pair_parted(local, remote);
                 self.ros2_unmatched(local, remote);
@@ -402,6 +417,7 @@ impl Driver {
             }
             Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
             Event::ParticipantLost(participant) => {
+                self.say_of_participant(participant);
                 self.ros2.graph.forget(participant);
                 self.neighbour_lost(participant);
             }

@@ -131,12 +131,17 @@ impl Driver {
         }
         input.add(Arc::clone(core));
         self.watch_endpoint(core);
-        self.rejoin_locals(&topic.name);
-        let mut ros2 = None;
-        if places.ros2 {
+        // Of what the publishers of this process keep for those who come later it gets as much as it asks for in ROS 2,
+        // and the last message if it asks for nothing there.
+        let asks_first = places.ros2 && qos.is_latching();
+        if asks_first {
             self.request(key, &topic.name, qos, core);
-            ros2 = self.add_reader(key, topic, qos, core);
         }
+        self.rejoin_locals(&topic.name);
+        if places.ros2 && !asks_first {
+            self.request(key, &topic.name, qos, core);
+        }
+        let ros2 = places.ros2.then(|| self.add_reader(key, topic, qos, core)).flatten();
         Ok(Inputs { ros1: input, ros2 })
     }
 

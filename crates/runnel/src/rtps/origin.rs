@@ -9,7 +9,9 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::{CdrFrame, Rtps, stamp};
 use crate::ipc::Frame;
 
-const KEY: &str = "runnel_origin=";
+/// Of letters alone: the originals take all of the user data, with the hash of the type, for garbled if any key has another
+/// character than letters and digits.
+const KEY: &str = "runnelorigin=";
 
 /// A number for a node by which it is known in both graphs.
 ///
@@ -66,6 +68,11 @@ impl Rtps {
         })
     }
 
+    /// All that the node of this origin was sent by ROS 1 has arrived: whether a writer's messages reach it by RTPS from now on.
+    pub(crate) fn let_over(&self, writer: EntityId, origin: u64) -> bool {
+        self.work(|participant, now| participant.let_over(now, writer, word(origin).as_bytes()))
+    }
+
     /// It does so no longer.
     pub(crate) fn not_heard_elsewhere(&self, writer: EntityId, origin: u64) {
         self.work(|participant, now| {
@@ -91,7 +98,7 @@ mod tests {
             (format!("typehash=RIHS01_0;{};", word(origin)), Some(origin)),
             (word(origin), Some(origin)),
             (format!("x{}", word(origin)), None),
-            ("runnel_origin=123;".to_owned(), None),
+            ("runnelorigin=123;".to_owned(), None),
             (String::new(), None),
         ] {
             assert_eq!(origin_in(user_data.as_bytes()), expected, "{user_data}");

@@ -78,7 +78,7 @@ mod tests {
     fn a_type_hash_is_found_among_what_else_is_told() {
         for (data, hash) in [
             ("typehash=RIHS01_ab;", "RIHS01_ab"),
-            ("runnel_origin=1:/a;typehash=RIHS01_cd;x=y;", "RIHS01_cd"),
+            ("runnelorigin=1:/a;typehash=RIHS01_cd;x=y;", "RIHS01_cd"),
             ("enclave=/;", ""),
             ("", ""),
         ] {

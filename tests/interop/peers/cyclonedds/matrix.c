@@ -27,10 +27,22 @@ static void on_writers(dds_entity_t reader, const dds_subscription_matched_statu
   say("%u matched %u", (unsigned)(uintptr_t)number, status.current_count);
 }
 
+static void on_refused_readers(dds_entity_t writer, const dds_offered_incompatible_qos_status_t status, void *number) {
+  (void)writer;
+  say("%u refused %u", (unsigned)(uintptr_t)number, status.total_count);
+}
+
+static void on_refused_writers(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *number) {
+  (void)reader;
+  say("%u refused %u", (unsigned)(uintptr_t)number, status.total_count);
+}
+
 static dds_listener_t *told(unsigned number) {
   dds_listener_t *listener = dds_create_listener((void *)(uintptr_t)number);
   dds_lset_publication_matched(listener, on_readers);
   dds_lset_subscription_matched(listener, on_writers);
+  dds_lset_offered_incompatible_qos(listener, on_refused_readers);
+  dds_lset_requested_incompatible_qos(listener, on_refused_writers);
   return listener;
 }
 

@@ -39,6 +39,11 @@ class Told(Listener):
 
     on_subscription_matched = on_publication_matched
 
+    def on_offered_incompatible_qos(self, _endpoint, status):
+        say("{} refused {}".format(self.number, status.total_count))
+
+    on_requested_incompatible_qos = on_offered_incompatible_qos
+
 
 def write(participant, place, tag):
     made = [DataWriter(participant, place, qos=profile(number), listener=Told(number)) for number in range(PROFILES)]

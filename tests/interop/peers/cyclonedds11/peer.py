@@ -121,7 +121,15 @@ class Events(Listener):
     """Prints `matched NOW`, `incompatible POLICY TOTAL`, `deadline missed TOTAL`, `liveliness lost TOTAL`,
     `liveliness ALIVE DEAD` and `lost TOTAL`."""
 
-    POLICIES = {2: "durability", 4: "deadline", 8: "liveliness", 11: "reliability", 12: "destination", 13: "history"}
+    POLICIES = {
+        2: "durability",
+        4: "deadline",
+        8: "liveliness",
+        11: "reliability",
+        12: "destination",
+        13: "history",
+        25: "data_representation",
+    }
     matched = 0
 
     def on_publication_matched(self, _writer, status):

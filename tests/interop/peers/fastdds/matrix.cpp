@@ -14,6 +14,12 @@ class Told : public fast::DataWriterListener, public fast::DataReaderListener {
   void on_subscription_matched(fast::DataReader*, const fast::SubscriptionMatchedStatus& status) override {
     say("%u matched %d", number_, status.current_count);
   }
+  void on_offered_incompatible_qos(fast::DataWriter*, const fast::OfferedIncompatibleQosStatus& status) override {
+    say("%u refused %u", number_, status.total_count);
+  }
+  void on_requested_incompatible_qos(fast::DataReader*, const fast::RequestedIncompatibleQosStatus& status) override {
+    say("%u refused %u", number_, status.total_count);
+  }
 
  private:
   unsigned number_;

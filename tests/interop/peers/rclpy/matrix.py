@@ -3,8 +3,8 @@
 A profile is a number from 0 to 71, whose digits choose the policies. Writers are made from the weakest offer to the
 strongest, readers from the strongest request to the weakest: who has met the last one has dealt with all before it.
 
-Each writer publishes `TAG N` every second. Prints `ready`, `N matched NOW` for endpoint N, and at readers
-`N heard TAG W` when the first message of a writer comes."""
+Each writer publishes `TAG N` every second. Prints `ready`, `N matched NOW` and `N refused TOTAL` for endpoint N, and at
+readers `N heard TAG W` when the first message of a writer comes."""
 import sys
 
 from rclpy.duration import Duration
@@ -40,7 +40,7 @@ def profile(number):
 
 def told(callbacks, number):
     callbacks.matched = lambda event: say("{} matched {}".format(number, event.current_count))
-    callbacks.incompatible_qos = lambda _event: None
+    callbacks.incompatible_qos = lambda event: say("{} refused {}".format(number, event.total_count))
     return callbacks
 
 

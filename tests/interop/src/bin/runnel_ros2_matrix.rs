@@ -45,11 +45,15 @@ fn write(context: &Context, topic: &str, tag: &str) -> Result<(), Error> {
         |number| Ok((number, node(context, number)?.create_publisher::<Text>(topic, profile(number))?));
     let made: Vec<(usize, Publisher<Text>)> = (0..PROFILES).map(publisher).collect::<Result<_, Error>>()?;
     say("ready");
-    let (mut matched, mut due) = ([0; PROFILES], Instant::now());
+    let (mut met, mut due) = (Counts::new(), Instant::now());
     while context.ok() {
         turn(context)?;
         for (number, publisher) in &made {
-            tell_matched(*number, publisher.subscription_count(), &mut matched);
+            met.tell(
+                *number,
+                publisher.subscription_count(),
+                publisher.incompatible_qos_status().total_count,
+            );
         }
         if Instant::now() >= due {
             due += Duration::from_secs(1);
@@ -68,11 +72,15 @@ fn read(context: &Context, topic: &str) -> Result<(), Error> {
     let made: Vec<(usize, Subscription)> =
         (0..PROFILES).rev().map(subscription).collect::<Result<_, Error>>()?;
     say("ready");
-    let mut matched = [0; PROFILES];
+    let mut met = Counts::new();
     while context.ok() {
         turn(context)?;
         for (number, subscription) in &made {
-            tell_matched(*number, subscription.publisher_count(), &mut matched);
+            met.tell(
+                *number,
+                subscription.publisher_count(),
+                subscription.incompatible_qos_status().total_count,
+            );
         }
     }
     Ok(())
@@ -97,8 +105,22 @@ fn hear(reader: usize) -> impl Fn(&Text) + Send + 'static {
     }
 }
 
-fn tell_matched(number: usize, now: usize, matched: &mut [usize; PROFILES]) {
-    if std::mem::replace(&mut matched[number], now) != now {
-        say(&format!("{number} matched {now}"));
+/// With how many others each endpoint is matched, and how many it has refused.
+struct Counts([(usize, u64); PROFILES]);
+
+impl Counts {
+    fn new() -> Counts {
+        Counts([(0, 0); PROFILES])
+    }
+
+    /// Tells what is news.
+    fn tell(&mut self, number: usize, matched: usize, refused: u64) {
+        let before = std::mem::replace(&mut self.0[number], (matched, refused));
+        if before.0 != matched {
+            say(&format!("{number} matched {matched}"));
+        }
+        if before.1 != refused {
+            say(&format!("{number} refused {refused}"));
+        }
     }
 }

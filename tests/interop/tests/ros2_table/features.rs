@@ -4,7 +4,7 @@ use interop::ros2::Origin;
 use interop::ros2_talks::{late_listener_hears, sizes_arrive, sizes_arrive_now_and_then, understands};
 use interop::sheet::{Cell, PASS, Row, Sheet};
 
-use super::{Way, column, other, qos, types, ways};
+use super::{Way, column, other, qos, refused, types, ways};
 
 /// Below the length of a datagram, at it and above, and far above.
 fn sizes() -> Vec<usize> {
@@ -21,12 +21,15 @@ const UNREPEATED: [usize; 7] = [0, 1, 1000, 65_000, 65_535, 100_000, 1_000_000];
 /// A feature: what it is called, and how it is tried; what stands there if it works, nothing if it is not to be had.
 type Feature = (&'static str, fn(Way) -> Option<fn(Way) -> String>);
 
-const FEATURES: [Feature; 6] = [
+const FEATURES: [Feature; 7] = [
     ("topics: text, and an array of bytes", |_| Some(talk)),
     ("arrays of 0 B to 8 MiB, reliable", |_| Some(all_sizes)),
     ("arrays of 0 B to 1 MB, best effort", |_| Some(some_sizes)),
     ("the last messages of a transient-local topic", |_| Some(late)),
     ("every pair of QoS", |way| qos::has_all(other(way)).then_some(qos::attempt as fn(Way) -> String)),
+    ("the policy that both are told of when they do not meet", |way| {
+        refused::has_all(other(way)).then_some(refused::attempt as fn(Way) -> String)
+    }),
     ("every standard type", |way| types::has_all(other(way)).then_some(types::attempt as fn(Way) -> String)),
 ];
 
@@ -52,7 +55,8 @@ pub fn sheet() -> Sheet<()> {
 const TEXT: &str = "\
 The left one of a column publishes. Every message must arrive byte for byte, and reliable ones all and in order. Of pairs of QoS
 there is one for each writer's and each reader's choice of reliability, durability, deadline (three), liveliness and its lease
-(three): who meets whom is what the other decides between two programs of its own.
+(three): who meets whom is what the other decides between two programs of its own, and each end counts whom it has refused.
+Which policy stands in the way, both ends must name as two of rclpy do, for each set of policies of which too little is offered.
 
 [^dust]: Of messages in several datagrams dust_dds makes others now and then, from whomever they are.
 

@@ -5,6 +5,7 @@
 mod features;
 mod hosts;
 mod qos;
+mod refused;
 mod types;
 
 use interop::capture::Capture;

@@ -11,7 +11,7 @@ use runnel_core::time::Instant;
 const SHORTEST_RETRY: Duration = Duration::from_millis(10);
 const LONGEST_RETRY: Duration = Duration::from_millis(500);
 
-/// After so many tries in vain the pauses grow.
+/// After so many times in vain the pauses grow.
 const PATIENT_TRIES: u32 = 8;
 
 /// How often a writer is asked what it has until it says so.
@@ -21,9 +21,14 @@ const GREETINGS: u32 = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retry {
     pub(super) at: Option<Instant>,
+    /// How often the writer was told since a repair came.
     pub(super) tries: u32,
+    /// And how often that was since none came in time.
+    vain: u32,
     /// What was asked for last, up to here, and when.
     up_to: SequenceNumber,
+    /// Up to here nothing is missing that has neither begun nor been asked for.
+    looked: SequenceNumber,
     asked: Instant,
     /// How long a repair takes, as far as is known.
     pub(super) takes: Duration,
@@ -34,13 +39,19 @@ const LAST: SequenceNumber = SequenceNumber(i64::MAX);
 
 impl Retry {
     pub fn new() -> Self {
-        let (up_to, takes) = (SequenceNumber::ZERO, SHORTEST_RETRY);
-        Self { at: None, tries: 0, up_to, asked: Instant(0), takes }
+        let nothing = SequenceNumber::ZERO;
+        let (asked, takes) = (Instant(0), SHORTEST_RETRY);
+        Self { at: None, tries: 0, vain: 0, up_to: nothing, looked: nothing, asked, takes }
     }
 
     /// Nothing is missing.
     pub fn stop(&mut self) {
-        (self.at, self.tries) = (None, 0);
+        (self.at, self.tries, self.vain) = (None, 0, 0);
+    }
+
+    /// Something of what is missing has come.
+    pub fn note_progress(&mut self) {
+        self.vain = 0;
     }
 }
 
@@ -89,9 +100,11 @@ impl WriterProxy {
             Some(number) if self.fragments.has_begun(number) && now < quiet => self.retry.at = Some(quiet),
             Some(number) => {
                 self.fragments.know_all(number);
+                self.retry.vain = self.retry.vain.saturating_add(1);
                 (self.retry.at, self.owes_answer) = (None, true);
             }
             None if !self.greeted && self.retry.tries < GREETINGS => {
+                self.retry.vain = self.retry.vain.saturating_add(1);
                 (self.retry.at, self.owes_answer) = (None, true);
             }
             None => self.retry.at = None,
@@ -121,7 +134,8 @@ impl WriterProxy {
         let mut fragments = None;
         let mut up_to = self.retry.up_to;
         let is_known = self.greeted || !self.held.is_empty();
-        for number in self.missing_from(self.next).take_while(|_| is_known) {
+        let end = self.end_of_room();
+        for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
             match self.fragments.missing(number) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
                 _ if self.fragments.has_begun(number) => {}
@@ -138,19 +152,43 @@ impl WriterProxy {
         if self.greeted && !self.is_missing_something() {
             return self.retry.stop();
         }
-        let doublings = self.retry.tries.saturating_sub(PATIENT_TRIES).min(8);
+        let doublings = self.retry.vain.saturating_sub(PATIENT_TRIES).min(8);
         let pause = (self.retry.takes * (1 << doublings)).min(LONGEST_RETRY);
         self.retry.tries = self.retry.tries.saturating_add(1);
         (self.retry.at, self.retry.asked) = (Some(now + pause), now);
     }
 
-    /// What is missing and has not been asked for is asked for at once, but for fragments that may be under way.
+    /// What is missing and has not been asked for is asked for at once, but for fragments that may be under way. It is looked
+    /// for where nobody has looked yet: thousands may be held, and this is asked for each datagram.
     pub(super) fn note_missing(&mut self) {
-        let unasked = self.retry.up_to.next().max(self.next);
-        let away = |number| !self.fragments.has_begun(number);
-        if self.greeted && self.missing_from(unasked).any(away) {
-            self.owes_answer = true;
+        if !self.greeted {
+            return;
         }
+        if self.fragments.take_forgotten() {
+            self.retry.looked = SequenceNumber::ZERO;
+        }
+        let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
+        let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
+        self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
+        self.owes_answer |= away.is_some_and(|number| number < self.end_of_room());
+    }
+
+    /// A sample that has come found no room, and is missing again.
+    pub(super) fn note_dropped(&mut self, number: SequenceNumber) {
+        self.is_full = true;
+        self.retry.looked = self.retry.looked.min(number.previous());
+    }
+
+    /// Samples have gone to the user: there may be room for what was not asked for.
+    pub(super) fn note_room(&mut self) {
+        self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
+    }
+
+    /// Where those samples end that there is room for: beyond what is held none can be kept, and to ask for them would have
+    /// them sent in vain again and again.
+    fn end_of_room(&self) -> SequenceNumber {
+        let last = self.held.last_key_value().map_or(self.next, |(last, _)| self.next.max(*last));
+        if self.is_full { last.next() } else { LAST }
     }
 
     /// A sample that was asked for has come: so long does that take.
@@ -161,6 +199,7 @@ impl WriterProxy {
                 ((self.retry.takes * 3 + took * 3 / 2) / 4).clamp(SHORTEST_RETRY, LONGEST_RETRY);
         }
         self.retry.tries = self.retry.tries.min(1);
+        self.retry.note_progress();
     }
 
     /// True if the writer has something that has not come.

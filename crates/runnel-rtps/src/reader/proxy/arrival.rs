@@ -35,13 +35,7 @@ impl WriterProxy {
             return Arrival::Late;
         }
         self.fragments.forget(number);
-        if !self.greeted || number > self.next {
-            if number > self.whole.next() {
-                self.note_missing();
-            }
-            return Arrival::Early;
-        }
-        if !has_room {
+        if !self.greeted || number > self.next || !has_room {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
@@ -80,8 +74,20 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
-    /// Holds a sample that came early. False if there is no room for it: it will be asked for again.
+    /// Holds a sample that came early, and asks for what is missing before it. False if there is no room for it: it will be
+    /// asked for again.
     pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+        let holds = self.hold_if_room(now, number, sample);
+        if !holds {
+            self.note_dropped(number);
+        }
+        if number > self.whole {
+            self.note_missing();
+        }
+        holds
+    }
+
+    fn hold_if_room(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
         if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
             return false;
         }
@@ -133,6 +139,7 @@ impl WriterProxy {
             return None;
         }
         self.fragments_came = now;
+        self.retry.note_progress();
         let whole = self.fragments.take(frag, stamp, &self.spec.budgets.incomplete);
         if self.spec.reliable && whole.is_none() {
             self.note_missing();
@@ -169,6 +176,7 @@ impl WriterProxy {
         while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() < self.next) {
             self.held_bytes -= entry.remove().sample.bytes.len();
         }
+        self.note_room();
         if !self.is_missing_something() {
             self.retry.stop();
         }

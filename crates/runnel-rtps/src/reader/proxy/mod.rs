@@ -42,6 +42,8 @@ pub(crate) struct WriterProxy {
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Held>,
     held_bytes: usize,
+    /// A sample that came early found no room, and there is none yet.
+    is_full: bool,
     /// Up to here nothing is missing: it is held, or will not come.
     whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
@@ -91,6 +93,7 @@ impl WriterProxy {
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
+            is_full: false,
             whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),

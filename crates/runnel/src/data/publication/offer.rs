@@ -26,6 +26,8 @@ pub(crate) struct Offer {
     /// Subscriptions that the writer has met.
     matched: AtomicUsize,
     pub(super) readers: Mutex<Readers>,
+    /// Some of them can go over from ROS 1.
+    pub(super) awaits: AtomicBool,
     /// What its publishers are told.
     publishers: Mutex<Vec<Arc<QosEvents>>>,
     deadline: Pulse,

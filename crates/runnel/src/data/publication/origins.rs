@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use runnel_rtps::wire::Guid;
 
+use super::over::Ready;
 use super::{Offer, State};
 use crate::sync::lock;
 
@@ -17,6 +18,8 @@ pub(super) struct Readers {
     /// How often they had changed when it was last looked at whose origins are among them, and these.
     changes: Option<u32>,
     reached: Vec<u64>,
+    /// Nodes that can go over from ROS 1.
+    pub(super) ready: Vec<Ready>,
 }
 
 impl Offer {

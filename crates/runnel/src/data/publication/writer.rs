@@ -40,6 +40,11 @@ impl RtpsWriter {
         self.rtps.not_heard_elsewhere(self.id, origin);
     }
 
+    /// All that was sent to the node of this origin by ROS 1 has arrived. Whether RTPS carries what follows.
+    pub(super) fn let_over(&self, origin: u64) -> bool {
+        self.rtps.let_over(self.id, origin)
+    }
+
     fn is_acknowledged(&self) -> bool {
         self.rtps.unacknowledged(self.id) == 0
     }

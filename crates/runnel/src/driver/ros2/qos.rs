@@ -43,32 +43,30 @@ impl Driver {
 
     /// An endpoint of this process and one of another do not meet. That is logged where no callback hears of it.
     pub(super) fn ros2_incompatible(&mut self, local: EntityId, remote: Guid, policies: &[Policy]) {
-        let (Some(rtps), Ros2 { writers, readers, graph, .. }) = (&self.ros2.rtps, &self.ros2) else {
+        let (Some(rtps), Ros2 { writers, readers, .. }) = (&self.ros2.rtps, &self.ros2) else {
             return;
         };
         let (Some(ours), Some(theirs)) = (rtps.endpoint(rtps.prefix().with(local)), rtps.endpoint(remote))
         else {
             return;
         };
-        let who = graph.node_of(remote).map_or(remote.to_string(), |node| format!("{node} ({remote})"));
-        let (node, line) = if let Some(end) = writers.get(&local) {
+        let (node, topic, what, why) = if let Some(end) = writers.get(&local) {
             if end.offer.upgrade().is_none_or(|offer| offer.incompatible(policies)) {
                 return;
             }
             let why = why_not(policies, &ours.qos, &theirs.qos);
-            (end.node, format!("topic {}: the subscription of {who} is not met: {why}", end.topic))
+            (end.node, &end.topic, "subscription", why)
         } else if let Some(end) = readers.get(&local).filter(|end| !end.any) {
             if end.core.upgrade().is_none_or(|core| core.events().incompatible(policies)) {
                 return;
             }
             let why = why_not(policies, &theirs.qos, &ours.qos);
-            (end.node, format!("topic {}: the publisher of {who} is not met: {why}", end.topic))
+            (end.node, &end.topic, "publisher", why)
         } else {
             return;
         };
-        if let Some(node) = self.node_slot(node) {
-            node.warn_of_peer(format_args!("{line}"));
-        }
+        let before = format!("topic {topic}: the {what} of ");
+        self.complain(node, remote, before, format!(" is not met: {why}"));
     }
 
     /// An endpoint of another process has been found: its topic may be known here with another type.
@@ -103,14 +101,15 @@ impl Driver {
         if theirs.type_name == dds_type {
             return;
         }
-        let who = self.ros2.graph.node_of(theirs.guid).map_or(theirs.guid.to_string(), str::to_owned);
         let what = if theirs.role() == Role::Writer { "publisher" } else { "subscription" };
-        let (ours, theirs) = (ros2_name(dds_type), ros2_name(&theirs.type_name));
-        if let Some(node) = self.node_slot(node) {
-            node.warn_of_peer(format_args!(
-                "topic {topic}: the {what} of {who} has type {theirs}, which is {ours} here: they do not meet"
-            ));
-        }
+        let (has, here) = (ros2_name(&theirs.type_name), ros2_name(dds_type));
+        let before = format!("topic {topic}: the {what} of ");
+        self.complain(
+            node,
+            theirs.guid,
+            before,
+            format!(" has type {has}, which is {here} here: they do not meet"),
+        );
     }
 
     /// A reader is told how much room there is, if publishers are to wait for it.
