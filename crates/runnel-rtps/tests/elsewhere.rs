@@ -104,3 +104,26 @@ fn a_reader_is_matched_at_once_when_its_other_way_has_ended() {
     }
     assert_ne!(net.nodes[a].participant.reader_changes(writer), changes);
 }
+
+#[test]
+fn a_reader_that_has_met_the_writer_hears_what_is_sent_best_effort_from_the_next_sample_on() {
+    let mut strangers = 0;
+    for (loss, seed) in [0, 30].into_iter().flat_map(|loss| (0..20).map(move |seed| (loss, seed))) {
+        let mut net = Net::new(seed);
+        let (a, b) = (net.add(), net.add());
+        net.weather = Weather { loss, ..Weather::FAIR };
+        let reader = net.reader(b, TOPIC, QoS::sensor_data());
+        net.run_for(millis(200));
+        let writer = net.writer(a, TOPIC, QoS::default());
+        net.run_until("the writer has met it", secs(20), |net| net.is_matched(0, writer));
+        strangers += net.nodes[a].participant.not_yet_met(writer).len();
+        net.run_until("it has met the writer", secs(20), |net| {
+            net.nodes[0].participant.not_yet_met(writer).is_empty() && net.is_matched(0, writer)
+        });
+        net.weather = Weather::FAIR;
+        net.write(a, writer, &sample(7, 100)).unwrap();
+        net.run_for(millis(50));
+        assert_eq!(numbers(&net, b, reader), [7], "loss {loss} seed {seed}");
+    }
+    assert!(strangers > 20, "{strangers}: in most runs only one side has met the other at first");
+}

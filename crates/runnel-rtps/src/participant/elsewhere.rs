@@ -106,6 +106,13 @@ impl<P: Lend> Participant<P> {
         !matched.any(|other| words_of(other).any(|of| of == word))
     }
 
+    /// Matched readers of a writer of ours that are not known to have met it: their participants have not acknowledged its
+    /// announcement yet, so that they may miss what is sent to them best effort.
+    pub fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
+        let readers = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers());
+        readers.map(|proxy| proxy.guid()).filter(|reader| !self.has_met(writer, reader.prefix)).collect()
+    }
+
     /// Whether a participant is known to have heard of a writer of ours.
     pub(super) fn has_met(&self, writer: EntityId, who: GuidPrefix) -> bool {
         let teller = super::teller_of(Role::Writer);
