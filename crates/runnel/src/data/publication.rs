@@ -501,10 +501,10 @@ impl Publication {
         full.max_by_key(|link| link.waiting()).map(|link| link.subscriber.clone())
     }
 
-    /// True if every message went to the kernel.
+    /// True if every message went to the kernel, or is with the subscriber's process where ROS 2 tells.
     pub(crate) fn is_flushed(&self) -> bool {
-        let state = lock(&self.state);
-        state.links.iter().all(Link::is_flushed) && state.is_flushed_beside() && state.is_acknowledged()
+        let mut state = lock(&self.state);
+        state.links.iter().all(Link::is_flushed) && state.is_acknowledged()
     }
 }
 

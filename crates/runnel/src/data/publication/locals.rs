@@ -112,6 +112,18 @@ impl Publication {
         state.part(|local| local.met == 0);
     }
 
+    /// A subscription of this process asks for more than what is left of what was offered in ROS 2. Whether it had met that.
+    pub(crate) fn unmatch_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
+        let mut state = lock(&self.state);
+        let lives = state.lives;
+        let Some(local) = state.local_mut(subscription) else { return false };
+        let had_met = local.met & Met::Ros2 as u8 != 0;
+        local.tell_life(-i64::from(lives), -i64::from(!lives));
+        local.met &= !(Met::Ros2 as u8);
+        state.part(|local| local.met == 0);
+        had_met
+    }
+
     /// A subscription of this process is gone.
     pub(crate) fn forget_local(&self, subscription: &Arc<SubscriptionCore>) {
         lock(&self.state).part(|local| Arc::ptr_eq(&local.core, subscription));
