@@ -3,6 +3,8 @@
 mod net;
 
 use net::{Net, millis, number_of, sample, secs};
+use std::time::Duration;
+
 use runnel_core::qos::{Liveliness, Policy, QoS};
 use runnel_rtps::Event;
 use runnel_rtps::wire::EntityId;
@@ -175,5 +177,19 @@ fn signs_of_life_survive_foul_weather() {
         net.weather = net::Weather::foul(30);
         net.run_for(secs(60));
         assert_eq!(count(&net, b, life(false)), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_lease_and_a_deadline_of_no_time_take_no_more_than_their_share() {
+    for short in [Duration::from_micros(1), Duration::from_nanos(2), Duration::from_nanos(1)] {
+        let qos = QoS::default().liveliness(Liveliness::Automatic, Some(short)).deadline(short);
+        let (mut net, writer, _) = pair(qos, qos);
+        net.write(0, writer, &sample(1, 10)).unwrap();
+        let (sent, told) = (net.nodes[0].sent, count(&net, 0, missed));
+        net.run_for(millis(100));
+        // A sign each millisecond, with what asks for an answer.
+        assert!((90..300).contains(&(net.nodes[0].sent - sent)), "{} datagrams", net.nodes[0].sent - sent);
+        assert!(count(&net, 0, missed) - told <= 1000);
     }
 }
