@@ -308,6 +308,88 @@ fn where_nobody_is_a_line_says_which_graphs_were_asked() {
     assert_eq!(asked(&["topic", "list", "--json"]), (Some(0), "[]\n".to_owned(), String::new()));
 }
 
+/// A line of each command that serves ROS 1 alone, and what it does not do in ROS 2.
+const OF_ROS1: [(&str, &str); 19] = [
+    ("service list", "services of ROS 2 are not served yet"),
+    ("service info /a", "services of ROS 2 are not served yet"),
+    ("service type /a", "services of ROS 2 are not served yet"),
+    ("service find std_srvs/Empty", "services of ROS 2 are not served yet"),
+    ("service call /a", "services of ROS 2 are not served yet"),
+    ("param list", "parameters of ROS 2 are not served yet"),
+    ("param get /a", "parameters of ROS 2 are not served yet"),
+    ("param set /a 1", "parameters of ROS 2 are not served yet"),
+    ("param delete /a", "parameters of ROS 2 are not served yet"),
+    ("param dump", "parameters of ROS 2 are not served yet"),
+    ("action list", "actions of ROS 2 are not served yet"),
+    ("action info /a", "actions of ROS 2 are not served yet"),
+    ("action send_goal /a actionlib/TwoInts", "actions of ROS 2 are not served yet"),
+    ("log", "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    ("log list /a", "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    ("log set /a ros debug", "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    ("node ping /a", "nodes of ROS 2 cannot be pinged"),
+    ("node kill /a", "nodes of ROS 2 cannot be told to end"),
+    ("node cleanup --yes", "in ROS 2 there is no list to clean up"),
+];
+
+/// What is printed where no master is.
+fn without_master(line: &str) -> (Option<i32>, String, String) {
+    let words: Vec<&str> = line.split(' ').collect();
+    result(runnel(&words).env("ROS_MASTER_URI", "http://127.0.0.1:1/").output().expect("it starts"))
+}
+
+const NO_MASTER: &str = "cannot reach the master at http://127.0.0.1:1/: connection refused (is it running?";
+
+#[test]
+fn commands_of_ros_1_alone_say_so_in_a_graph_of_ros_2() {
+    require_private_network();
+    let mut talker = runnel(&["topic", "pub", "-r", "10", "/t", "std_msgs/String", "hello", "--ros2"]);
+    talker.env("ROS_MASTER_URI", "http://127.0.0.1:1/");
+    let _talker = Peer::spawn("talker", talker).expect("it starts");
+    let deadline = within(STEP);
+    while without_master("topic list --ros2").1 != "/t\n" {
+        assert!(Instant::now() < deadline, "nobody is there");
+    }
+    for (line, not_served) in OF_ROS1 {
+        let (code, output, error) = without_master(line);
+        assert_eq!((code, output.as_str(), error.lines().count()), (Some(1), "", 1), "{line}: {error}");
+        let heard = format!("error: {not_served} (1 participant of ROS 2 in domain ");
+        assert!(
+            error.starts_with(&heard) && error.contains(&format!(", and {NO_MASTER}")),
+            "{line}: {error}"
+        );
+        let asked = without_master(&format!("{line} --ros2"));
+        let refused = format!("error: {not_served}: nothing was looked at\n");
+        assert_eq!(asked, (Some(1), String::new(), refused));
+        let (code, _, error) = without_master(&format!("{line} --ros1"));
+        assert!(code == Some(1) && !error.contains("ROS 2"), "{line}: {error}");
+    }
+    let (code, output, error) = without_master("doctor");
+    assert_eq!((code, error.as_str()), (Some(1), "error: 1 error found\n"), "{output}");
+    let looks_away =
+        output.lines().find(|line| line.starts_with("info: ROS 2: 1 participant of ROS 2 in domain "));
+    assert!(looks_away.is_some(), "{output}");
+}
+
+#[test]
+fn commands_of_ros_1_alone_say_where_nobody_is_whom_they_looked_for() {
+    require_private_network();
+    for (line, _) in OF_ROS1 {
+        let (code, output, error) = without_master(line);
+        assert_eq!((code, output.as_str(), error.lines().count()), (Some(1), "", 1), "{line}: {error}");
+        let (begins, ends) = (format!("error: {NO_MASTER}"), " within 0.2 s\n");
+        assert!(error.starts_with(&begins) && error.ends_with(ends), "{line}: {error}");
+        assert!(error.contains(", and nobody of ROS 2 in domain "), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_service_that_is_waited_for_says_that_there_is_no_master() {
+    let (code, _, error) = without_master("service call --wait --timeout 0.3 /a");
+    let (first, last) = error.split_once('\n').expect("two lines");
+    assert!(code == Some(1) && first.starts_with(&format!("waiting for /a: {NO_MASTER}")), "{error}");
+    assert!(last.starts_with(&format!("error: {NO_MASTER}")), "{error}");
+}
+
 #[test]
 fn a_message_that_nobody_hears_is_complained_of() {
     let graph = Graph::start();

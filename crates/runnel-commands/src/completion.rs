@@ -7,14 +7,14 @@ use std::time::Duration;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 use runnel::core::names;
-use runnel::core::schema::{Kind, TypeName};
+use runnel::core::schema::{Generation, Kind, TypeName};
 use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
 
 use crate::commands;
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{Listening, Topics, is_hidden};
-use crate::types::Types;
+use crate::types::{Types, spelt};
 
 /// The variable by which a shell's script asks for completions.
 pub const VARIABLE: &str = "RUNNEL_COMPLETE";
@@ -163,20 +163,27 @@ fn types(kinds: &'static [Kind]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| candidates(current, type_names(kinds, current)))
 }
 
-/// The names of types, spelt as in ROS 2 once the user begins to.
+/// The names of types that go on as the user has begun: as in ROS 1, and where none does, as in ROS 2.
 fn type_names(kinds: &[Kind], current: &OsStr) -> BTreeSet<String> {
     let Ok(types) = Types::new(&[]) else { return BTreeSet::new() };
-    let as_in_ros2 = current.to_string_lossy().split_once('/').is_some_and(|(_, rest)| rest.contains('/'));
-    let spelt = |kind: &Kind| -> Vec<String> {
-        match as_in_ros2 {
-            true => {
-                let of_ros2 = types.ros2_names(*kind);
-                of_ros2.map(|name| format!("{}/{}/{}", name.package, kind.extension(), name.name)).collect()
-            }
-            false => types.names(*kind).into_iter().map(ToString::to_string).collect(),
-        }
+    let names = |generation| -> BTreeSet<String> {
+        let spelt = |kind: &Kind| -> Vec<String> {
+            types.names_in(generation, *kind).map(|name| spelt(generation, *kind, name)).collect()
+        };
+        let names = kinds.iter().flat_map(spelt);
+        names.filter(|name| name.starts_with(&*current.to_string_lossy())).collect()
     };
-    kinds.iter().flat_map(spelt).collect()
+    let of_ros1 = names(Generation::Ros1);
+    if of_ros1.is_empty() { names(Generation::Ros2) } else { of_ros1 }
+}
+
+/// Completes the names of packages with types.
+pub fn packages() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let Ok(types) = Types::new(&[]) else { return Vec::new() };
+        let names = Kind::ALL.into_iter().flat_map(|kind| types.every_name(kind));
+        candidates(current, names.map(|name| name.package.clone()).collect())
+    })
 }
 
 /// What a context takes that asks while somebody types.

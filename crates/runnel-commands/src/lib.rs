@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use arguments::Arguments;
-use commands::Cli;
+use commands::{Cli, OfRos1};
 use error::CliError;
 use session::Session;
 
@@ -46,8 +46,13 @@ fn run(words: Vec<String>) -> Result<(), CliError> {
     let arguments = Arguments::split(words)?;
     let mut matches = commands::command().try_get_matches_from(&arguments.own)?;
     let inner_verbose = commands::inner_verbose(&matches);
+    let of_ros1 = OfRos1::typed(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
     logging::install(cli.verbose.saturating_add(inner_verbose));
     let session = Session::new(arguments, cli.json, cli.interfaces)?;
-    commands::run(cli.command, &session)
+    let command = || commands::run(cli.command, &session);
+    match of_ros1 {
+        Some(typed) => typed.run(&session, command),
+        None => command(),
+    }
 }

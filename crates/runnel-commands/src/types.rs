@@ -46,14 +46,29 @@ impl Types {
 
     /// The names of all types of a kind that ROS 1 has, in order.
     pub fn names(&self, kind: Kind) -> BTreeSet<&TypeName> {
-        let names = self.library.names(kind).chain(self.library.environment_names(kind));
-        names.filter(|name| self.library.is_in(Generation::Ros1, kind, name)).collect()
+        self.names_in(Generation::Ros1, kind).collect()
     }
 
-    /// The names of all types of a kind that ROS 2 has.
-    pub fn ros2_names(&self, kind: Kind) -> impl Iterator<Item = &TypeName> {
+    /// The names of all types of a kind that a generation has. In ROS 2 what an action is made of are no messages.
+    pub fn names_in(&self, generation: Generation, kind: Kind) -> impl Iterator<Item = &TypeName> {
         let names = self.library.names(kind).chain(self.library.environment_names(kind));
-        names.filter(move |name| self.library.is_in(Generation::Ros2, kind, name))
+        let are_messages = generation == Generation::Ros1;
+        names
+            .filter(move |name| self.library.is_in(generation, kind, name))
+            .filter(move |name| are_messages || self.library.stands_alone(kind, name))
+    }
+
+    /// The names of all types of a kind that either generation has, in order.
+    pub fn every_name(&self, kind: Kind) -> BTreeSet<&TypeName> {
+        let generations = [Generation::Ros1, Generation::Ros2];
+        generations.into_iter().flat_map(|generation| self.names_in(generation, kind)).collect()
+    }
+
+    /// In which generation a type is at home that the user does not name as one of the other: ROS 1, if that has it.
+    pub fn home(&self, kind: Kind, name: &TypeName) -> Generation {
+        let only_in_ros2 = !self.library.is_in(Generation::Ros1, kind, name)
+            && self.library.is_in(Generation::Ros2, kind, name);
+        if only_in_ros2 { Generation::Ros2 } else { Generation::Ros1 }
     }
 
     /// The message type of this name.
@@ -100,8 +115,16 @@ impl Types {
             true => 0,
             false => strsim::osa_distance(&other.to_string(), &name.to_string()),
         };
-        let names = self.names(kind).into_iter().map(|other| (changes(other), other));
+        let names = self.every_name(kind).into_iter().map(|other| (changes(other), other));
         names.filter(|(changes, _)| *changes <= MOST_CHANGES).min().map(|(_, other)| other)
+    }
+}
+
+/// The name of a type as a generation spells it: `package/Name`, or `package/msg/Name`.
+pub fn spelt(generation: Generation, kind: Kind, name: &TypeName) -> String {
+    match generation {
+        Generation::Ros1 => name.to_string(),
+        Generation::Ros2 => format!("{}/{}/{}", name.package, kind.extension(), name.name),
     }
 }
 

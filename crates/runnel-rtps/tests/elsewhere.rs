@@ -4,8 +4,8 @@ mod net;
 
 use net::{Net, Weather, millis, number_of, options, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::EndpointOptions;
 use runnel_rtps::wire::EntityId;
+use runnel_rtps::{EndpointOptions, Event};
 
 const TOPIC: &str = "rt/chatter";
 const WORD: &[u8] = b"runnelorigin=5";
@@ -22,6 +22,8 @@ fn numbers(net: &Net, node: usize, reader: EntityId) -> Vec<u32> {
 fn publish(net: &mut Net, writer: EntityId, numbers: std::ops::Range<u32>) -> (Vec<u32>, Vec<u32>) {
     let (mut by_rtps, mut elsewhere) = (Vec::new(), Vec::new());
     for number in numbers {
+        let now = net.now;
+        net.nodes[0].participant.let_over(now, writer, WORD);
         let way = if net.is_matched(0, writer) { &mut by_rtps } else { &mut elsewhere };
         way.push(number);
         net.write(0, writer, &sample(number, 100)).unwrap();
@@ -66,7 +68,12 @@ fn who_has_gone_over_is_told_of_nothing_earlier_and_a_stranger_of_all() {
     net.nodes[a].participant.heard_elsewhere(writer, WORD);
     (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
     let (gone_over, stranger) = (net.reader_with(b, of_origin(qos)), net.reader(b, TOPIC, qos));
-    net.run_until("both are met", secs(2), |net| net.nodes[a].participant.matched(writer).len() == 2);
+    let can_go_over = Event::CanGoOver { writer, reader: net.nodes[b].participant.prefix().with(gone_over) };
+    net.run_until("it can go over", secs(2), |net| net.nodes[a].events.contains(&can_go_over));
+    assert_eq!(net.nodes[a].participant.matched(writer).len(), 1, "the stranger alone");
+    let now = net.now;
+    assert!(net.nodes[a].participant.let_over(now, writer, WORD));
+    assert!(!net.nodes[a].participant.let_over(now, writer, WORD), "it has gone over");
     net.write(a, writer, &sample(5, 100)).unwrap();
     net.run_for(millis(100));
     assert_eq!((numbers(&net, b, gone_over), numbers(&net, b, stranger)), (vec![5], vec![0, 1, 2, 3, 4, 5]));
@@ -96,4 +103,27 @@ fn a_reader_is_matched_at_once_when_its_other_way_has_ended() {
         assert_eq!(net.is_matched(a, writer), is_matched);
     }
     assert_ne!(net.nodes[a].participant.reader_changes(writer), changes);
+}
+
+#[test]
+fn a_reader_that_has_met_the_writer_hears_what_is_sent_best_effort_from_the_next_sample_on() {
+    let mut strangers = 0;
+    for (loss, seed) in [0, 30].into_iter().flat_map(|loss| (0..20).map(move |seed| (loss, seed))) {
+        let mut net = Net::new(seed);
+        let (a, b) = (net.add(), net.add());
+        net.weather = Weather { loss, ..Weather::FAIR };
+        let reader = net.reader(b, TOPIC, QoS::sensor_data());
+        net.run_for(millis(200));
+        let writer = net.writer(a, TOPIC, QoS::default());
+        net.run_until("the writer has met it", secs(20), |net| net.is_matched(0, writer));
+        strangers += net.nodes[a].participant.not_yet_met(writer).len();
+        net.run_until("it has met the writer", secs(20), |net| {
+            net.nodes[0].participant.not_yet_met(writer).is_empty() && net.is_matched(0, writer)
+        });
+        net.weather = Weather::FAIR;
+        net.write(a, writer, &sample(7, 100)).unwrap();
+        net.run_for(millis(50));
+        assert_eq!(numbers(&net, b, reader), [7], "loss {loss} seed {seed}");
+    }
+    assert!(strangers > 20, "{strangers}: in most runs only one side has met the other at first");
 }

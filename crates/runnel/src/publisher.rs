@@ -328,13 +328,16 @@ macro_rules! common_methods {
             self.handle.reserve(messages, bytes)
         }
 
-        /// Waits at most `timeout` for so many subscribers; false if they did not come.
+        /// Waits at most `timeout` for so many subscribers that hear what is published from now on; false if they did not
+        /// come. One of ROS 2 counts once its process has acknowledged that it knows the publisher: before, it may miss
+        /// what is not delivered reliably, though [`subscription_count`](Self::subscription_count) counts it already.
         ///
         /// # Errors
         /// When the operating system refuses to wait.
         pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
             let shared = &self.handle.end.node.context.shared;
-            shared.wait(timeout, |_| self.subscription_count() >= count)
+            let (publication, offer) = (&self.handle.end.publication, &self.handle.offering.offer);
+            shared.wait(timeout, |_| publication.ready_count(offer) >= count)
         }
 
         /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It

@@ -209,6 +209,36 @@ fn what_is_published_reaches_listeners_of_all_vendors() {
 }
 
 #[test]
+fn one_message_always_reaches_a_listener_that_takes_it_best_effort() {
+    let graph = Ros2Graph::new();
+    let mut listener = ready(graph.listener(KILTED, &["/text", "--show", "--reliability", "best_effort"]));
+    for number in 1..=20 {
+        let text = format!("message {number}");
+        let published =
+            runnel(&graph, &["topic", "pub", "-1", "-k", "0.1", "/text", "std_msgs/String", &text]);
+        assert_eq!(published.code, Some(0), "{published:?}");
+        says(&mut listener, &format!(r#"got {number} {{"data":"{text}"}}"#));
+    }
+}
+
+#[test]
+fn one_message_waits_for_those_who_are_to_hear_it() {
+    let listening = ["/text", "--show", "--count", "1", "--reliability", "best_effort"];
+    for (waiting, listeners) in [(&["-k", "30"][..], 1), (&["-w", "2"], 2)] {
+        let graph = Ros2Graph::new();
+        let words = [&["topic", "pub", "-1", "/text", "std_msgs/String", "late"], waiting].concat();
+        let mut publisher = running(&graph, &words);
+        publisher.wait_for_line(|line| line.starts_with("waiting for "), within(PATIENCE)).unwrap();
+        let names = (0..listeners).map(|number| format!("listener{number}"));
+        let listeners: Vec<Peer> =
+            names.map(|name| graph.node(KILTED, "listener", &name, &listening)).collect();
+        for mut listener in listeners {
+            says(&mut listener, r#"got 1 {"data":"late"}"#);
+        }
+    }
+}
+
+#[test]
 fn times_are_typed_in_the_words_of_either_generation() {
     for stamp in ["{sec: 1, nanosec: 2}", "{secs: 1, nsecs: 2}", "[1, 2]"] {
         let graph = Ros2Graph::new();

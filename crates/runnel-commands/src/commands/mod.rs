@@ -10,6 +10,7 @@ mod line_trace;
 mod log;
 pub mod master;
 pub mod node;
+mod of_ros1;
 pub mod param;
 mod ros1;
 pub mod service;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 pub use action::actions;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
+pub use of_ros1::OfRos1;
 
 use crate::error::CliError;
 use crate::session::Session;
@@ -94,7 +96,7 @@ const INNER_VERBOSE: &str = "inner_verbose";
 
 /// The parser of the command line.
 pub fn command() -> clap::Command {
-    Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose)
+    of_ros1::with_flags(Cli::command().max_term_width(WIDTH).mut_subcommands(with_verbose))
 }
 
 /// The flag that asks for more of the log may also stand behind a group, `runnel topic -v list`, and behind a command that

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use runnel::Ros2Graph;
+use runnel::{Graphs, Ros2Graph};
 
+use super::Listening;
+use crate::output::counted;
 use crate::session::Session;
 
 /// Says that nobody is there; or, of the master alone, that the one which the user named is not. Somebody is there who runs in
@@ -22,6 +24,38 @@ pub fn tell(
             session.output.note(&format!("no master at {uri}: ROS 1 is left out"));
         }
         _ => {}
+    }
+}
+
+/// Who is heard in ROS 2 by a command that serves ROS 1 alone.
+pub struct Heard {
+    participants: usize,
+    domain: u16,
+    within: Duration,
+}
+
+impl Heard {
+    /// Listens as long as those who are there take to answer; `None` where nobody can be heard.
+    pub fn in_ros2(session: &Session) -> Option<Self> {
+        let context = session.asking_in(Graphs::Ros2).ok()?;
+        let listening = Listening::default();
+        let heard = listening.look(&context, Duration::ZERO).ok()?;
+        let domain = context.domain_id().unwrap_or_default();
+        Some(Self { participants: heard.participants.len(), domain, within: listening.least() })
+    }
+
+    /// True if nobody is heard.
+    pub fn nobody(&self) -> bool {
+        self.participants == 0
+    }
+
+    /// As part of a sentence.
+    pub fn text(&self) -> String {
+        let Self { participants, domain, within } = self;
+        match participants {
+            0 => format!("nobody of ROS 2 in domain {domain} within {} s", within.as_secs_f64()),
+            count => format!("{} of ROS 2 in domain {domain}", counted(*count, "participant")),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod listening;
 mod topics;
 mod which;
 
+pub use absence::Heard;
 pub use asking::Asking;
 pub use listening::Listening;
 #[cfg(test)]

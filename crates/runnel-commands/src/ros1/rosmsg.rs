@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 
 use clap::{Parser, Subcommand};
-use runnel::core::schema::{Kind, TypeName};
+use runnel::core::schema::{Generation, Kind, TypeName};
 
 use super::front::EX_USAGE;
 use super::{Failure, print_joined, tell};
@@ -132,7 +132,7 @@ impl Interfaces<'_> {
 
     fn find(&self, name: &str) -> Result<Found, Failure> {
         let name = type_name(name).map_err(|error| Failure::said(EX_USAGE, error))?;
-        let found = Found::of_kind(self.types.library(), self.mode.kind(), &name);
+        let found = Found::of_kind(self.types.library(), Generation::Ros1, self.mode.kind(), &name);
         found.map_err(|error| Failure::said(1, self.types.unknown(error)))
     }
 

@@ -217,9 +217,20 @@ impl Library {
         self.environment_definitions().names(kind)
     }
 
-    /// True if a generation has the type of its own; its form can be had for the other too.
+    /// True if a generation has the type of its own; its form can be had for the other too. What a generation makes of
+    /// actions it has only of its own ones.
     pub fn is_in(&self, generation: Generation, kind: Kind, name: &TypeName) -> bool {
-        self.definition(kind, name).is_some_and(|definition| definition.is_in(generation))
+        let Some(definition) = self.definition(kind, name) else { return false };
+        let has_action = |source: &Source| match source {
+            Source::PartOfAction(action) => self.is_in(generation, Kind::Action, action),
+            _ => true,
+        };
+        definition.is_in(generation) && definition.sources().all(has_action)
+    }
+
+    /// True if a text of its own defines the type, and it is not a part of a service or made of an action.
+    pub fn stands_alone(&self, kind: Kind, name: &TypeName) -> bool {
+        self.definition(kind, name).is_some_and(|definition| definition.sources().any(Source::is_file))
     }
 
     pub(super) fn definition(&self, kind: Kind, name: &TypeName) -> Option<&Definition> {
@@ -261,7 +272,7 @@ impl Definitions {
             Kind::Action => {
                 for (suffix, only) in action::suffixes() {
                     let part = Source::PartOfAction(name.clone());
-                    self.insert(Kind::Message, generation.or(only), name.with_suffix(suffix), part);
+                    self.insert(Kind::Message, only.or(generation), name.with_suffix(suffix), part);
                 }
             }
         }

@@ -16,6 +16,8 @@ pub(super) struct Elsewhere {
     words: BTreeMap<EntityId, BTreeMap<Vec<u8>, usize>>,
     /// Which of them are waited for.
     waiting: BTreeSet<(EntityId, Guid)>,
+    /// The one whose other way has ended just now.
+    over: Option<(EntityId, Guid)>,
 }
 
 impl Elsewhere {
@@ -27,6 +29,11 @@ impl Elsewhere {
 
     pub(super) fn wait(&mut self, writer: EntityId, reader: Guid) {
         self.waiting.insert((writer, reader));
+    }
+
+    /// Whether a reader is let over now.
+    pub(super) fn is_let_over(&self, writer: EntityId, reader: Guid) -> bool {
+        self.over == Some((writer, reader))
     }
 
     pub(super) fn forget(&mut self, writer: EntityId, reader: Guid) {
@@ -45,8 +52,9 @@ fn words_of(endpoint: &Endpoint) -> impl Iterator<Item = &[u8]> {
 
 impl<P: Lend> Participant<P> {
     /// Readers with `word` among the words of their user data, which `;` ends, hear a writer of ours by another way. Those
-    /// that are not matched yet are matched once they have acknowledged the writer's announcement, and are told of
-    /// nothing earlier. To be called once for each such way.
+    /// that are not matched yet are not matched before [`Participant::let_over`] says so, and are told of nothing earlier.
+    /// [`Event::CanGoOver`] tells that one has acknowledged the writer's announcement, so that it can be. To be called once
+    /// for each such way.
     pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
         if self.writers.contains_key(&writer) {
             let words = self.elsewhere.words.entry(writer).or_default();
@@ -65,6 +73,25 @@ impl<P: Lend> Participant<P> {
         }
     }
 
+    /// All that was sent by the other way is on its way: readers with this word that have met the writer are matched. Whether
+    /// any were.
+    pub fn let_over(&mut self, now: Instant, writer: EntityId, word: &[u8]) -> bool {
+        let before = self.reader_changes(writer);
+        let of_writer = self.elsewhere.waiting.range((writer, Guid::default())..);
+        let of_writer = of_writer.take_while(|(of, _)| *of == writer).map(|(_, reader)| *reader);
+        let is_meant = |reader: &Guid| {
+            let mut words = self.endpoint(*reader).into_iter().flat_map(words_of);
+            words.any(|of| of == word) && self.has_met(writer, reader.prefix)
+        };
+        let met: Vec<Guid> = of_writer.filter(is_meant).collect();
+        for reader in met {
+            self.elsewhere.over = Some((writer, reader));
+            self.meet(now, writer, reader);
+        }
+        self.elsewhere.over = None;
+        self.reader_changes(writer) != before
+    }
+
     /// How often readers of a writer of ours have been matched or left.
     pub fn reader_changes(&self, writer: EntityId) -> u32 {
         self.writers.get(&writer).map_or(0, |writer| writer.changes())
@@ -77,6 +104,13 @@ impl<P: Lend> Participant<P> {
         let matched = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers());
         let mut matched = matched.filter_map(|proxy| self.endpoint(proxy.guid()));
         !matched.any(|other| words_of(other).any(|of| of == word))
+    }
+
+    /// Matched readers of a writer of ours that are not known to have met it: their participants have not acknowledged its
+    /// announcement yet, so that they may miss what is sent to them best effort.
+    pub fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
+        let readers = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers());
+        readers.map(|proxy| proxy.guid()).filter(|reader| !self.has_met(writer, reader.prefix)).collect()
     }
 
     /// Whether a participant is known to have heard of a writer of ours.

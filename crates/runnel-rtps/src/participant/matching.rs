@@ -89,8 +89,11 @@ impl<P: Lend> Participant<P> {
         let ours = self.endpoints.get(&local)?;
         let is_joined = self.writers.get(&local)?.readers().iter().any(|proxy| proxy.guid() == remote);
         let elsewhere = !is_joined && self.hears_elsewhere(local, reader);
-        if elsewhere && !self.has_met(local, remote.prefix) {
+        if elsewhere && !self.elsewhere.is_let_over(local, remote) {
             self.elsewhere.wait(local, remote);
+            if self.has_met(local, remote.prefix) {
+                self.tell(Event::CanGoOver { writer: local, reader: remote });
+            }
             return None;
         }
         let spec = ReaderSpec {

@@ -8,6 +8,7 @@ mod link;
 mod locals;
 mod offer;
 mod origins;
+mod over;
 mod sample_link;
 mod unfit;
 mod writer;
@@ -216,6 +217,7 @@ impl Publication {
         let mut complaint = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
+        state.let_over(offer);
         let keep_all = offer.keeps_all();
         if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });

@@ -1,12 +1,13 @@
 //! The receiving side: a bounded queue between the sockets and the user's callback.
 
+mod beside;
 mod queue;
 mod room;
 mod spares;
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use super::watch::{Pulse, Watched};
 use crate::ipc::Frame;
 use crate::logging::console;
 use crate::sync::{lock, try_lock};
+use beside::Beside;
 use queue::Item;
 pub(crate) use queue::Queue;
 use room::Room;
@@ -43,8 +45,8 @@ pub(crate) struct LinkInfo {
     pub(crate) definition: String,
     /// By what the publisher's node is known in both graphs, if it is in both.
     pub(crate) origin: Option<u64>,
-    /// A message has come by it.
-    pub(crate) heard: AtomicBool,
+    /// What had come of that node by ROS 1 when something came by this link last.
+    pub(crate) beside: Arc<Beside>,
     /// The type hash of ROS 2; empty if the publisher does not tell.
     pub(crate) type_hash: String,
     /// Its messages that could not be read.
@@ -63,7 +65,7 @@ impl LinkInfo {
             md5: self.md5.clone(),
             definition: self.definition.clone(),
             origin: self.origin,
-            heard: AtomicBool::new(self.heard.load(Ordering::Relaxed)),
+            beside: Arc::clone(&self.beside),
             type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }

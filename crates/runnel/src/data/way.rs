@@ -60,6 +60,11 @@ impl Way {
         self.channel.is_some()
     }
 
+    /// True if all that was sent is at the other end.
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.is_channel() || self.stream.is_delivered()
+    }
+
     /// Has the other process map memory of which it may be lent messages later; false until it has.
     pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
         self.channel.as_ref().is_none_or(|Channel { sender, .. }| sender.give(segments))

@@ -68,8 +68,9 @@ impl Driver {
         let (engine, conn, socket) = (*engine, *conn, Arc::clone(socket));
         let added = self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read);
         topic.join(&from);
-        let reassembler = Reassembler::new(number);
+        let (reassembler, joined) = (Reassembler::new(number), Arc::clone(&from));
         *place = Socket::DatagramInput(DatagramInput { engine, conn, socket, reassembler, topic, from });
+        self.ros1_joined(&joined);
         if let Err(error) = added {
             self.ended(key, Some(&error.to_string()));
         }

@@ -42,6 +42,7 @@ impl Driver {
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         topic.join(&from);
+        let joined = Arc::clone(&from);
         console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
         let input = Input {
             engine,
@@ -54,6 +55,7 @@ impl Driver {
             meeting,
         };
         *place = Socket::Input(input);
+        self.ros1_joined(&joined);
         self.messages(key, &link.rest);
         self.meet(key, meeting);
     }

@@ -72,6 +72,8 @@ pub(super) struct Ros2 {
     throttle: Throttle,
     /// The process has left the graph, and stays out of it.
     left: bool,
+    /// What is published by nodes of both graphs to subscribers that go over from ROS 1.
+    going_over: dual::GoingOver,
 }
 
 struct WriterEnd {
@@ -129,6 +131,7 @@ impl Ros2 {
             heard_at: None,
             throttle: Throttle::default(),
             left: false,
+            going_over: dual::GoingOver::default(),
         }
     }
 
@@ -149,7 +152,8 @@ impl Ros2 {
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let rtps = self.rtps.as_ref()?;
-        [rtps.deadline(), self.neighbours.deadline(), self.complaints.deadline()].into_iter().flatten().min()
+        let ours = [self.neighbours.deadline(), self.going_over.deadline(), self.complaints.deadline()];
+        ours.into_iter().chain([rtps.deadline()]).flatten().min()
     }
 }
 
@@ -380,6 +384,7 @@ impl Driver {
         if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
             self.tell_neighbours(now);
         }
+        self.ros2.going_over.serve(now);
         if self.ros2.complaints.deadline().is_some_and(|at| at <= now) {
             self.say_what_is_due(now);
         }
@@ -396,6 +401,7 @@ impl Driver {
                 self.ros2_matched(local, remote);
                 self.pair_met(local, remote);
             }
+            Event::CanGoOver { writer, reader } => self.can_go_over(writer, reader),
             Event::Unmatched { local, remote } => {
                 self.pair_parted(local, remote);
                 self.ros2_unmatched(local, remote);

@@ -266,6 +266,11 @@ impl Rtps {
         lock(&self.inner).participant.unacknowledged(writer)
     }
 
+    /// The readers of a writer that may not know of it yet.
+    pub(crate) fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
+        lock(&self.inner).participant.not_yet_met(writer)
+    }
+
     /// Tells the peers that the process leaves.
     pub(crate) fn leave(&self) {
         self.work(|participant, _| participant.close());

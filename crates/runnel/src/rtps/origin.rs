@@ -68,6 +68,11 @@ impl Rtps {
         })
     }
 
+    /// All that the node of this origin was sent by ROS 1 has arrived: whether a writer's messages reach it by RTPS from now on.
+    pub(crate) fn let_over(&self, writer: EntityId, origin: u64) -> bool {
+        self.work(|participant, now| participant.let_over(now, writer, word(origin).as_bytes()))
+    }
+
     /// It does so no longer.
     pub(crate) fn not_heard_elsewhere(&self, writer: EntityId, origin: u64) {
         self.work(|participant, now| {

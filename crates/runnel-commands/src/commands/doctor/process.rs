@@ -15,6 +15,12 @@ pub fn judge(here: &Here) -> Vec<Finding> {
         findings.push(Finding::error(Area::Here, who, what, "set it anew; nothing else was looked at"));
     }
     findings.extend(here.master.as_ref().and_then(|master| master_trouble(master, here.master_named)));
+    if let Some(heard) = &here.in_ros2 {
+        let what = format!("{heard}, whom the doctor does not look at yet");
+        let advice =
+            "'runnel node list' and 'runnel topic info -v' tell of them, and who does not match whom";
+        findings.push(Finding::info(Area::Here, "ROS 2", what, advice));
+    }
     if let Some(stated) = &here.stated {
         findings.extend(stated_trouble(stated, here.master.as_ref()));
     }
@@ -121,6 +127,14 @@ mod tests {
         assert_eq!((found.severity, found.who.as_str()), (Severity::Info, "ROS_MASTER_URI"));
         let unset = Here { master_named: false, master: Some(master(Some(Trouble::Refused))), ..here() };
         assert!(only(&unset).what.contains("ROS_MASTER_URI is not set"));
+    }
+
+    #[test]
+    fn who_is_in_ros_2_where_no_master_is_gets_a_word() {
+        let heard = Some("2 participants of ROS 2 in domain 0".to_owned());
+        let found = only(&Here { in_ros2: heard, ..here() });
+        let expected = "2 participants of ROS 2 in domain 0, whom the doctor does not look at yet";
+        assert_eq!((found.severity, found.what.as_str()), (Severity::Info, expected));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use runnel::core::schema::{ActionSchema, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName};
+use runnel::core::schema::{
+    ActionSchema, Generation, Kind, Library, ResolveError, Schema, ServiceSchema, TypeName,
+};
 
 use crate::error::CliError;
-use crate::types::{Types, type_name};
+use crate::types::{Types, spelt, type_name};
 
 /// A type of any kind.
 pub enum Found {
@@ -15,24 +17,29 @@ pub enum Found {
 }
 
 impl Found {
-    /// The types that `text` names: one if it names the package too, and otherwise one for each package.
+    /// The types that `text` names: one if it names the package too, and otherwise one for each package. They have the form of
+    /// `only`; without it, of ROS 2 if `text` is spelt as there, or if that alone has the type.
     ///
     /// # Errors
     /// When there is none, or its definition cannot be read.
-    pub fn all(types: &Types, text: &str) -> Result<Vec<Self>, CliError> {
+    pub fn all(types: &Types, text: &str, only: Option<Generation>) -> Result<Vec<Self>, CliError> {
         if text.contains('/') {
-            return Self::one(types, text).map(|found| vec![found]);
+            return Self::one(types, text, only).map(|found| vec![found]);
         }
         let named = |kind: Kind| {
-            types.names(kind).into_iter().filter(|name| name.name == text).map(move |name| (kind, name))
+            let names = match only {
+                Some(generation) => types.names_in(generation, kind).collect(),
+                None => types.every_name(kind),
+            };
+            names.into_iter().filter(|name| name.name == text).map(move |name| (kind, name))
         };
-        let found = Kind::ALL.into_iter().flat_map(named);
-        let found = found.map(|(kind, name)| {
-            Self::of_kind(types.library(), kind, name).map_err(|error| types.unknown(error))
+        let found = Kind::ALL.into_iter().flat_map(named).map(|(kind, name)| {
+            let generation = only.unwrap_or_else(|| types.home(kind, name));
+            Self::of_kind(types.library(), generation, kind, name).map_err(|error| types.unknown(error))
         });
         match found.collect::<Result<Vec<_>, CliError>>()? {
             none if none.is_empty() => {
-                let package = |kind: Kind| types.names(kind).into_iter().any(|name| name.package == text);
+                let package = |kind: Kind| types.every_name(kind).iter().any(|name| name.package == text);
                 Err(CliError::Failed(match Kind::ALL.into_iter().any(package) {
                     true => format!("{text} is a package: see 'runnel interface list {text}'"),
                     false => format!("no type {text} is known in any package"),
@@ -44,13 +51,18 @@ impl Found {
 
     /// The type that `text` names with its package. If that does not say of which kind, a message comes before a
     /// service, and a service before an action.
-    fn one(types: &Types, text: &str) -> Result<Self, CliError> {
+    fn one(types: &Types, text: &str, only: Option<Generation>) -> Result<Self, CliError> {
         let name = type_name(text)?;
         let word = text.split('/').nth(1).filter(|_| text.matches('/').count() == 2);
         let kinds = Kind::ALL.into_iter().filter(|kind| word.is_none_or(|word| kind.extension() == word));
+        let generation = |kind| match word {
+            Some(_) if types.library().is_in(Generation::Ros2, kind, &name) => Generation::Ros2,
+            _ => types.home(kind, &name),
+        };
         let mut missing = None;
         for kind in kinds {
-            match Self::of_kind(types.library(), kind, &name) {
+            let generation = only.unwrap_or_else(|| generation(kind));
+            match Self::of_kind(types.library(), generation, kind, &name) {
                 Err(error @ ResolveError::Unknown { wanted_by: None, .. }) => {
                     missing = missing.or(Some(error))
                 }
@@ -61,15 +73,42 @@ impl Found {
         Err(missing.map_or_else(no_kind, |error| types.unknown(error)))
     }
 
-    /// The type of this kind and name.
+    /// The type of this kind and name in the form that it has in a generation.
     ///
     /// # Errors
     /// When there is none, or its definition cannot be read.
-    pub fn of_kind(library: &Library, kind: Kind, name: &TypeName) -> Result<Self, ResolveError> {
+    pub fn of_kind(
+        library: &Library,
+        generation: Generation,
+        kind: Kind,
+        name: &TypeName,
+    ) -> Result<Self, ResolveError> {
         match kind {
-            Kind::Message => library.message(name).map(Self::Message),
-            Kind::Service => library.service(name).map(Self::Service),
-            Kind::Action => library.action(name).map(Self::Action),
+            Kind::Message => library.message_in(generation, name).map(Self::Message),
+            Kind::Service => library.service_in(generation, name).map(Self::Service),
+            Kind::Action => library.action_in(generation, name).map(Self::Action),
+        }
+    }
+
+    /// Its name as it is spelt in the generation whose form it has.
+    pub fn spelling(&self) -> String {
+        spelt(self.generation(), self.kind(), self.name())
+    }
+
+    fn generation(&self) -> Generation {
+        match self {
+            Self::Message(schema) => schema.generation,
+            Self::Service(schema) => schema.generation,
+            Self::Action(schema) => schema.goal.generation,
+        }
+    }
+
+    /// Its hash, in the form of ROS 2.
+    pub fn type_hash(&self) -> Option<String> {
+        match self {
+            Self::Message(schema) => schema.rihs01(),
+            Self::Service(schema) => schema.rihs01(),
+            Self::Action(schema) => schema.rihs01(),
         }
     }
 
@@ -91,7 +130,7 @@ impl Found {
         }
     }
 
-    /// Its MD5 sum; that of an action is that of the message that ROS 1 makes of it.
+    /// Its MD5 sum in ROS 1; that of an action is that of the message that ROS 1 makes of it.
     pub fn md5(&self) -> &str {
         match self {
             Self::Message(schema) => &schema.md5,
@@ -116,16 +155,16 @@ mod tests {
 
     fn kinds(text: &str) -> Vec<(Kind, String)> {
         let types = Types::new(&[]).expect("no folder to read");
-        let found = Found::all(&types, text).expect("known");
-        found.iter().map(|found| (found.kind(), found.name().to_string())).collect()
+        let found = Found::all(&types, text, None).expect("known");
+        found.iter().map(|found| (found.kind(), found.spelling())).collect()
     }
 
     #[test]
     fn the_middle_word_says_of_which_kind_a_type_is() {
         assert_eq!(kinds("std_srvs/SetBool"), [(Kind::Service, "std_srvs/SetBool".to_owned())]);
-        assert_eq!(kinds("std_srvs/srv/SetBool"), [(Kind::Service, "std_srvs/SetBool".to_owned())]);
+        assert_eq!(kinds("std_srvs/srv/SetBool"), [(Kind::Service, "std_srvs/srv/SetBool".to_owned())]);
         let types = Types::new(&[]).expect("no folder to read");
-        assert!(Found::all(&types, "std_srvs/msg/SetBool").is_err());
+        assert!(Found::all(&types, "std_srvs/msg/SetBool", None).is_err());
     }
 
     #[test]
@@ -133,5 +172,20 @@ mod tests {
         let found = kinds("Empty");
         assert!(found.contains(&(Kind::Message, "std_msgs/Empty".to_owned())), "{found:?}");
         assert!(found.contains(&(Kind::Service, "std_srvs/Empty".to_owned())), "{found:?}");
+        let of_ros2_alone = [(Kind::Message, "rcl_interfaces/msg/ParameterEvent".to_owned())];
+        assert_eq!(kinds("ParameterEvent"), of_ros2_alone);
+    }
+
+    #[test]
+    fn a_type_has_the_form_of_the_generation_that_is_asked_for() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let spelt = |text: &str, only| Found::all(&types, text, only).expect("known")[0].spelling();
+        assert_eq!(spelt("std_msgs/Header", None), "std_msgs/Header");
+        assert_eq!(spelt("std_msgs/Header", Some(Generation::Ros2)), "std_msgs/msg/Header");
+        assert_eq!(spelt("std_msgs/msg/Header", Some(Generation::Ros1)), "std_msgs/Header");
+        assert_eq!(spelt("Header", Some(Generation::Ros2)), "std_msgs/msg/Header");
+        assert_eq!(spelt("roscpp/msg/Logger", None), "roscpp/Logger");
+        assert_eq!(spelt("rcl_interfaces/Log", None), "rcl_interfaces/msg/Log");
+        assert!(Found::all(&types, "Logger", Some(Generation::Ros2)).is_err());
     }
 }

@@ -3,48 +3,40 @@
 use runnel::core::schema::Kind;
 use serde_json::{Map, Value as Json};
 
+use super::known::{Kinds, Only};
+use crate::completion;
 use crate::error::CliError;
 use crate::output::lines;
 use crate::session::Session;
 
 /// List the types that are known: built in, below --interfaces, and in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH
+///
+/// What ROS 2 has is spelt as there, std_msgs/msg/String; what ROS 1 alone has, roscpp/Logger. With --ros1 all that ROS 1 has
+/// is, std_msgs/String.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only those of this package
+    #[arg(add = completion::packages())]
     package: Option<String>,
 
-    /// Only messages
-    #[arg(short = 'm', long)]
-    only_msgs: bool,
+    #[command(flatten)]
+    kinds: Kinds,
 
-    /// Only services
-    #[arg(short = 's', long)]
-    only_srvs: bool,
-
-    /// Only actions
-    #[arg(short = 'a', long)]
-    only_actions: bool,
-}
-
-impl Args {
-    /// The kinds that are wanted: all unless some are named.
-    fn kinds(&self) -> Vec<Kind> {
-        let wanted = [self.only_msgs, self.only_srvs, self.only_actions];
-        let all = !wanted.contains(&true);
-        Kind::ALL.into_iter().zip(wanted).filter(|(_, wanted)| all || *wanted).map(|(kind, _)| kind).collect()
-    }
+    #[command(flatten)]
+    only: Only,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let types = session.types()?;
+    let package = args.package.as_ref();
+    package.map_or(Ok(()), |package| args.only.check(&types, package))?;
     let names = |kind| {
-        let of_package = types
-            .names(kind)
-            .into_iter()
-            .filter(|name| args.package.as_ref().is_none_or(|package| name.package == *package));
-        of_package.map(ToString::to_string).collect::<Vec<_>>()
+        let names = args.only.names(&types, kind).into_iter();
+        let wanted = names.filter(|(name, _)| package.is_none_or(|package| name.package == *package));
+        wanted.map(|(_, name)| name).collect::<Vec<_>>()
     };
-    let found: Vec<(Kind, Vec<String>)> = args.kinds().into_iter().map(|kind| (kind, names(kind))).collect();
+    let found: Vec<(Kind, Vec<String>)> =
+        args.kinds.wanted().into_iter().map(|kind| (kind, names(kind))).collect();
     session.output.answer(|| text(&found), || json(&found))
 }
 

@@ -1,5 +1,6 @@
 //! `runnel interface md5`
 
+use runnel::core::schema::Generation;
 use serde_json::json;
 
 use super::found::Found;
@@ -17,7 +18,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let found = Found::all(&session.types()?, &args.type_name)?;
+    let found = Found::all(&session.types()?, &args.type_name, Some(Generation::Ros1))?;
     let named = !args.type_name.contains('/');
     let line = |found: &Found| match named {
         true => format!("[{}]: {}", found.name(), found.md5()),

@@ -1,8 +1,11 @@
 //! `runnel interface`
 
 pub mod found;
+mod known;
 mod list;
 mod md5;
+mod package;
+mod packages;
 mod show;
 
 use clap::Subcommand;
@@ -10,6 +13,7 @@ use clap::Subcommand;
 use crate::error::CliError;
 use crate::session::Session;
 
+pub use known::Only;
 pub use show::{definition_text, full_type};
 
 /// Look at message, service and action types (rosmsg, rossrv, ros2 interface)
@@ -17,6 +21,8 @@ pub use show::{definition_text, full_type};
 pub enum Command {
     List(list::Args),
     Show(show::Args),
+    Package(package::Args),
+    Packages(packages::Args),
     Md5(md5::Args),
 }
 
@@ -24,6 +30,8 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
     match command {
         Command::List(args) => list::run(&args, session),
         Command::Show(args) => show::run(&args, session),
+        Command::Package(args) => package::run(&args, session),
+        Command::Packages(args) => packages::run(&args, session),
         Command::Md5(args) => md5::run(&args, session),
     }
 }

@@ -1,20 +1,18 @@
 //! `runnel interface show`
 
-use std::sync::Arc;
-
-use runnel::core::schema::{Arity, Element, Field, Generation, Kind, Schema};
+use runnel::core::schema::{Arity, Element, Field, Schema};
 use serde_json::{Value as Json, json};
 
+use super::Only;
 use super::found::Found;
 use crate::completion;
 use crate::error::CliError;
 use crate::session::Session;
-use crate::types::Types;
 
 /// Show the fields of a type, those of messages within it indented
 ///
-/// A message that is spelt as in ROS 2, std_msgs/msg/Header, is shown as it is there, with the hash of its type in JSON;
-/// std_msgs/Header is that of ROS 1.
+/// A type that is spelt as in ROS 2, std_msgs/msg/Header, is shown as it is there, with its hash in JSON; std_msgs/Header is that
+/// of ROS 1, if that has it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The type: std_msgs/String, std_srvs/srv/SetBool, or String to look in all packages
@@ -24,6 +22,9 @@ pub struct Args {
     /// Show the file as it is, with comments
     #[arg(short, long)]
     raw: bool,
+
+    #[command(flatten)]
+    only: Only,
 }
 
 /// What stands between the parts of a service or an action.
@@ -31,18 +32,8 @@ const SEPARATOR: &str = "---\n";
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let types = session.types()?;
-    if let Some(schema) = of_ros2(&types, &args.type_name) {
-        let found = [Found::Message(Arc::clone(&schema))];
-        return session.output.answer(|| text(args, &found), || json!([ros2_json(&found[0], &schema)]));
-    }
-    let found = Found::all(&types, &args.type_name)?;
+    let found = Found::all(&types, &args.type_name, args.only.generation())?;
     session.output.answer(|| text(args, &found), || found.iter().map(to_json).collect())
-}
-
-/// The message that this names in the words of ROS 2, if that has it.
-fn of_ros2(types: &Types, name: &str) -> Option<Arc<Schema>> {
-    let is_spelt_so = name.split('/').nth(1) == Some(Kind::Message.extension());
-    types.message_in(Generation::Ros2, name).ok().filter(|_| is_spelt_so && name.matches('/').count() == 2)
 }
 
 fn text(args: &Args, found: &[Found]) -> String {
@@ -50,7 +41,7 @@ fn text(args: &Args, found: &[Found]) -> String {
     match found {
         [one] if args.type_name.contains('/') => definition(one),
         several => {
-            several.iter().map(|found| format!("[{}]:\n{}\n", found.name(), definition(found))).collect()
+            several.iter().map(|found| format!("[{}]:\n{}\n", found.spelling(), definition(found))).collect()
         }
     }
 }
@@ -98,14 +89,6 @@ pub fn full_type(field: &Field) -> String {
     }
 }
 
-/// ROS 2 has another sum of a definition.
-fn ros2_json(found: &Found, schema: &Schema) -> Json {
-    let mut json = to_json(found);
-    json["md5"] = Json::Null;
-    json["type_hash"] = json!(schema.rihs01());
-    json
-}
-
 fn to_json(found: &Found) -> Json {
     let part = |schema: &Schema| {
         let constant = |c: &runnel::core::schema::Constant| json!({ "type": c.spelling, "name": c.name, "value": c.text });
@@ -117,17 +100,25 @@ fn to_json(found: &Found) -> Json {
         })
     };
     let parts = found.parts().into_iter().map(part).collect::<Json>();
-    json!({ "name": found.name().to_string(), "kind": found.kind().extension(), "md5": found.md5(), "parts": parts })
+    let name = found.name().to_string();
+    let mut json =
+        json!({ "name": name, "kind": found.kind().extension(), "md5": found.md5(), "parts": parts });
+    // ROS 2 has another sum of a definition.
+    if let Some(hash) = found.type_hash() {
+        (json["md5"], json["type_hash"]) = (Json::Null, json!(hash));
+    }
+    json
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Types;
 
     fn shown(type_name: &str, raw: bool) -> String {
         let types = Types::new(&[]).expect("no folder to read");
-        let found = Found::all(&types, type_name).expect("known");
-        text(&Args { type_name: type_name.to_owned(), raw }, &found)
+        let found = Found::all(&types, type_name, None).expect("known");
+        text(&Args { type_name: type_name.to_owned(), raw, only: Only::default() }, &found)
     }
 
     #[test]
@@ -138,15 +129,21 @@ mod tests {
     }
 
     #[test]
-    fn a_message_spelt_as_in_ros_2_is_that_of_ros_2() {
-        let types = Types::new(&[]).expect("no folder to read");
-        let header = of_ros2(&types, "std_msgs/msg/Header").expect("ROS 2 has it");
+    fn a_type_spelt_as_in_ros_2_is_that_of_ros_2() {
         let expected = "builtin_interfaces/Time stamp\nstring frame_id\n";
-        assert_eq!(expanded(&header), expected);
-        let json = ros2_json(&Found::Message(Arc::clone(&header)), &header);
-        assert!(json["type_hash"].as_str().is_some_and(|hash| hash.starts_with("RIHS01_")), "{json}");
-        for other in ["std_msgs/Header", "std_srvs/srv/SetBool", "msg/msg", "Header"] {
-            assert!(of_ros2(&types, other).is_none(), "{other}");
+        assert_eq!(shown("std_msgs/msg/Header", false), expected);
+        let types = Types::new(&[]).expect("no folder to read");
+        let hash = |name| {
+            let found = Found::all(&types, name, None).expect("known");
+            let json = to_json(&found[0]);
+            assert_ne!(json["md5"].is_null(), json["type_hash"].is_null(), "{json}");
+            json["type_hash"].as_str().is_some_and(|hash| hash.starts_with("RIHS01_"))
+        };
+        for name in ["std_msgs/msg/Header", "std_srvs/srv/SetBool", "tf2_msgs/action/LookupTransform"] {
+            assert!(hash(name), "{name}");
+        }
+        for name in ["std_msgs/Header", "std_srvs/SetBool", "Header", "roscpp/msg/Logger"] {
+            assert!(!hash(name), "{name}");
         }
     }
 

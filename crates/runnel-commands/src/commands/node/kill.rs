@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::unknown;
+use super::unknown_to_master;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -28,7 +28,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         false => args.nodes.iter().map(|name| session.resolve(name)).collect::<Result<Vec<_>, CliError>>()?,
     };
     // All are looked up before the first is asked: a typing error ends nothing.
-    let uris = nodes.iter().map(|node| graph.node_uri(node)?.ok_or_else(|| unknown(node)));
+    let uris = nodes.iter().map(|node| graph.node_uri(node)?.ok_or_else(|| unknown_to_master(node)));
     let uris = uris.collect::<Result<Vec<String>, CliError>>()?;
     let mut refused = Vec::new();
     for (node, uri) in nodes.iter().zip(&uris) {

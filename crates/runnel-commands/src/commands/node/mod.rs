@@ -32,7 +32,12 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
     }
 }
 
-/// The error for a node that the master does not know.
+/// The error for a node that nobody knows.
 fn unknown(node: &str) -> CliError {
     CliError::Failed(format!("no node {node} (see 'runnel node list')"))
+}
+
+/// The error for a node that the master does not know, though it may be in ROS 2.
+fn unknown_to_master(node: &str) -> CliError {
+    CliError::Failed(format!("no node {node} of ROS 1 (see 'runnel node list --ros1')"))
 }

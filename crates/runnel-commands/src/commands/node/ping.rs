@@ -6,7 +6,7 @@ use runnel::io::clock;
 use runnel::{Context, Rate};
 use serde_json::json;
 
-use super::unknown;
+use super::unknown_to_master;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, NODE_DEADLINE};
@@ -41,7 +41,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
 fn ping_one(node: &str, count: Option<u64>, session: &Session) -> Result<(), CliError> {
     let context = session.running()?;
     let graph = Graph::new(&context);
-    let uri = graph.node_uri(node)?.ok_or_else(|| unknown(node))?;
+    let uri = graph.node_uri(node)?.ok_or_else(|| unknown_to_master(node))?;
     announce(node, session.output)?;
     let mut times = Vec::new();
     let mut rate = Rate::new(&context, 1.0);

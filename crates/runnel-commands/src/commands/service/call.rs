@@ -11,6 +11,7 @@ use runnel::io::clock;
 use super::probe;
 use crate::completion;
 use crate::error::CliError;
+use crate::graph::Graph;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -49,6 +50,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.asking()?;
     let node = session.node(&context, "service")?;
     if args.wait {
+        if let Err(why) = Graph::new(&context).check_master() {
+            session.output.note(&format!("waiting for {service}: {why}"));
+        }
         node.wait_for_service(&service, args.timeout.unwrap_or(FOREVER))?;
     }
     let schema = Arc::new(session.types()?.service(&probe(&node, &service)?.type_name)?);

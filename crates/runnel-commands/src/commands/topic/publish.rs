@@ -27,9 +27,6 @@ const DEPTH: usize = 100;
 /// How long a few messages wait for subscribers, or are kept for them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a subscriber of ROS 2 that is known here may take to know the publisher, too: it misses what is sent before.
-const ACQUAINTANCE: Duration = Duration::from_millis(100);
-
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
 
@@ -47,7 +44,7 @@ Examples:
 ///
 /// It publishes once a second unless told otherwise. With -1 it keeps the message for 3 s for subscribers to come, as
 /// rostopic does; with -n, and where somebody of ROS 2 subscribes, it first gives those that are known up to 3 s to
-/// connect.
+/// connect. Where only ROS 2 is, -1 waits up to 3 s for a first subscriber, since not all there ask for what was kept.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -120,13 +117,13 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     publisher.set_max_blocking_time(MAX_BLOCKING);
     let job =
         Job { args, context: &context, publisher, generation: sight.generation(), output: session.output };
-    job.wait_for_subscribers(&sight)?;
+    let came = job.wait_for_subscribers(&sight)?;
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
         _ => job.publish_again_and_again()?,
     }
-    job.stay()?;
+    job.stay(came)?;
     job.tell_of_losses();
     Ok(())
 }
@@ -203,36 +200,37 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Waits as long as it takes for as many as the user wants; otherwise, if messages are few, for a while for those
-    /// that are known.
-    fn wait_for_subscribers(&self, sight: &Sight) -> Result<(), CliError> {
+    /// that are known, or for one that is to come. False if that one has not.
+    fn wait_for_subscribers(&self, sight: &Sight) -> Result<bool, CliError> {
         if let Some(count) = self.args.wait {
             self.output.note(&format!(
                 "waiting for {} of {}",
                 counted(count, "subscriber"),
                 self.publisher.topic()
             ));
-            return self.wait_for(count, None).map(drop);
+            return self.wait_for(count, None);
         }
         let topics = sight.topics()?;
         let topic = topics.0.get(self.publisher.topic());
         let count = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.subscribers.len());
         let [of_ros1, of_ros2] = topic.map_or([0, 0], |topic| [count(&topic.ros1), count(&topic.ros2)]);
         let is_kept = self.args.is_kept();
+        let known = of_ros1 + of_ros2;
+        if is_kept && known == 0 && self.generation == Generation::Ros2 {
+            self.output.note(&format!("waiting for a subscriber of {}", self.publisher.topic()));
+            return self.wait_for(1, Some(self.args.keep_alive()));
+        }
         // A message that is kept needs no waiting before it, but in ROS 2 only those get it later who ask for that.
         if self.args.times().is_none() || is_kept && of_ros2 == 0 {
-            return Ok(());
+            return Ok(true);
         }
-        let known = of_ros1 + of_ros2;
         if known == 0 {
             log::warn!("nobody subscribes to {}", self.publisher.topic());
         } else if !self.wait_for(known, Some(PATIENCE))? {
             let connected = self.publisher.subscription_count();
             log::warn!("of {known} subscribers {connected} connected within {} s", PATIENCE.as_secs());
         }
-        if of_ros2 > 0 {
-            self.context.sleep(ACQUAINTANCE)?;
-        }
-        Ok(())
+        Ok(true)
     }
 
     /// False if so many subscribers did not come within `patience`.
@@ -249,10 +247,12 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Stays for those who come late. Says so if a message that was kept for somebody had nobody to hear it.
-    fn stay(&self) -> Result<(), CliError> {
-        let until = clock::monotonic() + self.args.keep_alive();
-        if self.args.is_kept() && !self.wait_for(1, Some(self.args.keep_alive()))? {
+    /// Stays for those who come late, unless they were waited for before. Says so if a message that was kept for somebody had
+    /// nobody to hear it.
+    fn stay(&self, came: bool) -> Result<(), CliError> {
+        let keep_alive = if came { self.args.keep_alive() } else { Duration::ZERO };
+        let until = clock::monotonic() + keep_alive;
+        if self.args.is_kept() && !self.wait_for(1, Some(keep_alive))? {
             let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
             log::warn!("nobody heard it: nobody subscribed to {topic} within {seconds} s");
         }

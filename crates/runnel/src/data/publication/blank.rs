@@ -99,6 +99,7 @@ impl Publication {
     ) -> Result<(), Refused<Filled<'a>>> {
         let mut complaint = None;
         let mut state = lock(&self.state);
+        state.let_over(offer);
         let bytes = filled.blank.bytes().len();
         let as_bytes = state.is_kept_as_bytes(offer) || !state.locals.is_empty();
         if offer.keeps_all() {

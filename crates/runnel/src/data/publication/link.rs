@@ -167,6 +167,11 @@ impl Link {
         self.queue.is_empty() || self.failed
     }
 
+    /// True if nothing is under way to the subscriber, as far as the kernel can tell: what is in memory that it shares is there.
+    pub(super) fn is_delivered(&self) -> bool {
+        self.failed || self.way.is_delivered()
+    }
+
     /// Sends a message, as far as it is taken; how many bytes.
     fn send(&mut self, frame: &Frame) -> usize {
         let sent = self.way.send_frame(frame, 0);

@@ -26,6 +26,8 @@ pub(crate) struct Offer {
     /// Subscriptions that the writer has met.
     matched: AtomicUsize,
     pub(super) readers: Mutex<Readers>,
+    /// Some of them can go over from ROS 1.
+    pub(super) awaits: AtomicBool,
     /// What its publishers are told.
     publishers: Mutex<Vec<Arc<QosEvents>>>,
     deadline: Pulse,
@@ -180,6 +182,12 @@ impl Publication {
         offer
     }
 
+    /// Subscribers that get all that is published with an offer from now on: those in the ROS 2 graph have met its writer.
+    pub(crate) fn ready_count(&self, offer: &Offer) -> usize {
+        let state = lock(&self.state);
+        state.linked_count() + offer.known_beside(&state.linked_origins())
+    }
+
     /// True if this is all that is offered, or others offer it as well.
     pub(crate) fn is_offered_alone(&self, offer: &Offer) -> bool {
         lock(&self.state).offers.len() < 2 || !lock(&offer.publishers).is_empty()
@@ -205,10 +213,12 @@ impl Publication {
 impl State {
     /// Subscribers that get what is published with an offer.
     pub(super) fn subscriber_count(&self, offer: &Offer) -> usize {
-        self.links.len()
-            + self.datagram_links.len()
-            + self.locals.len()
-            + offer.met_beside(&self.linked_origins())
+        self.linked_count() + offer.met_beside(&self.linked_origins())
+    }
+
+    /// Those of them that have a link of ROS 1, or are of this process.
+    fn linked_count(&self) -> usize {
+        self.links.len() + self.datagram_links.len() + self.locals.len()
     }
 
     /// So many subscribers more, whatever is offered.

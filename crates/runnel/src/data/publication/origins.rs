@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use runnel_rtps::wire::Guid;
 
+use super::over::Ready;
+use super::writer::RtpsWriter;
 use super::{Offer, State};
 use crate::sync::lock;
 
@@ -17,6 +19,16 @@ pub(super) struct Readers {
     /// How often they had changed when it was last looked at whose origins are among them, and these.
     changes: Option<u32>,
     reached: Vec<u64>,
+    /// Nodes that can go over from ROS 1.
+    pub(super) ready: Vec<Ready>,
+}
+
+impl Readers {
+    /// Those that are not of these origins.
+    fn beside(&self, origins: &[u64]) -> impl Iterator<Item = &Guid> {
+        let is_beside = |origin: &Option<u64>| origin.is_none_or(|origin| !origins.contains(&origin));
+        self.met.iter().filter(move |(_, origin)| is_beside(origin)).map(|(reader, _)| reader)
+    }
 }
 
 impl Offer {
@@ -86,8 +98,13 @@ impl Offer {
         if origins.is_empty() {
             return self.matched();
         }
-        let is_beside = |origin: &Option<u64>| origin.is_none_or(|origin| !origins.contains(&origin));
-        lock(&self.readers).met.iter().filter(|(_, origin)| is_beside(origin)).count()
+        lock(&self.readers).beside(origins).count()
+    }
+
+    /// The same of those that are known to have met the writer in turn.
+    pub(super) fn known_beside(&self, origins: &[u64]) -> usize {
+        let unknowing = self.writer().map_or_else(Vec::new, RtpsWriter::not_yet_met);
+        lock(&self.readers).beside(origins).filter(|reader| !unknowing.contains(reader)).count()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Offer, Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
@@ -37,6 +37,16 @@ impl RtpsWriter {
     /// It does so no longer.
     pub(super) fn not_heard_elsewhere(&self, origin: u64) {
         self.rtps.not_heard_elsewhere(self.id, origin);
+    }
+
+    /// Readers that it has met and that may not have met it.
+    pub(super) fn not_yet_met(&self) -> Vec<Guid> {
+        self.rtps.not_yet_met(self.id)
+    }
+
+    /// All that was sent to the node of this origin by ROS 1 has arrived. Whether RTPS carries what follows.
+    pub(super) fn let_over(&self, origin: u64) -> bool {
+        self.rtps.let_over(self.id, origin)
     }
 
     fn is_acknowledged(&self) -> bool {

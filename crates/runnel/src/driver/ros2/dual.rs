@@ -1,60 +1,150 @@
 //! Publishers of both graphs, which go over from ROS 1 to ROS 2 between two messages: what was sent before by ROS 1 comes first.
 
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use runnel_core::time::Instant;
+use runnel_io::clock;
+use runnel_ros1::node::LinkStats;
 use runnel_rtps::Sample;
+use runnel_rtps::wire::{EntityId, Guid};
 
 use super::super::Driver;
 use super::super::socket::{DatagramInput, Input, Socket};
 use super::super::table::Key;
-use crate::data::LinkInfo;
+use crate::data::{LinkInfo, Offer, TopicInput};
 
-/// How often a connection is read at most for what was sent before.
-const READS: usize = 64;
+/// How often a connection is read at most for what was sent before, which is no more than the kernel holds for it: what a peer
+/// sends without end is not to keep others waiting.
+const READS: usize = 16 * 1024;
+const BYTES: u64 = 64 << 20;
+
+/// How often it is looked at whether a subscriber can go over while nothing is published.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+/// Offers with subscribers that go over to RTPS once nothing waits on their links of ROS 1.
+#[derive(Default)]
+pub(super) struct GoingOver {
+    offers: Vec<Weak<Offer>>,
+    at: Option<Instant>,
+}
+
+impl GoingOver {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.at
+    }
+
+    fn add(&mut self, offer: Weak<Offer>) {
+        if !self.offers.iter().any(|other| other.ptr_eq(&offer)) {
+            self.offers.push(offer);
+        }
+        self.at = self.at.or_else(|| Some(clock::monotonic() + LOOKS_EVERY));
+    }
+
+    pub(super) fn serve(&mut self, now: Instant) {
+        if self.at.is_some_and(|at| at <= now) {
+            self.offers.retain(|offer| offer.upgrade().is_some_and(|offer| offer.let_over()));
+            self.at = (!self.offers.is_empty()).then(|| now + LOOKS_EVERY);
+        }
+    }
+}
 
 impl LinkInfo {
-    /// The publisher is in both graphs and nothing has come yet by this link: what it sent before by the other graph comes
-    /// first.
+    /// The publisher is in both graphs, and goes over to this link or comes back to it: what it sent before by the other graph
+    /// comes first.
     pub(in crate::driver) fn follows_ros1(&self) -> bool {
-        self.origin.is_some() && !self.heard.load(Ordering::Relaxed)
+        self.origin.is_some() && !self.beside.is_level()
     }
 }
 
 impl Driver {
-    /// Before the first sample of a publisher in both graphs what it has sent by ROS 1 is heard.
-    pub(super) fn hear_ros1_first(&mut self, sample: &Sample) {
-        let end = self.ros2.readers.get(&sample.reader);
-        let from = end.and_then(|end| end.links.get(&sample.writer)).filter(|from| from.follows_ros1());
-        let Some((from, origin)) = from.and_then(|from| Some((from, from.origin?))) else { return };
-        from.heard.store(true, Ordering::Relaxed);
-        for link in self.links_from(origin) {
-            let _ = (0..READS).take_while(|_| self.has_read(link)).count();
-            let _ = (0..READS).take_while(|_| self.look_at_sessions()).count();
+    /// A subscription of another process, which hears a writer of ours by ROS 1, can hear it by RTPS.
+    pub(super) fn can_go_over(&mut self, writer: EntityId, reader: Guid) {
+        let origin = self.ros2.rtps.as_ref().and_then(|rtps| rtps.origin_of(reader));
+        let offer = self.ros2.writers.get(&writer).map(|end| end.offer.clone());
+        let (Some(origin), Some(weak)) = (origin, offer) else { return };
+        let Some(offer) = weak.upgrade() else { return };
+        offer.can_go_over(origin);
+        if offer.let_over() {
+            self.ros2.going_over.add(weak);
         }
     }
 
-    /// The connections to publishers of the node of this origin.
-    fn links_from(&self, origin: u64) -> Vec<Key> {
+    /// Before the first sample of a publisher in both graphs what it has sent by ROS 1 is heard.
+    pub(super) fn hear_ros1_first(&mut self, sample: &Sample) {
+        let Some(end) = self.ros2.readers.get(&sample.reader) else { return };
+        let Some(from) = end.links.get(&sample.writer).filter(|from| from.follows_ros1()) else { return };
+        let (node, topic, from) = (end.node, end.topic.clone(), Arc::clone(from));
+        let slot = self.node_slot(node).and_then(|slot| Some((slot.ros1?, slot.inputs.get(&topic)?.clone())));
+        let (Some((engine, topic)), Some(origin)) = (slot, from.origin) else {
+            return from.beside.heard(std::iter::empty());
+        };
+        self.read_handshakes(engine);
+        let links = self.links_from(origin, &topic);
+        for link in &links {
+            self.read_all(*link);
+            let _ = (0..READS).take_while(|_| self.look_at_sessions()).count();
+        }
+        from.beside.heard(links.iter().filter_map(|link| self.stats_of(*link)));
+    }
+
+    /// A link of ROS 1 to a publisher stands. If that is in both graphs, it may have sent something by it already.
+    pub(in crate::driver) fn ros1_joined(&self, from: &LinkInfo) {
+        if from.origin.is_some() {
+            let links = self.ros2.readers.values().flat_map(|end| end.links.values());
+            links.filter(|link| link.origin == from.origin).for_each(|link| link.beside.forget());
+        }
+    }
+
+    /// Messages may lie behind the headers of publishers that have not been read yet.
+    fn read_handshakes(&mut self, engine: Key) {
+        let is_of = |key: &Key| matches!(self.sockets.get(*key), Some(Socket::Control(control)) if control.engine == engine && !control.connecting);
+        let handshakes: Vec<Key> = self.sockets.keys().into_iter().filter(is_of).collect();
+        handshakes.into_iter().for_each(|key| self.readable(key));
+    }
+
+    /// The connections by which the node of this origin publishes a topic.
+    fn links_from(&self, origin: u64, topic: &Arc<TopicInput>) -> Vec<Key> {
         let is_from = |key: &Key| match self.sockets.get(*key) {
-            Some(Socket::Input(Input { from, .. }) | Socket::DatagramInput(DatagramInput { from, .. })) => {
-                from.origin == Some(origin)
-            }
+            Some(
+                Socket::Input(Input { from, topic: of, .. })
+                | Socket::DatagramInput(DatagramInput { from, topic: of, .. }),
+            ) => from.origin == Some(origin) && Arc::ptr_eq(of, topic),
             _ => false,
         };
         self.sockets.keys().into_iter().filter(is_from).collect()
     }
 
-    /// Reads from a publisher once; whether anything came.
-    fn has_read(&mut self, link: Key) -> bool {
-        let received = |driver: &Self| match driver.sockets.get(link) {
-            Some(Socket::Input(input)) => Some(input.received),
-            // Its messages are read one at a time.
-            Some(Socket::DatagramInput(input)) => Some(input.from.stats.messages()),
+    fn stats_of(&self, link: Key) -> Option<Arc<LinkStats>> {
+        match self.sockets.get(link)? {
+            Socket::Input(Input { from, .. }) | Socket::DatagramInput(DatagramInput { from, .. }) => {
+                Some(Arc::clone(&from.stats))
+            }
             _ => None,
-        };
-        let before = received(self);
-        self.readable(link);
-        received(self) > before
+        }
+    }
+
+    /// Reads what has come from a publisher so far.
+    fn read_all(&mut self, link: Key) {
+        let begun = self.received_by(link);
+        for _ in 0..READS {
+            let before = self.received_by(link);
+            self.readable(link);
+            let now = self.received_by(link);
+            if now <= before || now.zip(begun).is_some_and(|(now, begun)| now - begun >= BYTES) {
+                break;
+            }
+        }
+    }
+
+    /// Bytes that have come from a publisher.
+    fn received_by(&self, link: Key) -> Option<u64> {
+        match self.sockets.get(link)? {
+            Socket::Input(input) => Some(input.received),
+            // Its messages are read one at a time, and have a length.
+            Socket::DatagramInput(input) => Some(input.from.stats.bytes()),
+            _ => None,
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use super::found::{Found, GraphFound, NodeFound, Trouble};
 use super::links;
 use crate::error::CliError;
 use crate::graph::{Graph, read_connections};
+use crate::graphs::Heard;
 use crate::session::Session;
 use reach::Hosts;
 pub use times::CLOCK;
@@ -54,6 +55,9 @@ pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
             }
             Err(error) => return Err(error),
         }
+    }
+    if found.trouble.is_some() {
+        here.in_ros2 = Heard::in_ros2(session).filter(|heard| !heard.nobody()).map(|heard| heard.text());
     }
     here.master = Some(found);
     Ok(Found { here, graph })

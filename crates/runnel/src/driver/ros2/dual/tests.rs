@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_io::{Interest, Token, clock};
-use runnel_msgs::std_msgs::UInt32;
+use runnel_msgs::std_msgs::UInt32MultiArray;
+use runnel_ros1::node::Port;
 use runnel_testkit::namespace::require_private_network;
 
 use crate::driver::Driver;
@@ -17,15 +18,18 @@ use crate::sync::lock;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
 
 /// Longer than anything here takes; only a failure waits for it.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
+
+/// Words of a message of which a few fill the sockets of a connection.
+const WORDS: usize = 16 * 1024;
 
 /// Messages that are sent by ROS 1.
 const BEFORE: u32 = 10;
 
 /// A talker, and a listener in a context of its own whose sockets are read or not, as the test has it.
 struct Scene {
-    publisher: Publisher<UInt32>,
-    _talker: Node,
+    publisher: Publisher<UInt32MultiArray>,
+    talker: Node,
     _talking: Context,
     _subscription: Subscription,
     node: Node,
@@ -41,8 +45,8 @@ fn context(master: &str, domain: u16, ipc: bool) -> Context {
 }
 
 impl Scene {
-    /// The two are joined by ROS 1 alone, what was sent so lies unread at the listener, and ROS 2 is about to meet.
-    fn sent_by_ros1(qos: QoS, ipc: bool) -> Self {
+    /// The two are made, and ROS 2 is not read at the listener.
+    fn begun(qos: QoS, ipc: bool) -> Self {
         require_private_network();
         static DOMAIN: AtomicU16 = AtomicU16::new(180);
         let domain = DOMAIN.fetch_add(1, Ordering::Relaxed);
@@ -55,14 +59,15 @@ impl Scene {
         read(&node, Interest::Nothing, is_rtps);
         let heard = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&heard);
-        let subscription =
-            node.create_subscription("count", qos, move |number: &UInt32| lock(&into).push(number.data));
+        let subscription = node.create_subscription("count", qos, move |numbers: &UInt32MultiArray| {
+            lock(&into).extend(numbers.data.first());
+        });
         let talking = context(&uri, domain, ipc);
         let talker = talking.create_node("talker").unwrap();
         let publisher = talker.create_publisher("count", qos).unwrap();
-        let mut scene = Self {
+        Self {
             publisher,
-            _talker: talker,
+            talker,
             _talking: talking,
             _subscription: subscription.unwrap(),
             node,
@@ -70,26 +75,57 @@ impl Scene {
             _master: master,
             heard,
             next: 0,
-        };
+        }
+    }
+
+    /// They are joined by ROS 1 alone, and what is sent so lies unread at the listener.
+    fn joined_by_ros1(qos: QoS, ipc: bool) -> Self {
+        let mut scene = Self::begun(qos, ipc);
         scene.spin_until("ROS 1 joins them", |scene| {
             scene.publisher.subscription_count() == 1 && scene.sockets(is_of_ros1) == 1
         });
         read(&scene.node, Interest::Nothing, is_of_ros1);
-        scene.publish(BEFORE);
-        // What is read is heard within this.
-        for _ in 0..10 {
-            scene.listening.spin_once(Duration::from_millis(10)).unwrap();
-        }
-        assert_eq!(*lock(&scene.heard), [0; 0], "its socket is not read");
+        scene
+    }
+
+    /// The same where so many were sent, and ROS 2 is about to meet.
+    fn sent_by_ros1(qos: QoS, ipc: bool, count: u32) -> Self {
+        let mut scene = Self::joined_by_ros1(qos, ipc);
+        scene.publish(count);
+        scene.hears_nothing();
         read(&scene.node, Interest::Read, is_rtps);
         scene
     }
 
     fn publish(&mut self, count: u32) {
-        for _ in 0..count {
-            self.publisher.publish(UInt32 { data: self.next }).unwrap();
-            self.next += 1;
+        (0..count).for_each(|_| self.publish_long(1));
+    }
+
+    /// Publishes one of so many words.
+    fn publish_long(&mut self, words: usize) {
+        let mut data = vec![0; words];
+        data[0] = self.next;
+        self.publisher.publish(UInt32MultiArray { data, ..UInt32MultiArray::default() }).unwrap();
+        self.next += 1;
+    }
+
+    /// Publishes more than the kernel takes for a connection that is not read, also later.
+    fn fill_connection(&mut self) {
+        let deadline = clock::monotonic() + LONG;
+        while !waits(self) {
+            assert!(clock::monotonic() < deadline, "the kernel takes all");
+            self.publish_long(WORDS);
         }
+        (0..100).for_each(|_| self.publish_long(WORDS));
+    }
+
+    /// What is read is heard within this.
+    #[track_caller]
+    fn hears_nothing(&self) {
+        for _ in 0..10 {
+            self.listening.spin_once(Duration::from_millis(10)).unwrap();
+        }
+        assert_eq!(*lock(&self.heard), [0; 0], "its socket is not read");
     }
 
     fn sockets(&self, is_meant: fn(&Socket) -> bool) -> usize {
@@ -117,6 +153,11 @@ fn is_rtps(socket: &Socket) -> bool {
     matches!(socket, Socket::Rtps(_))
 }
 
+/// A connection that may be about to bring messages.
+fn is_control(socket: &Socket) -> bool {
+    matches!(socket, Socket::Control(control) if !control.connecting)
+}
+
 /// What brings messages of the talker's by ROS 1; those of `/rosout` and the like are nobody's here.
 fn is_of_ros1(socket: &Socket) -> bool {
     matches!(socket, Socket::Input(_) | Socket::DatagramInput(_))
@@ -136,6 +177,7 @@ fn modify(driver: &Driver, key: Key, socket: &Socket, interest: Interest) {
     let token = Token(key.to_bits());
     match socket {
         Socket::Rtps(socket) => driver.reactor.modify(&**socket, token, interest).unwrap(),
+        Socket::Control(control) => driver.reactor.modify(&*control.stream, token, interest).unwrap(),
         Socket::Input(input) => driver.reactor.modify(&*input.stream, token, interest).unwrap(),
         Socket::DatagramInput(input) => driver.reactor.modify(&*input.socket, token, interest).unwrap(),
         _ => unreachable!("sockets that bring messages are meant"),
@@ -158,7 +200,7 @@ fn comes_by_memory(scene: &mut Scene) -> bool {
 #[test]
 fn what_was_sent_by_ros1_is_heard_before_the_first_datagram_of_ros2() {
     for qos in [QoS::keep_all(), QoS::keep_last(10_000).best_effort(), QoS::keep_last(10_000).udpros()] {
-        let mut scene = Scene::sent_by_ros1(qos, false);
+        let mut scene = Scene::sent_by_ros1(qos, false, BEFORE);
         scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
         scene.check();
     }
@@ -167,9 +209,136 @@ fn what_was_sent_by_ros1_is_heard_before_the_first_datagram_of_ros2() {
 #[test]
 fn what_was_sent_by_ros1_is_heard_before_the_first_sample_that_comes_by_memory() {
     // Datagrams of ROS 1 stay what they are where its connections would go over to memory as well.
-    let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), true);
+    let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), true, BEFORE);
     scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
     assert_eq!(*lock(&scene.heard), [0; 0], "nothing was sent by ROS 2 so far");
     scene.publish(1);
+    scene.check();
+}
+
+/// The listener has met the talker in ROS 2.
+fn is_met(scene: &mut Scene) -> bool {
+    let driver = scene.node.inner.driver();
+    driver.ros2.readers.values().any(|end| !end.links.is_empty())
+}
+
+/// The talker has messages that its socket has not taken.
+fn waits(scene: &Scene) -> bool {
+    let driver = scene.talker.inner.driver();
+    let mut offers = driver.ros2.writers.values().filter_map(|end| end.offer.upgrade());
+    offers.any(|offer| offer.publication().is_some_and(|publication| !publication.is_flushed()))
+}
+
+#[test]
+fn what_waits_at_the_talker_for_a_slow_listener_is_heard_before_what_ros2_brings() {
+    for qos in [QoS::keep_last(10_000), QoS::keep_last(10_000).best_effort()] {
+        let mut scene = Scene::joined_by_ros1(qos, false);
+        scene.fill_connection();
+        read(&scene.node, Interest::Read, is_rtps);
+        scene.spin_until("ROS 2 has met it", is_met);
+        for _ in 0..5 {
+            scene.publish(1);
+            scene.hears_nothing();
+        }
+        assert!(waits(&scene));
+        read(&scene.node, Interest::Read, is_of_ros1);
+        scene.spin_until("ROS 2 brings something", is_carried_by_ros2);
+        scene.check();
+    }
+}
+
+#[test]
+fn a_listener_goes_over_while_nothing_is_published() {
+    let mut scene = Scene::joined_by_ros1(QoS::keep_last(10_000), false);
+    scene.fill_connection();
+    read(&scene.node, Interest::Read, is_rtps);
+    scene.spin_until("ROS 2 has met it", is_met);
+    scene.hears_nothing();
+    assert!(!is_matched(&mut scene));
+    read(&scene.node, Interest::Read, is_of_ros1);
+    scene.spin_until("it has gone over", is_matched);
+    scene.publish(1);
+    scene.check();
+}
+
+#[test]
+fn all_that_a_socket_holds_is_heard_before_what_ros2_brings() {
+    // Datagrams are read one at a time.
+    let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), false, 500);
+    scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
+    scene.check();
+}
+
+/// ROS 2 has brought something.
+fn is_carried_by_ros2(scene: &mut Scene) -> bool {
+    scene.publish(1);
+    let driver = scene.node.inner.driver();
+    let mut links = driver.ros2.readers.values().flat_map(|end| end.links.values());
+    links.any(|from| from.stats.messages() > 0)
+}
+
+/// The talker's writer has met the listener's reader.
+fn is_matched(scene: &mut Scene) -> bool {
+    let driver = scene.talker.inner.driver();
+    let counts = driver.ros2.writers.iter().find(|(_, end)| end.topic == "/count").unwrap();
+    driver.ros2.rtps.as_ref().unwrap().look(|participant| !participant.matched(*counts.0).is_empty())
+}
+
+/// The two have joined by ROS 1 as the talker sees it, and the listener has not read the talker's header.
+fn amid_a_handshake(qos: QoS) -> Option<Scene> {
+    let scene = Scene::begun(qos, false);
+    let port = {
+        let driver = scene.talker.inner.driver();
+        let port = driver.sockets.iter().find_map(|socket| match socket {
+            Socket::Listener { listener, port: Port::Tcpros, .. } => Some(listener.address().port()),
+            _ => None,
+        });
+        port.unwrap()
+    };
+    let deadline = clock::monotonic() + LONG;
+    while scene.publisher.subscription_count() == 0 {
+        assert!(clock::monotonic() < deadline, "ROS 1 joins them");
+        let driver = &mut *scene.node.inner.driver();
+        driver.turn(Some(clock::monotonic() + Duration::from_millis(1))).unwrap();
+        for key in driver.sockets.keys() {
+            let Some(socket) = driver.sockets.get(key) else { continue };
+            if matches!(socket, Socket::Control(control) if control.peer.port() == port) && is_control(socket)
+            {
+                modify(driver, key, socket, Interest::Nothing);
+            }
+        }
+    }
+    (scene.sockets(is_of_ros1) == 0).then_some(scene)
+}
+
+#[test]
+fn what_lies_behind_a_header_that_was_not_read_is_heard_before_what_ros2_brings() {
+    // The listener may have been served by another thread meanwhile.
+    let mut scene = (0..20).find_map(|_| amid_a_handshake(QoS::keep_last(10_000))).unwrap();
+    scene.publish(BEFORE);
+    read(&scene.node, Interest::Read, is_rtps);
+    scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
+    scene.check();
+}
+
+#[test]
+fn what_a_talker_that_had_lost_a_listener_sent_by_ros1_is_heard_before_what_ros2_brings_again() {
+    let mut scene = Scene::joined_by_ros1(QoS::keep_last(10_000), false);
+    for interest in [is_of_ros1, is_rtps] {
+        read(&scene.node, Interest::Read, interest);
+    }
+    scene.spin_until("ROS 2 carries", is_carried_by_ros2);
+    scene.publish(BEFORE);
+    // Nothing of the listener's reaches the talker for a lease; the other way all is well.
+    read(&scene.talker, Interest::Nothing, is_rtps);
+    scene.publish(BEFORE);
+    scene.spin_until("the talker has lost it", |scene| !is_matched(scene));
+    scene.publish(BEFORE);
+    scene.spin_until("all is heard", |scene| lock(&scene.heard).len() as u32 == scene.next);
+    read(&scene.node, Interest::Nothing, is_of_ros1);
+    scene.publish(BEFORE);
+    read(&scene.talker, Interest::Read, is_rtps);
+    scene.spin_until("the talker has found it again", is_matched);
+    scene.publish(BEFORE);
     scene.check();
 }

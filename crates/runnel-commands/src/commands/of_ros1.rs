@@ -1,0 +1,138 @@
+//! Commands that serve ROS 1 alone so far, and what they say to people who are in ROS 2.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::error::CliError;
+use crate::graph::Graph;
+use crate::graphs::Heard;
+use crate::session::Session;
+
+/// The commands, each with what it does not do in ROS 2.
+const COMMANDS: [(&[&str], &str); 8] = [
+    (&["service"], "services of ROS 2 are not served yet"),
+    (&["action"], "actions of ROS 2 are not served yet"),
+    (&["param"], "parameters of ROS 2 are not served yet"),
+    (&["log"], "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    (DOCTOR, "the doctor does not look at ROS 2 yet"),
+    (&["node", "ping"], "nodes of ROS 2 cannot be pinged"),
+    (&["node", "kill"], "nodes of ROS 2 cannot be told to end"),
+    (&["node", "cleanup"], "in ROS 2 there is no list to clean up"),
+];
+
+const DOCTOR: &[&str] = &["doctor"];
+
+/// The flags that narrow other commands to one generation. Here they are understood, too, and no help shows them.
+const ROS1: &str = "only_ros1";
+const ROS2: &str = "only_ros2";
+
+/// How long a master may take to say that it is there, after something has failed.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Such a command as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfRos1 {
+    /// What it does not do in ROS 2.
+    not_served: &'static str,
+    /// Whether what it fails with is looked into: not if the user is in ROS 1, nor for the doctor, who does so himself.
+    explains: bool,
+    ros2: bool,
+}
+
+/// Has those commands understand the flags.
+pub fn with_flags(whole: clap::Command) -> clap::Command {
+    below(whole, &[])
+}
+
+fn below(command: clap::Command, path: &[String]) -> clap::Command {
+    command.mut_subcommands(|inner| {
+        let path = [path, &[inner.get_name().to_owned()]].concat();
+        let is_one = COMMANDS.iter().any(|(of, _)| path[..] == **of);
+        if is_one { flagged(inner) } else { below(inner, &path) }
+    })
+}
+
+fn flagged(command: clap::Command) -> clap::Command {
+    let flag =
+        |id: &'static str, long: &'static str| Arg::new(id).long(long).action(ArgAction::SetTrue).hide(true);
+    let command = command.mut_subcommands(flagged);
+    command.arg(flag(ROS1, "ros1").conflicts_with(ROS2)).arg(flag(ROS2, "ros2"))
+}
+
+impl OfRos1 {
+    /// Such a command, if it is one that was typed.
+    pub fn typed(matches: &ArgMatches) -> Option<Self> {
+        let mut levels = Vec::new();
+        let mut level = matches;
+        while let Some((name, inner)) = level.subcommand() {
+            levels.push((name, inner));
+            level = inner;
+        }
+        let begins = |path: &[&str]| {
+            path.len() <= levels.len() && path.iter().zip(&levels).all(|(word, (name, _))| word == name)
+        };
+        let (path, not_served) = COMMANDS.into_iter().find(|(path, _)| begins(path))?;
+        let given = |flag: &str| {
+            levels.iter().any(|(_, level)| level.try_get_one(flag).ok().flatten() == Some(&true))
+        };
+        let explains = !given(ROS1) && path != DOCTOR;
+        Some(Self { not_served, explains, ros2: given(ROS2) })
+    }
+
+    /// Runs the command. Where that fails for want of a master, the error says so, and who of ROS 2 is there instead.
+    ///
+    /// # Errors
+    /// Those of the command; and at once if the user asks for ROS 2.
+    pub fn run(
+        self,
+        session: &Session,
+        command: impl FnOnce() -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        if self.ros2 {
+            return Err(CliError::Failed(format!("{}: nothing was looked at", self.not_served)));
+        }
+        command().map_err(|error| match error {
+            CliError::Failed(_) if self.explains => self.without_master(session).unwrap_or(error),
+            error => error,
+        })
+    }
+
+    /// The error if no master answers.
+    fn without_master(self, session: &Session) -> Option<CliError> {
+        let context = session.asking().ok()?;
+        let why = Graph::within(&context, PATIENCE).check_master().err()?.to_string();
+        let heard = Heard::in_ros2(session)?;
+        Some(CliError::Failed(match heard.nobody() {
+            true => format!("{why}, and {}", heard.text()),
+            false => format!("{} ({}), and {why}", self.not_served, heard.text()),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands;
+
+    fn typed(line: &str) -> Option<OfRos1> {
+        let words = ["runnel"].into_iter().chain(line.split(' '));
+        OfRos1::typed(&commands::command().try_get_matches_from(words).expect("a good line"))
+    }
+
+    #[test]
+    fn commands_of_ros_1_alone_understand_for_which_generation_they_are_meant() {
+        for line in
+            ["service list", "param get /a", "action list", "log", "log list /a", "doctor", "node kill /a"]
+        {
+            let plain = typed(line).expect("it serves ROS 1 alone");
+            assert_eq!((plain.explains, plain.ros2), (line != "doctor", false), "{line}");
+            assert!(!typed(&format!("{line} --ros1")).expect("the same").explains, "{line}");
+            assert!(typed(&format!("{line} --ros2")).expect("the same").ros2, "{line}");
+        }
+        assert!(typed("service --ros2 list").expect("the same").ros2);
+        for line in ["topic list --ros2", "node list", "node info /a", "interface list", "master"] {
+            assert_eq!(typed(line), None, "{line}");
+        }
+    }
+}
