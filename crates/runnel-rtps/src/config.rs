@@ -22,7 +22,7 @@ pub struct Config {
     pub peers: Vec<SocketAddr>,
     /// The addresses of this host.
     pub own_addresses: Vec<IpAddr>,
-    /// True if only participants of this host are heard.
+    /// True if only participants of this host are heard, and of those of [`Config::peers`].
     pub own_host_only: bool,
     /// Participants that are reached by IPv4 and by IPv6 are sent to by IPv6.
     pub prefers_ipv6: bool,

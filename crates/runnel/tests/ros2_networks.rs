@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use common::LONG;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_testkit::hosts::Host;
+use runnel_testkit::process::{Peer, within};
 
 /// Two hosts with a cable between them.
 fn cabled() -> (Host, Host) {
@@ -29,6 +31,9 @@ struct Ear {
     heard: AtomicUsize,
     done: AtomicBool,
 }
+
+/// Has this program talk where another started it, as [`has_talk`] does, and otherwise nothing.
+const ASKED: &str = "RUNNEL_TEST_TALKS";
 
 /// Hears a topic on a host until it is told that this is enough.
 fn hear(host: &Host, topic: &str, ear: &Ear) {
@@ -180,5 +185,90 @@ fn another_address_that_was_told_is_used_when_the_first_is_gone() {
             say_until_heard(&context, &publisher, &[&ear]);
         });
         drop(done);
+    });
+}
+
+#[test]
+fn a_talker_of_its_own_if_it_was_started_as_one() {
+    if std::env::var_os(ASKED).is_none() {
+        return;
+    }
+    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+    let context = Context::with_options(options.graphs(Graphs::Ros2)).unwrap();
+    let node = context.create_node("talker").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 100).unwrap();
+    for number in 0.. {
+        publisher.publish(Text { data: "hello".into() }).unwrap();
+        println!("\nsaid {number}");
+        context.sleep(Duration::from_millis(20)).unwrap();
+    }
+}
+
+/// Starts such a talker on the host of this thread, with these variables.
+fn has_talk(variables: &[(&str, &str)]) -> Peer {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "a_talker_of_its_own_if_it_was_started_as_one", "--nocapture"]);
+    command.env(ASKED, "1").env("ROS_DOMAIN_ID", "7").envs(variables.iter().copied());
+    Peer::spawn("talker", command).unwrap()
+}
+
+/// Who hears a talker with these variables: a listener of its host, and one of a host that no multicast reaches. Gives what
+/// the talker printed.
+fn is_heard(variables: &[(&str, &str)], [here, there]: [bool; 2]) -> String {
+    let (a, b) = cabled();
+    for (host, address) in [(&a, "10.0.0.1/24"), (&b, "10.0.0.2/24")] {
+        host.address("cable", address);
+        host.ip("link set cable multicast off");
+    }
+    let ears = [Ear::default(), Ear::default()];
+    let heard = || ears.each_ref().map(|ear| ear.heard.load(Ordering::SeqCst) > 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| hear(&a, "chatter", &ears[0]));
+        scope.spawn(|| hear(&b, "chatter", &ears[1]));
+        let _done = Done(&ears);
+        a.run(|| {
+            let mut talker = has_talk(variables);
+            let until = within(LONG.as_secs());
+            while heard() != [here, there] && Instant::now() < until {
+                let _ = talker.wait_for_line(|line| line.starts_with("said "), until);
+            }
+            // Who is not to hear it has had the time of a hundred messages more.
+            let number = |line: &String| line.strip_prefix("said ")?.parse::<u32>().ok();
+            let last = talker.lines().iter().rev().find_map(number).unwrap_or(0);
+            talker
+                .wait_for_line(|line| line == format!("said {}", last + 100), within(LONG.as_secs()))
+                .unwrap();
+            assert_eq!(heard(), [here, there], "{variables:?}: {}", talker.output());
+            talker.output()
+        })
+    })
+}
+
+const RANGE: &str = "ROS_AUTOMATIC_DISCOVERY_RANGE";
+const PEERS: &str = "ROS_STATIC_PEERS";
+const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
+
+#[test]
+fn the_variables_of_ros_tell_a_program_whom_to_find() {
+    let peer = (PEERS, "10.0.0.2");
+    // What is set, who hears it then, and which variables it says that it ignores.
+    let cases: [(&[(&str, &str)], [bool; 2], &[&str]); 6] = [
+        (&[peer], [true, true], &[]),
+        (&[(RANGE, "LOCALHOST")], [true, false], &[]),
+        (&[(RANGE, "LOCALHOST"), (LOCALHOST_ONLY, "0"), peer], [true, true], &[]),
+        (&[(RANGE, "SUBNET"), (LOCALHOST_ONLY, "1"), peer], [true, false], &[RANGE, PEERS]),
+        (&[(RANGE, "OFF"), peer], [false, false], &[PEERS]),
+        (&[(RANGE, "OFF"), (LOCALHOST_ONLY, "1")], [true, false], &[RANGE]),
+    ];
+    std::thread::scope(|scope| {
+        for (variables, expected, ignored) in cases {
+            scope.spawn(move || {
+                let said = is_heard(variables, expected);
+                for variable in [RANGE, PEERS, LOCALHOST_ONLY] {
+                    let is_told = said.contains(&format!("{variable} is ignored"));
+                    assert_eq!(is_told, ignored.contains(&variable), "{variables:?}: {variable}: {said}");
+                }
+            });
+        }
     });
 }

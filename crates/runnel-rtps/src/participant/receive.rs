@@ -61,7 +61,7 @@ impl<P: Lend> Participant<P> {
     /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
-        if self.closed || self.config.own_host_only && !self.config.is_own(from.ip()) {
+        if self.closed || !self.config.hears(from.ip()) {
             return;
         }
         // What is no RTPS message is no news on a well-known port.

@@ -103,6 +103,11 @@ impl Config {
     pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
         ip.is_loopback() || self.own_addresses.contains(&ip)
     }
+
+    /// True for an address of a host whose participants are heard: a host that is named is one, however near the others are.
+    pub(crate) fn hears(&self, ip: IpAddr) -> bool {
+        !self.own_host_only || self.is_own(ip) || self.peers.iter().any(|peer| peer.ip() == ip)
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +130,18 @@ mod tests {
 
     fn best_of(own: &[&str], announced: &[&str], from: &str) -> Option<SocketAddr> {
         best(&config(own), &addresses(announced), from.parse().unwrap(), |_| true)
+    }
+
+    #[test]
+    fn who_stays_on_this_host_hears_others_that_are_named() {
+        let mut config = config(&["10.0.0.1:7410"]);
+        let hears = |config: &Config| {
+            ["127.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|ip| config.hears(ip.parse().unwrap()))
+        };
+        config.peers = addresses(&["10.0.0.2:7410", "10.0.0.2:7412"]);
+        assert_eq!(hears(&config), [true; 4]);
+        config.own_host_only = true;
+        assert_eq!(hears(&config), [true, true, true, false]);
     }
 
     const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];

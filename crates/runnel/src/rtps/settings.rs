@@ -103,6 +103,11 @@ impl Ros2Settings {
         self.peers.iter().flat_map(|peer| ports().map(|port| at(*peer, port))).collect()
     }
 
+    /// True if there may be somebody to be met on another host.
+    pub(crate) fn goes_beyond_host(&self) -> bool {
+        self.range != Range::Localhost || self.peers.iter().any(|peer| !peer.ip().is_loopback())
+    }
+
     /// True if IPv6 was asked for, or somebody is named whom it alone reaches.
     pub(crate) fn names_ipv6(&self) -> bool {
         self.ipv6 == Ipv6::Preferred || self.peers.iter().any(SocketAddr::is_ipv6)

@@ -1,9 +1,9 @@
 //! Which nodes are in which participants: told by each on `ros_discovery_info`, as all of ROS 2 do.
 
+mod known;
 mod widths;
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use runnel_core::Message;
 use runnel_core::qos::QoS;
@@ -18,17 +18,12 @@ use crate::data::LENGTH;
 use crate::ipc::Frame;
 use crate::logging::console;
 use crate::rtps::Rtps;
+use known::{Known, KnownNode};
 
 pub(super) const TOPIC: &str = "ros_discovery_info";
 
 /// By what endpoints tell the hash of their type.
 const HASH: &[u8] = b"typehash=";
-
-/// The most nodes of one participant that are remembered.
-const MOST_NODES: usize = 1024;
-
-/// The most endpoints of all of them together.
-const MOST_ENDPOINTS: usize = 4096;
 
 /// What is known of the nodes of the graph.
 #[derive(Default)]
@@ -38,15 +33,7 @@ pub(super) struct Graph {
     /// What tells those from before Iron, once there is one.
     old_writer: Option<EntityId>,
     /// By participant.
-    nodes: HashMap<GuidPrefix, Vec<KnownNode>>,
-}
-
-/// A node of another process.
-pub(super) struct KnownNode {
-    /// Its name with its namespace.
-    pub(super) name: String,
-    /// What it publishes and subscribes by.
-    pub(super) endpoints: Vec<Guid>,
+    nodes: HashMap<GuidPrefix, Known>,
 }
 
 impl Graph {
@@ -65,25 +52,8 @@ impl Graph {
 
     /// A participant tells of its nodes. What is to be said of that.
     pub(super) fn hear(&mut self, from: GuidPrefix, payload: &[u8]) -> Option<String> {
-        let Some(told) = widths::decode(payload) else {
-            // Once, since it goes on telling.
-            let Entry::Vacant(unknown) = self.nodes.entry(from) else { return None };
-            unknown.insert(Vec::new());
-            let len = payload.len();
-            return Some(format!(
-                "participant {from} tells of its nodes in a form of {len} bytes that no known ROS 2 has: its topics are \
-                 met, and its nodes not known by their names"
-            ));
-        };
-        let mut left = MOST_ENDPOINTS;
-        let known = |node: &NodeEntitiesInfo| {
-            let endpoints: Vec<Guid> = guids(node).take(left).collect();
-            left -= endpoints.len();
-            KnownNode { name: full_name(node), endpoints }
-        };
-        let nodes = told.node_entities_info_seq.iter().take(MOST_NODES);
-        self.nodes.insert(from, nodes.map(known).collect());
-        None
+        let why = self.nodes.entry(from).or_default().hear(payload)?;
+        Some(format!("participant {from} {why}"))
     }
 
     /// A participant is gone, with its nodes.
@@ -94,12 +64,12 @@ impl Graph {
     /// The node that has an endpoint.
     pub(super) fn node_of(&self, endpoint: Guid) -> Option<&str> {
         let nodes = self.nodes.get(&endpoint.prefix)?;
-        nodes.iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
+        nodes.nodes().iter().find(|node| node.endpoints.contains(&endpoint)).map(|node| node.name.as_str())
     }
 
     /// The nodes of a participant, once it has told of them.
     pub(super) fn nodes_of(&self, participant: GuidPrefix) -> Option<&[KnownNode]> {
-        self.nodes.get(&participant).map(Vec::as_slice)
+        self.nodes.get(&participant).map(Known::nodes)
     }
 }
 
@@ -179,14 +149,4 @@ fn ids(
     is_of: impl Fn(super::NodeKey) -> bool,
 ) -> impl Iterator<Item = EntityId> {
     all.filter(move |(_, node)| is_of(*node)).map(|(id, _)| id)
-}
-
-fn full_name(node: &NodeEntitiesInfo) -> String {
-    let namespace = node.node_namespace.trim_end_matches('/');
-    format!("{namespace}/{}", node.node_name)
-}
-
-fn guids(node: &NodeEntitiesInfo) -> impl Iterator<Item = Guid> {
-    let gids = node.writer_gid_seq.iter().chain(&node.reader_gid_seq);
-    gids.map(|gid| Guid::from_bytes(gid.data))
 }

@@ -31,7 +31,7 @@ pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool
 pub(super) fn reached<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
     let carries_unicast = |interface: &&Interface| {
         let is_plain = !interface.loopback && !interface.multicast;
-        is_plain && settings.range != Range::Localhost && of_family(interface, ipv6).next().is_some()
+        is_plain && settings.goes_beyond_host() && of_family(interface, ipv6).next().is_some()
     };
     used(all, settings, ipv6).into_iter().chain(all.iter().filter(carries_unicast)).collect()
 }
@@ -131,7 +131,10 @@ mod tests {
         let usual = settings(Range::Subnet, Ipv6::Usual);
         assert_eq!(told(&usual, false), ["10.0.0.1", "10.9.0.1"]);
         assert_eq!(told(&usual, true), ["fd09::1"]);
-        assert_eq!(told(&settings(Range::Localhost, Ipv6::Usual), false), ["127.0.0.1", "10.0.0.1"]);
+        let mut localhost = settings(Range::Localhost, Ipv6::Usual);
+        assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1"]);
+        localhost.peers = vec!["10.9.0.2:0".parse().unwrap()];
+        assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1", "10.9.0.1"]);
     }
 
     #[test]
