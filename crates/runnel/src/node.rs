@@ -371,7 +371,9 @@ impl Drop for NodeInner {
     fn drop(&mut self) {
         let (shared, key) = (&self.context.shared, self.key);
         self.driver().close_node(key);
-        let closed = |driver: &mut Driver| driver.node_slot(key).is_none_or(|slot| slot.is_closed());
+        let closed = |driver: &mut Driver| {
+            driver.node_slot(key).is_none_or(|slot| slot.is_closed() && slot.is_acknowledged_in_ros2())
+        };
         let _ = shared.wait_out(Duration::from_secs(1), closed);
         let removed = self.driver().remove_node(key);
         drop(removed);

@@ -290,6 +290,28 @@ fn each_publisher_of_a_node_offers_its_own_quality_and_is_heard_by_who_asks_for_
 }
 
 #[test]
+fn what_nobody_offers_any_more_is_had_by_nobody_who_asks_for_it() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let weak = scene.publisher(QoS::sensor_data());
+        let strong = scene.publisher(QoS::keep_last(10));
+        let (first, heard_first) = collect(&scene.listener, 10);
+        scene.spin_until("it is met", || first.publisher_count() == 1);
+        drop(strong);
+        scene.spin_until("it is met no longer", || first.publisher_count() == 0);
+        let (late, heard_late) = collect(&scene.listener, 10);
+        scene.spin_until("it is told", || late.incompatible_qos_status().total_count == 1);
+        assert_eq!(first.incompatible_qos_status().total_count, 1, "of {processes} processes");
+        let (any, heard_any) = collect(&scene.listener, QoS::sensor_data());
+        scene.spin_until("they meet", || (any.publisher_count(), weak.subscription_count()) == (1, 1));
+        weak.publish(text("weak")).unwrap();
+        scene.spin_until("who asks for no more hears it", || heard_any.lock().unwrap().len() == 1);
+        assert!(heard_first.lock().unwrap().is_empty() && heard_late.lock().unwrap().is_empty());
+        assert_eq!(weak.incompatible_qos_status().total_count, 2);
+    }
+}
+
+#[test]
 fn nothing_is_lost_between_two_that_keep_all_however_slow_the_callback_is() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);

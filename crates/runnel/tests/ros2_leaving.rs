@@ -8,8 +8,8 @@ use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use common::LONG;
-use ros2_pair::{context, listen, new_domain, numbered};
+use common::{LONG, wait_until};
+use ros2_pair::{Ends, Pair, context, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Publisher, QoS};
 
@@ -49,6 +49,60 @@ fn a_long_message_that_was_published_just_before_the_end_arrives() {
         listening.shutdown();
     });
     assert_eq!(*heard.lock().unwrap(), [7]);
+}
+
+/// More messages than a session between two processes takes at once: the rest waits at the publisher.
+const MANY: u32 = 3000;
+
+/// A pair in shared memory whose talker has published so many while the listener did not look, and other publishers of
+/// the same node with another quality of service.
+fn pair_with_many_under_way(others: usize) -> (Pair, Vec<Publisher<UInt8MultiArray>>) {
+    let pair = Pair::new(QoS::keep_last(4000));
+    let other = |depth| pair.nodes[0].create_publisher("data", QoS::keep_last(depth)).unwrap();
+    let others: Vec<_> = (1..=others).map(other).collect();
+    let all = 1 + others.len();
+    pair.turn_until("all in shared memory", |pair| {
+        pair.publisher.shared_memory_count() == all && pair.subscription.shared_memory_count() == all
+    });
+    (0..MANY).for_each(|number| pair.publisher.publish(numbered(number, 1000)).unwrap());
+    (pair, others)
+}
+
+#[test]
+fn what_waits_for_room_in_shared_memory_when_the_program_ends_arrives() {
+    let _alone = alone();
+    let (pair, _) = pair_with_many_under_way(0);
+    std::thread::scope(|scope| {
+        let _ends = Ends(&pair.listening);
+        scope.spawn(|| pair.listening.spin().unwrap());
+        pair.talking.shutdown();
+        pair.talking.spin().unwrap();
+        wait_until("all heard", || pair.heard.lock().unwrap().len() >= MANY as usize);
+    });
+    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..MANY));
+}
+
+#[test]
+fn what_waits_for_room_in_shared_memory_when_a_publisher_ends_arrives() {
+    let _alone = alone();
+    for others in [0, 1] {
+        let (pair, _others) = pair_with_many_under_way(others);
+        let Pair {
+            talking: _talking,
+            listening,
+            publisher,
+            subscription: _subscription,
+            heard,
+            nodes: _nodes,
+        } = pair;
+        std::thread::scope(|scope| {
+            let _ends = Ends(&listening);
+            scope.spawn(|| listening.spin().unwrap());
+            drop(publisher);
+            wait_until("all heard", || heard.lock().unwrap().len() >= MANY as usize);
+        });
+        assert!(heard.lock().unwrap().iter().copied().eq(0..MANY));
+    }
 }
 
 #[test]

@@ -116,6 +116,25 @@ fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log()
 }
 
 #[test]
+fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
+    let domain = domain();
+    let ear = Ear::<Log>::new(options(domain));
+    let context = Context::with_options(options(domain)).unwrap();
+    let _stays = context.create_node("stays").unwrap();
+    let talkers =
+        |count| spin_until(&ear.context, "so many log", || ear.subscription.publisher_count() == count);
+    talkers(1);
+    for round in 1..=3 {
+        let passing = context.create_node("passing").unwrap();
+        talkers(2);
+        runnel::log_info!(passing, "round {round}");
+        drop(passing);
+        talkers(1);
+        assert_eq!(ear.lines(round)[round - 1].msg, format!("round {round}"));
+    }
+}
+
+#[test]
 fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
     let domain = domain();
     let follows = options(domain).arguments(["--ros-args", "-p", "use_sim_time:=true"]);

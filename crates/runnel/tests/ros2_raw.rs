@@ -4,20 +4,26 @@ mod common;
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::{LONG, spin_until};
 use runnel::core::schema::{Generation, TypeName};
 use runnel::msgs::geometry_msgs::{Point, PoseStamped};
 use runnel::msgs::std_msgs::{Int32, String as Text};
-use runnel::{Context, ContextOptions, Graphs, Node, QoS, Subscription};
+use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, Subscription};
 
-/// Contexts of a domain of their own, which meet by sockets.
+/// Contexts of a domain of their own, which meet as processes of one host do.
 fn contexts<const N: usize>() -> [Context; N] {
+    contexts_by(true)
+}
+
+/// The same; without `ipc` their messages stay on the network.
+fn contexts_by<const N: usize>(ipc: bool) -> [Context; N] {
     static DOMAIN: AtomicU16 = AtomicU16::new(1);
     let domain = DOMAIN.fetch_add(1, Ordering::Relaxed);
     std::array::from_fn(|_| {
         let options = ContextOptions::default().signals(false).arguments([""; 0]);
-        Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap()
+        Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)).unwrap()
     })
 }
 
@@ -176,4 +182,47 @@ fn types_beyond_the_limit_are_not_heard_and_stand_in_nobodys_way() {
     spin_until(&c, "the type that is known is met", || subscription.publisher_count() == 17);
     assert!(beyond.1.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(beyond.0.subscription_count(), 0);
+}
+
+/// Publishes numbers from 0 until a subscriber takes no more; how many it took.
+fn publish_until_held_up(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
+    let held_up = (0..20_000).find(|number| match publish(*number) {
+        Ok(()) => false,
+        Err(Error::Blocked { .. }) => true,
+        Err(other) => panic!("{other}"),
+    });
+    held_up.expect("it is held up")
+}
+
+#[test]
+fn nothing_is_lost_on_the_way_to_a_raw_subscription_that_keeps_all_from_publishers_of_two_types() {
+    for ipc in [false, true] {
+        let [a, b, c] = contexts_by(ipc);
+        let (words, numbers, listening) = (
+            a.create_node("words").unwrap(),
+            b.create_node("numbers").unwrap(),
+            c.create_node("echo").unwrap(),
+        );
+        let mut words = words.create_publisher::<Text>("mixed", QoS::keep_all()).unwrap();
+        let mut numbers = numbers.create_publisher::<Int32>("mixed", QoS::keep_all()).unwrap();
+        words.set_max_blocking_time(Duration::from_millis(500));
+        numbers.set_max_blocking_time(Duration::from_millis(500));
+        let heard = Heard::default();
+        let subscription = heard.subscribe(&listening, "mixed", QoS::keep_all());
+        assert!(
+            words.wait_for_subscribers(1, LONG).unwrap() && numbers.wait_for_subscribers(1, LONG).unwrap()
+        );
+        spin_until(&c, "both are met", || subscription.publisher_count() == 2);
+        // Nobody calls back: each publisher is held up.
+        let words = publish_until_held_up(|number| words.publish(text(number.to_string())));
+        let numbers = publish_until_held_up(|data| numbers.publish(Int32 { data }));
+        spin_until(&c, "all are heard", || heard.len() == (words + numbers) as usize);
+        let of = |type_name| {
+            let all = heard.all().into_iter();
+            all.filter(move |(name, _)| name == type_name).map(|(_, json)| json)
+        };
+        assert!(of("std_msgs/msg/String").eq((0..words).map(|number| format!(r#"{{"data":"{number}"}}"#))));
+        assert!(of("std_msgs/msg/Int32").eq((0..numbers).map(|number| format!(r#"{{"data":{number}}}"#))));
+        assert_eq!((subscription.dropped(), subscription.lost()), (0, 0), "by memory: {ipc}");
+    }
 }

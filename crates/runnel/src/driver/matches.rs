@@ -53,6 +53,19 @@ impl Driver {
         refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
     }
 
+    /// A node offers what is left of a topic: who asks for more gets nothing more.
+    pub(super) fn offer_less(&mut self, publication: &Arc<Publication>) {
+        let Endpoints { offers, requests } = &mut self.endpoints;
+        let of = offers.iter_mut().find(|offer| Arc::ptr_eq(&offer.end, publication));
+        let left = publication.offers();
+        let (Some(of), Some(qos)) = (of, left.iter().map(|offer| offer.qos).reduce(widest)) else { return };
+        of.qos = qos;
+        let parted = |request: &&Endpoint<_>| !of.meets(request) && publication.unmatch_local(&request.end);
+        let refused: Vec<_> =
+            requests.iter().filter(parted).filter_map(|request| refuse(of, request, &left)).collect();
+        refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
+    }
+
     /// A node requests a topic.
     pub(super) fn request(
         &mut self,
@@ -104,6 +117,17 @@ impl Endpoints {
     }
 }
 
+impl Endpoint<Publication> {
+    /// What a subscription asks for of it. Who takes any type takes what is offered.
+    fn asked_by(&self, request: &Endpoint<SubscriptionCore>) -> QoS {
+        if request.end.takes_any() { as_offered(request.qos, &self.qos) } else { request.qos }
+    }
+
+    fn meets(&self, request: &Endpoint<SubscriptionCore>) -> bool {
+        self.topic == request.topic && self.asked_by(request).incompatible_with(&self.qos).is_empty()
+    }
+}
+
 /// Matches a publication with a subscription, if both are of one topic and that is possible. If it is not, both are told,
 /// the publishers by what they have offered; what is to be said of it by whom, unless callbacks hear of it.
 fn refuse(
@@ -114,8 +138,7 @@ fn refuse(
     if of.topic != request.topic {
         return None;
     }
-    // Who takes any type takes what is offered.
-    let asked = if request.end.takes_any() { as_offered(request.qos, &of.qos) } else { request.qos };
+    let asked = of.asked_by(request);
     let policies = asked.incompatible_with(&of.qos);
     if policies.is_empty() {
         of.end.match_local(Arc::clone(&request.end), asked.is_latching());

@@ -62,6 +62,7 @@ pub(crate) type Ros1End = (Box<Ros1Node>, Vec<(Listener, Port)>);
 #[must_use]
 pub(crate) struct Removed {
     _node: Option<NodeSlot>,
+    _outputs: HashMap<String, Arc<Publication>>,
     _engine: Option<Slot>,
 }
 
@@ -107,17 +108,20 @@ impl Driver {
     /// Removes a node and closes all its sockets. Another process may have its address next.
     pub(crate) fn remove_node(&mut self, key: NodeKey) -> Removed {
         self.leave_locals(key);
-        let ros1 = self.node_slot(key).and_then(|node| {
-            // A logger may outlive its node, and keeps what it publishes with.
-            node.outputs.values().for_each(|output| output.end());
-            node.ros1
-        });
+        let slot = self.node_slot(key);
+        let (ros1, outputs) =
+            slot.map(|node| (node.ros1, std::mem::take(&mut node.outputs))).unwrap_or_default();
+        // A logger may outlive its node, and keeps what it publishes with.
+        for output in outputs.values() {
+            self.remove_writers(&output.offers());
+            output.end();
+        }
         let engine = ros1.and_then(|engine| self.remove_engine(engine));
         self.endpoints.forget_node(key);
         let node = self.nodes.remove(key.0);
         self.tell_of_nodes();
         self.share_locals();
-        Removed { _node: node, _engine: engine }
+        Removed { _node: node, _outputs: outputs, _engine: engine }
     }
 
     /// What the driver keeps for a node.
@@ -222,6 +226,11 @@ impl NodeSlot {
             throttle: Throttle::default(),
             follows_sim_time: false,
         }
+    }
+
+    /// True if nobody in the ROS 2 graph has yet to get what it published itself, such as the lines that it logged.
+    pub(crate) fn is_acknowledged_in_ros2(&self) -> bool {
+        self.outputs.values().all(|output| output.is_acknowledged())
     }
 
     /// True if nobody is to be told any more that it ends.

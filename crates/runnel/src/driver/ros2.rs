@@ -266,7 +266,7 @@ impl Driver {
             room: None,
         };
         self.ros2.readers.insert(id, end);
-        self.begin_room(id, core);
+        self.begin_room(id);
         self.tell_of_nodes();
         self.take_ros2_events();
         self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer);
@@ -456,6 +456,7 @@ impl Driver {
             type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
             encoding: told.encoding,
             origin,
+            lifespan: told.qos.lifespan,
             ..LinkInfo::default()
         });
         end.input.join(&from);

@@ -73,8 +73,9 @@ impl Driver {
     }
 
     /// Nobody publishes a topic any more with what was offered, but others do with something else.
-    pub(crate) fn withdraw(&mut self, publication: &Publication, offer: &Arc<Offer>) {
+    pub(crate) fn withdraw(&mut self, publication: &Arc<Publication>, offer: &Arc<Offer>) {
         if publication.withdraw(offer) {
+            self.offer_less(publication);
             self.remove_writers(std::slice::from_ref(offer));
         }
     }

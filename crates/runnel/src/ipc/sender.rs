@@ -339,6 +339,22 @@ impl Sender {
         }
     }
 
+    /// Where in the ring all ends that was sent so far.
+    pub(crate) fn written(&self) -> u64 {
+        lock(&self.state).ring.written()
+    }
+
+    /// Whether the peer has read so far. If not, it rings when it has read more.
+    pub(crate) fn is_read(&self, written: u64) -> bool {
+        let has_read = || self.inbox.position() >= written;
+        if has_read() {
+            return true;
+        }
+        self.outbox.ask_for_room();
+        // It may have told since, before it was asked.
+        has_read()
+    }
+
     /// Has the driver look after what waits for this session.
     pub(crate) fn wake_driver(&self) {
         self.own_bell.ring();

@@ -43,6 +43,11 @@ impl Rtps {
         progress(&mut lock(&self.inner).participant, pair)
     }
 
+    /// Whether a reader of ours keeps all, so that writers wait for its user.
+    pub(crate) fn keeps_all(&self, reader: EntityId) -> bool {
+        lock(&self.inner).participant.keeps_all(reader)
+    }
+
     /// A message has come by another way, where that of the number `expected` was to come: those between them will not.
     pub(crate) fn take_in(
         &self,

@@ -44,7 +44,7 @@ pub struct Pair {
     pub publisher: Publisher<UInt8MultiArray>,
     pub subscription: Subscription,
     pub heard: Heard,
-    _nodes: [Node; 2],
+    pub nodes: [Node; 2],
 }
 
 impl Pair {
@@ -55,7 +55,7 @@ impl Pair {
         let mut publisher = nodes[0].create_publisher("data", qos).unwrap();
         publisher.set_max_blocking_time(LONG);
         let (subscription, heard) = listen(&nodes[1], "data", qos);
-        Self { talking, listening, publisher, subscription, heard, _nodes: nodes }
+        Self { talking, listening, publisher, subscription, heard, nodes }
     }
 
     pub fn turn(&self) {

@@ -47,6 +47,8 @@ pub(super) struct SampleLink {
     /// The number of the first message that came by the channel, and of the next.
     first: u64,
     next: u64,
+    /// Where its last message ends in the session, once that was asked for.
+    end: Option<u64>,
     room: Room,
     /// If messages are not worth delivering after a while.
     life: Option<Life>,
@@ -97,6 +99,7 @@ impl SampleLink {
     fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
         self.flush();
         self.next = number.saturating_add(1);
+        self.end = None;
         if let Some(life) = &mut self.life {
             life.begin(number, clock::monotonic(), self.queue.len());
         }
@@ -172,6 +175,12 @@ impl SampleLink {
         }
     }
 
+    /// True if the subscriber's process has read all: what it leaves in the ring when it parts from a writer is lost.
+    fn has_arrived(&mut self) -> bool {
+        let sender = &self.channel.sender;
+        self.queue.is_empty() && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))
+    }
+
     /// What did not get to the subscriber, of which its channel still had `unread`; and the number from which on it has
     /// nothing.
     fn left(mut self, unread: Vec<Numbered>) -> (u64, Vec<Left>) {
@@ -232,6 +241,7 @@ impl Publication {
                 bytes: 0,
                 first: next,
                 next,
+                end: None,
                 room: Room::new(window, next),
                 life: state.lifespan_of(writer).map(Life::new),
             }),
@@ -348,8 +358,10 @@ impl State {
         full.max_by_key(|link| link.queue.len()).map(|link| link.reader.to_string())
     }
 
-    pub(super) fn is_flushed_beside(&self) -> bool {
-        self.sample_links.iter().all(|link| link.queue.is_empty())
+    /// True if all that a writer wrote is with the processes of those that get it by sessions.
+    pub(super) fn has_arrived_beside(&mut self, writer: EntityId) -> bool {
+        let mut links = self.sample_links.iter_mut().filter(|link| link.writer == writer);
+        links.all(SampleLink::has_arrived)
     }
 
     pub(super) fn copied_beside(&self) -> u64 {

@@ -9,6 +9,7 @@ use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
 use crate::rtps::{Rtps, Written};
+use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
 pub(crate) struct RtpsWriter {
@@ -60,9 +61,9 @@ impl Offer {
         self.writer().is_some() && self.is_heard()
     }
 
-    /// True if nobody in the ROS 2 graph has yet to get a message.
+    /// True if nobody in the ROS 2 graph has yet to get a message, by whichever way.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.writer().is_none_or(RtpsWriter::is_acknowledged)
+        self.publication().is_none_or(|publication| lock(&publication.state).has_arrived(self))
     }
 }
 
@@ -77,8 +78,13 @@ impl State {
     }
 
     /// True if nobody in the ROS 2 graph has yet to get a message.
-    pub(super) fn is_acknowledged(&self) -> bool {
-        self.offers.iter().all(|offer| offer.is_acknowledged())
+    pub(super) fn is_acknowledged(&mut self) -> bool {
+        self.offers.clone().iter().all(|offer| self.has_arrived(offer))
+    }
+
+    /// The same of what was published with one offer. What goes by sessions is no matter of the participant's.
+    fn has_arrived(&mut self, offer: &Offer) -> bool {
+        offer.writer().is_none_or(|writer| self.has_arrived_beside(writer.id) && writer.is_acknowledged())
     }
 
     /// The message in the encoding of ROS 2, if anybody there is to get it.
@@ -117,6 +123,11 @@ impl State {
 }
 
 impl Publication {
+    /// True if nobody in the ROS 2 graph has yet to get a message.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        lock(&self.state).is_acknowledged()
+    }
+
     /// Publishes a message that is in the encoding of ROS 2. After it is known who gets it by a link of ROS 1.
     pub(super) fn send_cdr(&self, state: &mut State, frame: Frame, offer: &Offer) {
         let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {

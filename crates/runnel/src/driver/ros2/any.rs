@@ -151,12 +151,12 @@ impl Driver {
 
     fn meet_any(&mut self, told: &Told) {
         let Ros2 { rtps: Some(rtps), any, readers, .. } = &mut self.ros2 else { return };
-        let (mut made, mut refused) = (false, Vec::new());
+        let (mut made, mut refused) = (Vec::new(), Vec::new());
         for end in any.iter_mut().filter(|end| end.is_met_by(told)) {
             match end.meet(rtps, told) {
                 Ok(None) => {}
                 Ok(Some((id, reader))) => {
-                    made = true;
+                    made.push(id);
                     readers.insert(id, reader);
                 }
                 Err(line) => refused.push((end.node, line)),
@@ -165,9 +165,11 @@ impl Driver {
         for (node, line) in refused {
             self.node_slot(node).into_iter().for_each(|node| node.warn_of_peer(format_args!("{line}")));
         }
-        if made {
-            self.tell_of_nodes();
+        if made.is_empty() {
+            return;
         }
+        made.into_iter().for_each(|reader| self.begin_room(reader));
+        self.tell_of_nodes();
     }
 
     /// An endpoint of another process is gone.
@@ -175,6 +177,12 @@ impl Driver {
         let gone: Vec<EntityId> = self.ros2.any.iter_mut().flat_map(|end| end.lose(endpoint)).collect();
         self.end_readers(&gone);
     }
+}
+
+/// The part of a subscription's room that each of its readers has: all may fill theirs at once, and half of what may wait is
+/// free whenever one is told of room.
+pub(super) fn share(room: usize) -> usize {
+    room / (2 * MOST_READERS)
 }
 
 /// What is asked for, as far as it is offered.

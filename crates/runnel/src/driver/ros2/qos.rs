@@ -1,14 +1,12 @@
 //! Quality of service towards other processes: what is not compatible, who lives, what is the best available, and room for
 //! messages that publishers are to keep until there is some.
 
-use std::sync::Arc;
-
 use runnel_core::qos::{Policy, QoS};
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid};
 
+use super::any::share;
 use super::{Driver, ReaderEnd, Ros2};
-use crate::data::SubscriptionCore;
 use crate::driver::incompatible::why_not;
 use crate::driver::nodes::NodeKey;
 use crate::rtps::ros2_name;
@@ -115,10 +113,12 @@ impl Driver {
     }
 
     /// A reader is told how much room there is, if publishers are to wait for it.
-    pub(super) fn begin_room(&mut self, reader: EntityId, core: &Arc<SubscriptionCore>) {
-        let Some(rtps) = self.ros2.rtps.as_ref().filter(|_| core.keeps_all()) else { return };
+    pub(super) fn begin_room(&mut self, reader: EntityId) {
+        let Some(rtps) = self.ros2.rtps.as_ref().filter(|rtps| rtps.keeps_all(reader)) else { return };
+        let Some(core) = self.ros2.readers.get(&reader).and_then(|end| end.core.upgrade()) else { return };
         core.takes_from(rtps);
-        self.fill_room(reader, core.room());
+        // Another reader of the same subscription may have filled it.
+        self.fill_room(reader, core.starve().unwrap_or_default());
     }
 
     /// There is room for so many messages more: those that were held back come.
@@ -126,6 +126,7 @@ impl Driver {
         let (Some(rtps), Some(end)) = (self.ros2.rtps.clone(), self.ros2.readers.get_mut(&reader)) else {
             return;
         };
+        let room = if end.any { share(room) } else { room };
         end.room = Some(room);
         let held = rtps.set_room(reader, room);
         held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
