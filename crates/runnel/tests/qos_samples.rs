@@ -6,19 +6,23 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{LONG, spin_until};
+use common::{LONG, spin_until, wait_until};
 use runnel::io::clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, ContextOptions, Graphs, MessageLost, Node, QoS, Subscription, SubscriptionOptions};
 use runnel_testkit::hosts::Host;
 
-const LIFESPAN: Duration = Duration::from_millis(500);
+const LIFESPAN: Duration = Duration::from_secs(1);
 
 /// A length of messages that no other datagram has here.
 const LOST: usize = 1000;
 
 fn context(domain: u16) -> Context {
-    let options = ContextOptions::default().signals(false).arguments([""; 0]).ipc(false);
+    context_with(domain, false)
+}
+
+fn context_with(domain: u16, ipc: bool) -> Context {
+    let options = ContextOptions::default().signals(false).arguments([""; 0]).ipc(ipc);
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap()
 }
 
@@ -51,6 +55,14 @@ fn text(length: usize) -> Text {
     Text { data: "x".repeat(length) }
 }
 
+/// The lifespan passes of what is there.
+fn outlive() {
+    let over = clock::monotonic() + LIFESPAN + Duration::from_millis(5);
+    while clock::monotonic() < over {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn what_nobody_of_the_process_heard_within_its_lifespan_is_heard_no_more() {
     let context = context(50);
@@ -64,14 +76,73 @@ fn what_nobody_of_the_process_heard_within_its_lifespan_is_heard_no_more() {
     spin_until(&context, "what is in time is heard", || typed.all() == [1] && raw.all() == [1]);
     mortal.publish(text(2)).unwrap();
     lasting.publish(text(3)).unwrap();
-    let over = clock::monotonic() + LIFESPAN + Duration::from_millis(5);
-    // The lifespan passes, while nobody takes what waits.
-    while clock::monotonic() < over {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    // Nobody takes what waits.
+    outlive();
     mortal.publish(text(4)).unwrap();
     spin_until(&context, "the last is heard", || [&typed, &raw].iter().all(|of| of.all().last() == Some(&4)));
     assert_eq!((typed.all(), raw.all()), (vec![1, 3, 4], vec![1, 3, 4]));
+}
+
+#[test]
+fn what_waited_longer_than_its_lifespan_for_a_callback_after_the_network_or_memory_brought_it_is_heard_no_more()
+ {
+    for (ipc, qos) in [
+        (false, QoS::keep_last(10)),
+        (false, QoS::keep_last(10).best_effort()),
+        (false, QoS::keep_all()),
+        (true, QoS::keep_last(10)),
+    ] {
+        let [near, far] = [0; 2].map(|_| context_with(52, ipc));
+        let [talker, listener] =
+            [("talker", &near), ("listener", &far)].map(|(name, of)| of.create_node(name));
+        let talker = talker.unwrap();
+        let (heard, listener) = (Heard::default(), listener.unwrap());
+        let subscription = heard.by_reference(&listener, qos);
+        let mortal = talker.create_publisher("chatter", qos.lifespan(LIFESPAN)).unwrap();
+        let lasting = talker.create_publisher("chatter", qos).unwrap();
+        let met = || mortal.subscription_count() == 1 && lasting.subscription_count() == 1;
+        spin_until(&far, "they meet", || met() && subscription.publisher_count() == 2);
+        let by_memory = || subscription.shared_memory_count() == 2;
+        spin_until(&far, "it takes its way", || ipc == by_memory());
+        mortal.publish(text(1)).unwrap();
+        spin_until(&far, "what is in time is heard", || heard.all() == [1]);
+        mortal.publish(text(2)).unwrap();
+        lasting.publish(text(3)).unwrap();
+        // The keeper receives, and nobody takes what waits.
+        wait_until("it is received", || subscription.received() == 3);
+        outlive();
+        mortal.publish(text(4)).unwrap();
+        spin_until(&far, "the last is heard", || heard.all().last() == Some(&4));
+        assert_eq!(heard.all(), [1, 3, 4], "by memory: {ipc}, {qos:?}");
+    }
+}
+
+#[test]
+fn a_late_subscription_of_the_process_gets_what_is_kept_and_has_not_outlived_its_lifespan() {
+    let context = context(53);
+    let node = context.create_node("node").unwrap();
+    let kept = QoS::keep_last(10).transient_local();
+    let mortal = node.create_publisher("chatter", kept.lifespan(LIFESPAN)).unwrap();
+    let lasting = node.create_publisher("chatter", kept).unwrap();
+    lasting.publish(text(1)).unwrap();
+    mortal.publish(text(2)).unwrap();
+    let in_time = Heard::default();
+    let _first = in_time.by_reference(&node, kept);
+    spin_until(&context, "what is in time is heard", || in_time.all() == [1, 2]);
+    outlive();
+    mortal.publish(text(3)).unwrap();
+    let (late, last) = (Heard::default(), Heard::default());
+    let _late =
+        [late.by_reference(&node, kept), last.by_reference(&node, QoS::keep_last(2).transient_local())];
+    spin_until(&context, "the rest is heard", || [&late, &last].iter().all(|of| of.all().len() == 2));
+    assert_eq!((late.all(), last.all()), (vec![1, 3], vec![1, 3]));
+    // Nobody takes what waits for it, and it grows old there.
+    let slow = Heard::default();
+    let _slow = slow.by_reference(&node, kept);
+    outlive();
+    lasting.publish(text(4)).unwrap();
+    spin_until(&context, "the last is heard", || slow.all().last() == Some(&4));
+    assert_eq!(slow.all(), [1, 4]);
 }
 
 fn nft(line: &str) {

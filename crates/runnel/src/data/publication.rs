@@ -35,7 +35,7 @@ use crate::logging::console;
 use crate::sync::lock;
 pub(crate) use blank::{Blank, Filled};
 use link::Link;
-use locals::{Earlier, Local};
+use locals::{Earlier, KeptFrame, Local};
 pub(crate) use offer::Offer;
 use sample_link::SampleLink;
 pub(crate) use sample_link::{Left, MOST_UNDER_WAY};
@@ -82,7 +82,7 @@ struct State {
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
-    latched: Option<Frame>,
+    latched: Option<KeptFrame>,
     /// Those before it, if they get these as well.
     earlier: Option<Earlier>,
     pool: FramePool,
@@ -320,7 +320,7 @@ impl Publication {
             local.core.push_frame(&frame, local.until(until), &self.info);
         }
         if state.options.latching {
-            state.keep(frame);
+            state.keep(frame, until);
         } else {
             state.give_back(frame);
         }
@@ -359,7 +359,7 @@ impl Publication {
         let before = state.counts();
         let stands_by = state.way_begins(link.origin);
         if let Some(latched) = state.latched.as_ref().filter(|_| !stands_by) {
-            self.count_dropped(link.offer(&self.reactor, latched));
+            self.count_dropped(link.offer(&self.reactor, &latched.frame));
         }
         state.links.push(link);
         state.tell_count(&before);
@@ -392,7 +392,7 @@ impl Publication {
             too_long,
         };
         let latched = state.latched.as_ref().filter(|_| !stands_by);
-        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.as_ref()));
+        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
         state.datagram_links.push(link);
         state.tell_count(&before);
         drop(state);

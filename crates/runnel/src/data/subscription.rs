@@ -47,6 +47,8 @@ pub(crate) struct LinkInfo {
     pub(crate) origin: Option<u64>,
     /// What had come of that node by ROS 1 when something came by this link last.
     pub(crate) beside: Arc<Beside>,
+    /// How long its messages may wait for a callback.
+    pub(crate) lifespan: Option<Duration>,
     /// The type hash of ROS 2; empty if the publisher does not tell.
     pub(crate) type_hash: String,
     /// Its messages that could not be read.
@@ -66,9 +68,16 @@ impl LinkInfo {
             definition: self.definition.clone(),
             origin: self.origin,
             beside: Arc::clone(&self.beside),
+            lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
+    }
+
+    /// One of its messages that has come now. As its publisher's clock may be another, its life is counted from here on.
+    fn item(self: &Arc<Self>, bytes: Received) -> Item {
+        let until = self.lifespan.map(|lifespan| clock::monotonic() + lifespan);
+        Item::Bytes { bytes, from: Arc::clone(self) }.until(until)
     }
 
     /// Reads one of its messages into a value.
@@ -314,7 +323,7 @@ impl SubscriptionCore {
     pub(super) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
         // Outlives the lock, see `end`.
         let mut unheard = Vec::new();
-        self.push(Item::Bytes { bytes, from: Arc::clone(from) }, Some(&from.stats), &mut unheard);
+        self.push(from.item(bytes), Some(&from.stats), &mut unheard);
     }
 
     /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
@@ -323,7 +332,7 @@ impl SubscriptionCore {
         let mut queue = lock(&self.queue);
         let mut bytes = queue.spare_for(len);
         fill(&mut bytes);
-        let item = Item::Bytes { bytes: Received::Own(bytes), from: Arc::clone(from) };
+        let item = from.item(Received::Own(bytes));
         self.push_into(queue, item, Some(&from.stats), &mut unheard);
     }
 

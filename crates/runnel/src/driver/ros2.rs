@@ -456,6 +456,7 @@ impl Driver {
             type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
             encoding: told.encoding,
             origin,
+            lifespan: told.qos.lifespan,
             ..LinkInfo::default()
         });
         end.input.join(&from);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
+use runnel_io::clock;
 
 use super::{Publication, State};
 use crate::data::QueueBound;
@@ -46,6 +47,18 @@ impl Local {
     }
 }
 
+/// A message for those who come later, which is for those of ROS 2 no longer after `until`.
+pub(super) struct KeptFrame {
+    pub(super) frame: Frame,
+    until: Option<Instant>,
+}
+
+impl KeptFrame {
+    fn is_for(&self, local: &Local, now: Instant) -> bool {
+        local.until(self.until).is_none_or(|until| now < until)
+    }
+}
+
 impl Publication {
     /// A subscription of this process joins, since the master named this publication to it: it gets the message that was
     /// kept last.
@@ -75,9 +88,11 @@ impl Publication {
             drop(state);
             return console::error!("{mismatch}");
         }
-        state.kept(most).for_each(|frame| subscription.push_frame(frame, None, &self.info));
-        subscription.events().matched(1);
-        let local = Local { core: subscription, met: met as u8 };
+        let (local, now) = (Local { core: subscription, met: met as u8 }, clock::monotonic());
+        for KeptFrame { frame, until } in state.kept(most, |kept| kept.is_for(&local, now)) {
+            local.core.push_frame(frame, local.until(*until), &self.info);
+        }
+        local.core.events().matched(1);
         local.begin_life(state.lives);
         state.locals.push(local);
         state.tell_matched(1);
@@ -150,20 +165,25 @@ impl State {
         full.map(|local| format!("a subscription of this process to {}", local.core.topic()))
     }
 
-    /// The last messages that were kept, the oldest of them first.
-    pub(super) fn kept(&self, most: usize) -> impl Iterator<Item = &Frame> {
+    /// The last of the messages that were kept, and are such, the oldest of them first.
+    pub(super) fn kept(
+        &self,
+        most: usize,
+        are_such: impl Fn(&KeptFrame) -> bool,
+    ) -> impl Iterator<Item = &KeptFrame> {
         let frames = || self.earlier.iter().flat_map(|earlier| &earlier.frames).chain(&self.latched);
-        frames().skip(frames().count().saturating_sub(most))
+        let such = frames().filter(|kept| are_such(kept)).count();
+        frames().filter(move |kept| are_such(kept)).skip(such.saturating_sub(most))
     }
 
     /// Keeps a message for those who come later.
-    pub(super) fn keep(&mut self, frame: Frame) {
-        let Some(before) = self.latched.replace(frame) else { return };
-        let Some(earlier) = &mut self.earlier else { return self.give_back(before) };
+    pub(super) fn keep(&mut self, frame: Frame, until: Option<Instant>) {
+        let Some(before) = self.latched.replace(KeptFrame { frame, until }) else { return };
+        let Some(earlier) = &mut self.earlier else { return self.give_back(before.frame) };
         earlier.push(before);
         while let Some(oldest) = self.earlier.as_mut().and_then(|earlier| earlier.beyond(self.options.bound))
         {
-            self.give_back(oldest);
+            self.give_back(oldest.frame);
         }
     }
 }
@@ -171,24 +191,24 @@ impl State {
 /// Messages before the last one.
 #[derive(Default)]
 pub(super) struct Earlier {
-    frames: VecDeque<Frame>,
+    frames: VecDeque<KeptFrame>,
     bytes: usize,
 }
 
 impl Earlier {
-    fn push(&mut self, frame: Frame) {
+    fn push(&mut self, KeptFrame { frame, until }: KeptFrame) {
         self.bytes += frame.as_ref().len();
         // What is kept for long is not to take the memory that is lent to other processes.
-        self.frames.push_back(frame.to_own());
+        self.frames.push_back(KeptFrame { frame: frame.to_own(), until });
     }
 
     /// The oldest, if with the last one there are more than `bound`.
-    fn beyond(&mut self, bound: QueueBound) -> Option<Frame> {
+    fn beyond(&mut self, bound: QueueBound) -> Option<KeptFrame> {
         if self.frames.len() < bound.messages && self.bytes <= bound.bytes {
             return None;
         }
         let oldest = self.frames.pop_front()?;
-        self.bytes -= oldest.as_ref().len();
+        self.bytes -= oldest.frame.as_ref().len();
         Some(oldest)
     }
 }

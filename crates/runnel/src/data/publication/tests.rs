@@ -211,7 +211,8 @@ fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
             assert!(publication.publish(Byte, &Offer::default()).is_ok());
             let state = &mut *lock(&publication.state);
             let at_hand = state.pool.filled(true, |_| {});
-            places.insert(state.latched.as_ref().map_or(at_hand.as_ptr(), |frame| frame.as_ref().as_ptr()));
+            places
+                .insert(state.latched.as_ref().map_or(at_hand.as_ptr(), |kept| kept.frame.as_ref().as_ptr()));
             state.pool.give_back(at_hand);
         }
         assert!(places.len() <= frames, "{places:?}");
@@ -253,9 +254,9 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
     for _ in 0..20 {
         assert!(publication.publish(Byte, &Offer::default()).is_ok());
         let state = lock(&publication.state);
-        places.insert(state.latched.as_ref().map(|frame| frame.as_ref().as_ptr()));
+        places.insert(state.latched.as_ref().map(|kept| kept.frame.as_ref().as_ptr()));
     }
     assert!(places.len() <= 4, "{places:?}");
-    let kept = |most| lock(&publication.state).kept(most).count();
+    let kept = |most| lock(&publication.state).kept(most, |_| true).count();
     assert_eq!([kept(0), kept(2), kept(10)], [0, 2, 3]);
 }
