@@ -357,7 +357,7 @@ impl Driver {
             }
         }
         if end.room.is_some() {
-            self.room_taken(sample.reader);
+            self.room_taken(sample.reader, length);
             self.pair_progressed(sample.reader, sample.writer, length);
         }
     }
