@@ -122,7 +122,7 @@ pub enum Error {
         /// What.
         what: String,
         /// Why the master does not answer.
-        why: CallError,
+        why: Box<CallError>,
     },
     /// The context is shutting down.
     ShuttingDown,

@@ -201,7 +201,7 @@ impl Node {
         let params = [&[Value::from(self.full_name())], params].concat();
         let no_master = |error| match error {
             Error::Call(why) if self.context().graphs() == Graphs::Both => {
-                Error::NoMaster { what: format!("what {method} asks for"), why }
+                Error::NoMaster { what: format!("what {method} asks for"), why: Box::new(why) }
             }
             error => error,
         };

@@ -15,7 +15,7 @@ use runnel::{Context, DynamicPublisher, QoS, Rate};
 use super::qos::AskedQos;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Side, Sight, Topic, Which};
+use crate::graphs::{Listening, Sight, Topic, Which};
 use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::GLANCE;
@@ -219,10 +219,9 @@ impl Job<'_> {
         }
         let topics = sight.topics()?;
         let topic = topics.0.get(self.publisher.topic());
-        let count = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.subscribers.len());
-        let [of_ros1, of_ros2] = topic.map_or([0, 0], |topic| [count(&topic.ros1), count(&topic.ros2)]);
+        let of_ros2 = topic.and_then(|topic| topic.ros2.as_ref()).map_or(0, |side| side.subscribers.len());
         let is_kept = self.args.is_kept();
-        let known = of_ros2 + topic.map_or(0, |topic| in_ros1_alone(topic));
+        let known = of_ros2 + topic.map_or(0, in_ros1_alone);
         if is_kept && known == 0 && self.generation == Generation::Ros2 {
             self.output.note(&format!("waiting for a subscriber of {}", self.publisher.topic()));
             return self.wait_for(1, Some(self.args.keep_alive()));
