@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 /// How many writers that were left are remembered.
-const MOST_LEFT: usize = 64;
+const MOST_LEFT: usize = 256;
 
 /// A reader of ours.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Reader {
     writers: BTreeMap<Guid, WriterProxy>,
     /// Writers that were left, the latest last.
     left: VecDeque<Left>,
+    /// The greatest count of acknowledgements of those that were forgotten.
+    forgotten: u32,
     /// How many more samples its user has room for; `None` if for all.
     room: Option<usize>,
     /// Which writer is first when there is room again.
@@ -34,7 +36,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub fn new(id: EntityId) -> Self {
-        Self { id, writers: BTreeMap::new(), left: VecDeque::new(), room: None, turn: 0 }
+        Self { id, writers: BTreeMap::new(), left: VecDeque::new(), forgotten: 0, room: None, turn: 0 }
     }
 
     /// Its user has room for so many samples from now on.
@@ -67,7 +69,7 @@ impl Reader {
         let left = left.and_then(|index| self.left.remove(index));
         self.writers.entry(spec.guid).or_insert_with(|| match left {
             Some(left) => WriterProxy::found_again(spec, left),
-            None => WriterProxy::new(spec),
+            None => WriterProxy::new_behind(spec, self.forgotten),
         });
     }
 
@@ -87,8 +89,11 @@ impl Reader {
     }
 
     fn remember(&mut self, left: Left) {
-        if self.left.len() >= MOST_LEFT {
-            self.left.pop_front();
+        if self.left.len() >= MOST_LEFT
+            && let Some(Left { acknowledgements, .. }) = self.left.pop_front()
+            && acknowledgements.wrapping_sub(self.forgotten).cast_signed() > 0
+        {
+            self.forgotten = acknowledgements;
         }
         self.left.push_back(left);
     }

@@ -78,7 +78,7 @@ pub(crate) struct Left {
     /// What was the next sample to be delivered. What discovery told is forgotten, and to be told again.
     next: Option<SequenceNumber>,
     /// It takes no acknowledgement with a count that it has had.
-    acknowledgements: u32,
+    pub acknowledgements: u32,
 }
 
 impl WriterProxy {
@@ -112,6 +112,11 @@ impl WriterProxy {
     /// A writer that was left, and may not know that it was.
     pub fn found_again(spec: WriterSpec, left: Left) -> Self {
         Self { had: left.next, acknowledgements: left.acknowledgements, ..Self::new(spec) }
+    }
+
+    /// A writer that may have been left and forgotten, and may not know that: its acknowledgements begin behind this count.
+    pub fn new_behind(spec: WriterSpec, acknowledgements: u32) -> Self {
+        Self { acknowledgements, ..Self::new(spec) }
     }
 
     /// What is to be remembered of it when it is left.
