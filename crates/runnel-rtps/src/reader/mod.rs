@@ -11,7 +11,7 @@ pub(crate) use fragments::Complete;
 use proxy::Left;
 pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
 
-use crate::wire::{EntityId, Guid, GuidPrefix};
+use crate::wire::{Guid, GuidPrefix};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -22,7 +22,6 @@ const MOST_LEFT: usize = 256;
 /// A reader of ours.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    pub id: EntityId,
     writers: BTreeMap<Guid, WriterProxy>,
     /// Writers that were left, the latest last.
     left: VecDeque<Left>,
@@ -35,8 +34,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub fn new(id: EntityId) -> Self {
-        Self { id, writers: BTreeMap::new(), left: VecDeque::new(), forgotten: 0, room: None, turn: 0 }
+    pub fn new() -> Self {
+        Self { writers: BTreeMap::new(), left: VecDeque::new(), forgotten: 0, room: None, turn: 0 }
     }
 
     /// Its user has room for so many samples from now on.
@@ -99,9 +98,9 @@ impl Reader {
     }
 
     /// The writers of a participant are reached elsewhere.
-    pub fn move_writers(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+    pub fn move_writers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
-        writers.for_each(|writer| writer.move_to(address));
+        writers.for_each(|writer| writer.move_to(address(writer.guid())));
     }
 
     /// The writers of a participant begin anew with what is incomplete.

@@ -308,7 +308,7 @@ fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
 
 #[test]
 fn who_left_more_writers_than_it_remembers_is_believed_by_all_of_them_when_it_comes_back() {
-    let mut reader = Reader::new(READER);
+    let mut reader = Reader::new();
     let named = |number: u32| {
         let guid = GuidPrefix([2; 12]).with(EntityId::user_writer(number));
         WriterSpec { guid, ..spec(true) }
