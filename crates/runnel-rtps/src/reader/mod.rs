@@ -113,6 +113,12 @@ impl Reader {
         self.writers.get_mut(&writer)
     }
 
+    /// The writers of a participant let go of what is held of them, up to so many bytes. Gives how many that was.
+    pub fn let_go(&mut self, prefix: GuidPrefix, most: usize) -> usize {
+        let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
+        writers.fold(0, |bytes, writer| bytes + writer.let_go(most.saturating_sub(bytes)))
+    }
+
     pub fn writer(&self, writer: Guid) -> Option<&WriterProxy> {
         self.writers.get(&writer)
     }

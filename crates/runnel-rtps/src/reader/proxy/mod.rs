@@ -44,6 +44,8 @@ pub(crate) struct WriterProxy {
     held_bytes: usize,
     /// A sample that came early found no room, and there is none yet.
     is_full: bool,
+    /// Samples came by another way than the network, which has none of them to send again.
+    beside: bool,
     /// Up to here nothing is missing: it is held, or will not come.
     whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
@@ -94,6 +96,7 @@ impl WriterProxy {
             held: BTreeMap::new(),
             held_bytes: 0,
             is_full: false,
+            beside: false,
             whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
