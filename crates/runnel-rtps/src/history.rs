@@ -88,11 +88,13 @@ impl<P> History<P> {
         self.changes.pop_front()
     }
 
-    /// Takes the oldest sample out that may go, of those before the last one written.
-    pub fn take_oldest(&mut self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<Change<P>> {
-        let last = self.last;
-        let goes = |change: &Change<P>| change.number < last && may_go(change.number);
-        let place = self.changes.iter().position(goes)?;
+    /// Where the oldest sample is that may go, of those before the last one written.
+    pub fn find(&self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<usize> {
+        self.changes.iter().position(|change| change.number < self.last && may_go(change.number))
+    }
+
+    /// Takes the sample out that is there.
+    pub fn take(&mut self, place: usize) -> Option<Change<P>> {
         self.changes.remove(place)
     }
 

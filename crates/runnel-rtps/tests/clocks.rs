@@ -2,6 +2,8 @@
 
 mod net;
 
+use std::time::Duration;
+
 use net::{Net, Weather, millis, number_of, sample, secs};
 use runnel_core::qos::{Liveliness, QoS};
 use runnel_rtps::Event;
@@ -184,5 +186,20 @@ fn whatever_the_clocks_do_two_participants_are_together_again_soon() {
         net.run_for(secs(5));
         assert!(met(&net, writer, reader), "seed {seed}");
         talk(&mut net, writer, reader, 0, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn a_lease_and_a_deadline_of_no_time_take_no_more_than_their_share() {
+    for short in [Duration::from_micros(1), Duration::from_nanos(2), Duration::from_nanos(1)] {
+        let qos = QoS::default().liveliness(Liveliness::Automatic, Some(short)).deadline(short);
+        let (mut net, writer, _) = pair(1, qos);
+        net.write(0, writer, &sample(1, 20)).unwrap();
+        let missed = |net: &Net| count(net, 0, |event| matches!(event, Event::DeadlineMissed { .. }));
+        let (sent, told) = (net.nodes[0].sent, missed(&net));
+        net.run_for(millis(100));
+        // A sign each millisecond, with what asks for an answer.
+        assert!((90..300).contains(&(net.nodes[0].sent - sent)), "{} datagrams", net.nodes[0].sent - sent);
+        assert!(missed(&net) - told <= 1000);
     }
 }

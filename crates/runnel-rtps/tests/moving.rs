@@ -2,10 +2,11 @@
 
 mod net;
 
-use net::{Net, Weather, announcement, millis, sample, secs};
+use net::{Net, Weather, announcement, message, millis, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{Data, EntityId, GuidPrefix, InfoDestination, Payload, SequenceNumber};
+use std::net::SocketAddr;
 
 const TOPIC: &str = "rt/chatter";
 
@@ -55,4 +56,46 @@ fn nobody_is_moved_by_another_who_does_not_know_whom_it_has_met() {
     net.write(0, writer, &sample(1, 100)).unwrap();
     net.run_for(millis(20));
     assert_eq!((net.texts(1, reader).len(), net.astray.get(&elsewhere)), (1, None));
+}
+
+/// What somebody at `from` says in another's name: that it is there now, by the prefix of whom that one has met.
+fn claim(of: GuidPrefix, to: GuidPrefix, from: SocketAddr) -> Vec<u8> {
+    let announced = announcement(of, from, Some(secs(300)));
+    let (header, rest) = announced.split_at(20);
+    let mut bytes = header.to_vec();
+    InfoDestination { prefix: to }.emit(&mut bytes);
+    bytes.extend(rest);
+    bytes
+}
+
+/// That a participant is gone.
+fn farewell(of: GuidPrefix) -> Vec<u8> {
+    let guid = of.with(EntityId::PARTICIPANT).to_bytes();
+    let key_hash = [&[0x70, 0, 16, 0][..], &guid].concat();
+    let gone = [&key_hash[..], &[0x71, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0, 0]].concat();
+    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    message(of, |out| Data::emit(out, ends, SequenceNumber(2), &gone, Payload::Nothing))
+}
+
+#[test]
+fn nobody_is_moved_or_ended_from_elsewhere_as_long_as_it_answers_where_it_is() {
+    for (loss, pause) in [(0, 1), (0, 70), (0, 1000), (10, 70)] {
+        let (mut net, writer, reader) = pair(1);
+        net.weather = Weather { loss, ..Weather::FAIR };
+        let (us, them) = (net.nodes[0].participant.prefix(), net.nodes[1].participant.prefix());
+        let attacker = ([10, 66, 6, 6], 7410).into();
+        let before = net.nodes[0].sent;
+        for _ in 0..50 {
+            net.send(attacker, net.nodes[0].address, &claim(them, us, attacker));
+            net.run_for(millis(pause));
+            net.send(attacker, net.nodes[0].address, &farewell(them));
+        }
+        assert!(net.nodes[0].sent - before <= 200, "{} datagrams for 100", net.nodes[0].sent - before);
+        for number in 0..20 {
+            net.write(0, writer, &sample(number, 100)).unwrap();
+            net.run_for(millis(1));
+        }
+        net.run_for(millis(100));
+        assert_eq!((net.texts(1, reader).len(), net.astray.get(&attacker)), (20, None), "{loss} {pause}");
+    }
 }

@@ -56,7 +56,7 @@ fn who_offers_what_is_asked_for_is_met_and_who_does_not_is_told_to_both() {
 #[test]
 fn a_mismatch_names_the_policies() {
     let (net, ..) = pair(QoS::sensor_data(), QoS::latched());
-    let both = vec![Policy::Reliability, Policy::Durability];
+    let both = vec![Policy::Durability, Policy::Reliability];
     let told = |event: &Event| matches!(event, Event::Incompatible { policies, .. } if *policies == both);
     assert_eq!((count(&net, 0, told), count(&net, 1, told)), (1, 1));
 }

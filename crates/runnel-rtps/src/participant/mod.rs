@@ -7,6 +7,7 @@
 mod discovery;
 mod elsewhere;
 mod matching;
+mod moves;
 mod other_way;
 mod peers;
 mod receive;

@@ -6,6 +6,7 @@
 //! it is reached at: whoever hears us may know our prefix, and name any address. From then on it is sent to where it has been
 //! heard from, and nowhere else.
 
+use super::moves::Move;
 use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
 use super::{DISCOVERY, Participant, Timer, transmit::Work};
@@ -55,7 +56,9 @@ pub struct Peer {
     is_elsewhere: bool,
     /// How many bytes it may cost before it is proved.
     credit: usize,
-    heard: Instant,
+    pub(super) heard: Instant,
+    /// It is said to be elsewhere.
+    pub(super) moves: Option<Move>,
     /// When a candidate is told of us again, in case that was lost, and for which time.
     greet_again: Option<(Instant, usize)>,
     /// When one that had lost us was told of us last.
@@ -233,8 +236,8 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// One that is proved is not believed from elsewhere, unless it shows by our name that it is who has met us: then it has
-    /// moved.
+    /// One that is proved is not believed from elsewhere, unless it shows by our name that it is who has met us: then it may
+    /// have moved.
     fn participant_announced(
         &mut self,
         now: Instant,
@@ -248,19 +251,28 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let prefix = data.prefix;
-        match self.peers.get_mut(prefix) {
-            Some(peer) if peer.proved && !names_us && !peer.sends_from(from.ip()) => {}
-            Some(peer) => {
-                peer.note_source(from.ip());
-                peer.heard = now;
+        let Some(peer) = self.peers.get_mut(prefix) else {
+            return self.add_candidate(now, from, len, data);
+        };
+        let is_known = peer.sends_from(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
+        match peer.proved {
+            true if is_known => self.announced_from(now, from, data),
+            true if names_us => self.said_to_have_moved(now, from, data),
+            true => {}
+            false => {
                 peer.credit = peer.credit.saturating_add(len * CREDIT).min(64 * 1024);
-                let proved = peer.proved;
-                self.update(from, data);
-                if !proved {
-                    self.greet(now, prefix);
-                }
+                self.announced_from(now, from, data);
+                self.greet(now, prefix);
             }
-            None => self.add_candidate(now, from, len, data),
+        }
+    }
+
+    /// One that is known says what it is, and is believed.
+    pub(super) fn announced_from(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+        if let Some(peer) = self.peers.get_mut(data.prefix) {
+            peer.note_source(from.ip());
+            peer.heard = now;
+            self.update(from, data);
         }
     }
 
@@ -285,6 +297,7 @@ impl<P: Lend> Participant<P> {
             is_elsewhere: false,
             credit: len * CREDIT,
             heard: now,
+            moves: None,
             greet_again: None,
             reminded: None,
             armed: None,
@@ -307,11 +320,13 @@ impl<P: Lend> Participant<P> {
         self.arm_peer(prefix);
     }
 
-    /// Its timer goes off when it is to be told of us again, or its lease is over.
-    fn arm_peer(&mut self, prefix: GuidPrefix) {
+    /// Its timer goes off when it is to be told of us again, or asked where it is, or its lease is over.
+    pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         let until = peer.heard + peer.lease(self.config.limits.lease);
-        let next = peer.greet_again.map_or(until, |(at, _)| at.min(until));
+        let greet = peer.greet_again.map(|(at, _)| at);
+        let ask = peer.moves.as_ref().map(|moves| moves.next);
+        let next = greet.into_iter().chain(ask).fold(until, Instant::min);
         self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
     }
 
@@ -441,6 +456,8 @@ impl<P: Lend> Participant<P> {
         peer.note_source(from.ip());
         if peer.proved {
             peer.heard = now;
+            // It has not moved.
+            peer.moves = None;
         }
     }
 
@@ -452,7 +469,7 @@ impl<P: Lend> Participant<P> {
             let again = peer.greet_again.take_if(|(at, _)| *at <= now);
             return match again.filter(|_| !peer.proved) {
                 Some((_, time)) => self.greet_for(now, prefix, time),
-                None => self.arm_peer(prefix),
+                None => self.ask_whether_moved(now, prefix),
             };
         }
         let (proved, address) = (peer.proved, peer.metatraffic);

@@ -16,6 +16,11 @@ const AUTOMATIC: [u8; 4] = [0, 0, 0, 1];
 /// Signs of life come so many times within a lease, so that some may be lost.
 const SIGNS_PER_LEASE: u32 = 3;
 
+/// But no more often than this, and a deadline is missed no more often than that: whoever asks for less would have nothing
+/// else done.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
+
 /// What is watched for, by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Watched {
@@ -55,7 +60,7 @@ impl<P: Lend> Participant<P> {
         if qos.liveliness == Liveliness::ManualByTopic {
             return self.watch(Watched::OwnLife(id), Some(lease), false);
         }
-        let signs = lease / SIGNS_PER_LEASE;
+        let signs = pause_of(lease);
         if self.watches.signs.is_none_or(|other| signs < other) {
             self.watches.signs = Some(signs);
             self.timers.arm(&mut self.sign_at, Some(now), Timer::GiveSign);
@@ -71,6 +76,7 @@ impl<P: Lend> Participant<P> {
 
     fn watch(&mut self, what: Watched, period: Option<Duration>, automatic: bool) {
         if let Some(period) = period.filter(|period| !period.is_zero()) {
+            let period = period.max(SHORTEST_PERIOD);
             let watch = Watch { period, due: None, armed: None, lapsed: false, automatic };
             self.watches.all.insert(what, watch);
         }
@@ -136,12 +142,8 @@ impl<P: Lend> Participant<P> {
     pub(super) fn give_sign(&mut self, now: Instant) {
         self.sign_at = None;
         let lease = |qos: &QoS| qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::Automatic);
-        self.watches.signs = self
-            .writers
-            .values()
-            .filter_map(|writer| lease(&writer.qos))
-            .min()
-            .map(|lease| lease / SIGNS_PER_LEASE);
+        self.watches.signs =
+            self.writers.values().filter_map(|writer| lease(&writer.qos)).min().map(pause_of);
         let Some(pause) = self.watches.signs else { return };
         self.timers.arm(&mut self.sign_at, Some(now + pause), Timer::GiveSign);
         let mut bytes = Vec::from([0, 1, 0, 0]);
@@ -167,4 +169,9 @@ impl<P: Lend> Participant<P> {
         let alive: Vec<Watched> = self.watches.all.iter().filter_map(alive).collect();
         alive.into_iter().for_each(|what| self.happened(now, what));
     }
+}
+
+/// How often signs of life are given for a lease.
+fn pause_of(lease: Duration) -> Duration {
+    (lease / SIGNS_PER_LEASE).max(SHORTEST_PAUSE)
 }

@@ -150,14 +150,24 @@ impl<B: Bytes> Writer<B> {
 
     /// The reader that stands in the way of another sample.
     pub fn full(&self) -> Option<Full> {
-        if self.qos.history != Keep::KeepAll || self.history.len() < self.limit {
-            return None;
-        }
+        let is_full = self.qos.history == Keep::KeepAll
+            && self.history.len() >= self.limit
+            && self.history.find(|number| self.may_go(number)).is_none();
         // Those who come later are owed the last ones alone: what everybody has had makes room.
-        let oldest = self.history.front()?.number;
-        let held_for = self.readers.iter().filter(|reader| reader.is_reliable() && reader.misses(oldest));
-        let slowest = held_for.min_by_key(|reader| reader.acked())?;
+        let held_for = self.readers.iter().filter(|reader| is_full && reader.is_reliable());
+        let last = self.history.last();
+        let slowest = held_for.filter(|reader| reader.misses(last)).min_by_key(|reader| reader.acked())?;
         Some(Full { reader: slowest.guid() })
+    }
+
+    /// True if a sample may make room for another: a long one that is displaced again and again while a reader is in the midst
+    /// of it would never arrive, and of a writer that keeps all nobody loses any who acknowledges.
+    fn may_go(&self, number: SequenceNumber) -> bool {
+        let keeps_all = self.qos.history == Keep::KeepAll;
+        let holds = |reader: &ReaderProxy| {
+            reader.is_amid(number) || keeps_all && reader.is_reliable() && reader.misses(number)
+        };
+        !self.readers.iter().any(holds)
     }
 
     /// Takes a sample in. Gives back one that made room, or this one if nobody is concerned.
@@ -176,16 +186,15 @@ impl<B: Bytes> Writer<B> {
         Ok(self.make_room())
     }
 
-    /// Lets go of a sample if there are more than it may hold, and of those that were held over: of the oldest that no
-    /// reader is in the midst of, since a long one that is displaced again and again would never arrive.
+    /// Lets go of a sample if there are more than it may hold, and of those that were held over: of the oldest that may go.
     fn make_room(&mut self) -> Option<B> {
         let (most, mut out) = (self.most(), None);
         for _ in 0..=self.held_over {
             if self.history.len() <= most {
                 break;
             }
-            let is_begun = |number| self.readers.iter().any(|reader| reader.is_amid(number));
-            let Some(change) = self.history.take_oldest(|number| !is_begun(number)) else { break };
+            let place = self.history.find(|number| self.may_go(number));
+            let Some(change) = place.and_then(|place| self.history.take(place)) else { break };
             if self.readers.iter().any(|reader| reader.misses(change.number)) {
                 self.overwritten = self.overwritten.saturating_add(1);
             }

@@ -2,7 +2,7 @@
 
 use super::WriterProxy;
 use crate::wire::{
-    AckNack, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
+    AckNack, BITS, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
 };
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -119,17 +119,22 @@ impl WriterProxy {
             return None;
         }
         let writer = self.spec.guid.entity;
-        let (missing, fragments) = self.all_missing();
-        self.plan_retry(now);
+        // What was asked for a moment ago is under way, unless nothing of that comes.
+        let again = self.retry.vain > 0 || self.retry.at.is_none_or(|at| at <= now);
+        let from = if again { self.next } else { self.retry.up_to.next() };
+        let (missing, fragments) = self.all_missing(from);
+        if again || !self.is_missing_something() {
+            self.plan_retry(now);
+        }
         self.acknowledgements = self.acknowledgements.wrapping_add(1);
         let (count, is_final) = (self.acknowledgements, self.greeted);
         let nack = fragments.map(|(number, missing)| NackFrag { reader, writer, number, missing, count });
         Some((AckNack { reader, writer, missing, count, is_final }, nack))
     }
 
-    /// The samples that are missing as a whole, as many as a set holds, and the fragments of the first that is incomplete;
-    /// notes that they are asked for.
-    fn all_missing(&mut self) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
+    /// The samples from one on that are missing as a whole, as many as a set holds, and the fragments of the first that is
+    /// incomplete; notes that they are asked for.
+    fn all_missing(&mut self, from: SequenceNumber) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
         let mut missing = SequenceSet::new(self.next);
         let mut fragments = None;
         let mut up_to = self.retry.up_to;
@@ -138,7 +143,7 @@ impl WriterProxy {
         for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
             match self.fragments.missing(number) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
-                _ if self.fragments.has_begun(number) => {}
+                _ if self.fragments.has_begun(number) || number < from => {}
                 _ if missing.insert(number) => {}
                 _ => break,
             }
@@ -170,13 +175,15 @@ impl WriterProxy {
         let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
         let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
         self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
-        self.owes_answer |= away.is_some_and(|number| number < self.end_of_room());
+        let end = self.end_of_room();
+        self.owes_answer |= away.is_some_and(|away| away < end && away.distance_from(self.next) < BITS);
     }
 
     /// A sample that has come found no room, and is missing again.
     pub(super) fn note_dropped(&mut self, number: SequenceNumber) {
         self.is_full = true;
         self.retry.looked = self.retry.looked.min(number.previous());
+        self.retry.up_to = self.retry.up_to.min(number.previous());
     }
 
     /// Samples have gone to the user: there may be room for what was not asked for.

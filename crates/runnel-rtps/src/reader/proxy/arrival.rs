@@ -156,9 +156,6 @@ impl WriterProxy {
         }
         self.last = self.last.max(number);
         self.give_up(number);
-        if self.greeted {
-            self.advance_to(self.next);
-        }
         self.owes_answer = true;
     }
 

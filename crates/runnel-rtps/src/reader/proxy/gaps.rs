@@ -48,6 +48,9 @@ impl WriterProxy {
     pub fn give_up(&mut self, number: SequenceNumber) {
         self.lost += 1;
         self.add_gap(number, number.next());
+        if self.greeted {
+            self.advance_to(self.next);
+        }
     }
 
     /// The user has had all before `next`, whatever has come here.

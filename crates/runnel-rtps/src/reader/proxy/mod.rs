@@ -119,7 +119,8 @@ impl WriterProxy {
         let is_user = !self.spec.guid.entity.is_builtin();
         Left {
             writer: self.spec.guid,
-            next: (self.spec.reliable && self.greeted && is_user).then_some(self.next),
+            // One that has said nothing since it was found again had what it had before.
+            next: if self.greeted { (self.spec.reliable && is_user).then_some(self.next) } else { self.had },
             acknowledgements: self.acknowledgements,
         }
     }

@@ -1,5 +1,10 @@
 //! How much is under way to a reader.
 
+use crate::wire::SequenceNumber;
+use alloc::collections::VecDeque;
+use core::time::Duration;
+use runnel_core::time::Instant;
+
 /// How many bytes go to a reader before it must have acknowledged some, with what the kernel counts for each datagram.
 /// A socket whose room nobody has set takes some 200 KiB.
 const WINDOW: u64 = 128 * 1024;
@@ -7,14 +12,28 @@ const WINDOW: u64 = 128 * 1024;
 /// What the kernel counts for a datagram beside its bytes.
 const DATAGRAM_COST: u64 = 1024;
 
+/// An answer that comes so long after a probe is taken for an answer to it.
+const ROUND_TRIP: Duration = Duration::from_millis(10);
+
+/// How many probes are under way at most.
+const MOST_PROBES: usize = 4;
+
 /// What is under way to a reader, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
     sent: u64,
     /// Of which so much has arrived or is lost.
     known: u64,
-    /// How much had been sent when the reader was last asked for an acknowledgement.
-    probe: Option<u64>,
+    probes: VecDeque<Probe>,
+}
+
+/// The reader was asked for an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    at: Instant,
+    /// The last sample that it had been sent whole, and how many bytes in all.
+    number: SequenceNumber,
+    sent: u64,
 }
 
 impl Flight {
@@ -23,15 +42,21 @@ impl Flight {
         self.sent += len as u64 + DATAGRAM_COST;
     }
 
-    /// The reader is asked for an acknowledgement.
-    pub fn ask(&mut self) {
-        self.probe = Some(self.sent);
+    /// The reader is asked for an acknowledgement of what it has been sent, up to this sample.
+    pub fn ask(&mut self, at: Instant, number: SequenceNumber) {
+        if self.probes.len() >= MOST_PROBES {
+            self.probes.pop_back();
+        }
+        self.probes.push_back(Probe { at, number, sent: self.sent });
     }
 
-    /// The reader has answered: what had been sent when it was asked is under way no more.
-    pub fn answered(&mut self) {
-        if let Some(probe) = self.probe.take() {
-            self.known = self.known.max(probe);
+    /// The reader tells that it has heard of samples up to this one. What had been sent when it was asked is under way no more,
+    /// unless it tells that unasked, of what came before: who misses something does so at once, and that is when the network
+    /// is full.
+    pub fn answered(&mut self, now: Instant, heard_of: SequenceNumber) {
+        let is_answer = |probe: &mut Probe| probe.number <= heard_of || now.since(probe.at) >= ROUND_TRIP;
+        while let Some(probe) = self.probes.pop_front_if(is_answer) {
+            self.known = probe.sent;
         }
     }
 
@@ -42,6 +67,7 @@ impl Flight {
 
     /// It is time to ask for an acknowledgement, so that it comes before the window is full.
     pub fn wants_probe(&self) -> bool {
-        self.sent - self.probe.unwrap_or(self.known) >= WINDOW / 2
+        let asked = self.probes.back().map_or(self.known, |probe| probe.sent);
+        self.sent - asked >= WINDOW / 2
     }
 }

@@ -177,7 +177,10 @@ impl ReaderProxy {
     /// before are held no more: the first would give up what it misses of them if it were told what the other is.
     pub(super) fn is_level_with<B>(&self, other: &Self, history: &History<B>) -> bool {
         let plain = |proxy: &Self| proxy.asked.is_empty() && proxy.fragments_asked.is_empty();
-        (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
+        // Some have a port for each reader, and only those who acknowledge are waited for.
+        let way = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
+        way(self) == way(other)
+            && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
             && self.first_told(history) == other.first_told(history)
             && plain(self)
             && plain(other)
@@ -195,9 +198,10 @@ impl ReaderProxy {
         self.liveliness = true;
     }
 
-    /// It tells what it has and misses. True if there is something to be sent to it.
+    /// It tells what it has and misses. True if there is something to be sent to it: what best-effort readers tell, if any do,
+    /// is not asked for and changes nothing.
     pub(super) fn acknowledge<B>(&mut self, now: Instant, ack: &AckNack, history: &History<B>) -> bool {
-        if !self.acknowledgements.take(ack.count) {
+        if !self.spec.reliable || !self.acknowledgements.take(ack.count) {
             return false;
         }
         let base = ack.missing.base.min(self.last_due(history).next());
@@ -208,7 +212,8 @@ impl ReaderProxy {
         if base > self.next {
             (self.next, self.fragment) = (base, 1);
         }
-        self.flight.answered();
+        let heard_of = ack.missing.iter().last().map_or(base.previous(), |last| last.max(base.previous()));
+        self.flight.answered(now, heard_of);
         self.asked.retain(|number| *number >= base);
         self.fragments_asked.retain(|(number, _)| *number >= base);
         self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
@@ -260,21 +265,27 @@ impl ReaderProxy {
                 self.ask_along(now);
             }
         }
-        if out.len() == empty && !self.heartbeat && !self.liveliness {
+        let brings = out.len() > empty;
+        if brings && self.spec.reliable {
+            self.flight.send(out.len());
+        }
+        if self.is_to_be_told(brings, ends.1, history) {
+            self.fill_heartbeat(now, ends, history, heartbeats, out);
+        }
+        if out.len() == empty {
             return not_before.map_or(Filled::Nothing, Filled::NotBefore);
         }
-        if self.spec.reliable {
-            self.flight.send(out.len());
-            if !self.is_amid_discovery(ends.1, history) {
-                self.fill_heartbeat(ends, history, heartbeats, out);
-            }
-            if !owed {
-                self.since = now;
-            }
-        } else if self.liveliness {
-            self.fill_heartbeat(ends, history, heartbeats, out);
+        if self.spec.reliable && !owed {
+            self.since = now;
         }
         Filled::Something
+    }
+
+    /// True if it is told how much there is, along with samples if the datagram brings any.
+    fn is_to_be_told<B>(&self, brings: bool, writer: EntityId, history: &History<B>) -> bool {
+        let is_due =
+            self.spec.reliable && (brings || self.heartbeat) && !self.is_amid_discovery(writer, history);
+        is_due || self.liveliness
     }
 
     /// True while more of what its participant has follows at once: only at the end is it told how much there is, so that
@@ -296,6 +307,7 @@ impl ReaderProxy {
     /// Tells what has been sent so far, and asks for an acknowledgement if one is needed.
     fn fill_heartbeat<B: Bytes>(
         &mut self,
+        now: Instant,
         (reader, writer): (EntityId, EntityId),
         history: &History<B>,
         heartbeats: &mut u32,
@@ -304,7 +316,7 @@ impl ReaderProxy {
         // Fast DDS takes for a sign of life only what asks for nothing: what asks follows.
         let must_answer = !self.liveliness && (self.heartbeat || self.flight.wants_probe());
         if must_answer {
-            self.flight.ask();
+            self.flight.ask(now, self.next.previous());
         }
         *heartbeats = heartbeats.wrapping_add(1);
         let heartbeat = Heartbeat {

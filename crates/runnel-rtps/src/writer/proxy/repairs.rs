@@ -12,7 +12,7 @@ const MOST_FRAGMENTS_ASKED: usize = 8192;
 impl ReaderProxy {
     /// It tells which fragments it misses. True if there is something to be sent to it.
     pub(in crate::writer) fn nack_fragments(&mut self, nack: &NackFrag) -> bool {
-        if !self.nacks.take(nack.count) {
+        if !self.spec.reliable || !self.nacks.take(nack.count) {
             return false;
         }
         let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;
