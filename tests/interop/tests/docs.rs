@@ -219,6 +219,11 @@ fn the_page_about_nodes_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_commands_does_what_it_says() {
+    Reader::new().read("docs/commands.md");
+}
+
+#[test]
 fn the_page_about_datagrams_does_what_it_says() {
     Reader::new().read("docs/udpros.md");
 }
@@ -235,7 +240,8 @@ fn the_page_of_the_line_tracer_does_what_it_says() {
 
 #[test]
 fn no_document_has_blocks_that_are_not_run() {
-    let run = ["README.md", "concepts.md", "nodes.md", "udpros.md", "tutorial.md", "line-tracer.md"];
+    let run =
+        ["README.md", "commands.md", "concepts.md", "nodes.md", "udpros.md", "tutorial.md", "line-tracer.md"];
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let in_folder = |folder: PathBuf| {
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path())
