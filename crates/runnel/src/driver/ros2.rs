@@ -243,7 +243,7 @@ impl Driver {
     ) -> Option<Arc<TopicInput>> {
         let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref()?);
         if ros2.is_any() {
-            return Some(self.add_any(node, &topic.name, qos, core));
+            return Some(self.add_any(node, topic, qos, core));
         }
         if !ros2.is_known() {
             return None;
@@ -357,7 +357,7 @@ impl Driver {
             }
         }
         if end.room.is_some() {
-            self.room_taken(sample.reader);
+            self.room_taken(sample.reader, length);
             self.pair_progressed(sample.reader, sample.writer, length);
         }
     }
