@@ -204,8 +204,11 @@ fn a_talker_of_its_own_if_it_was_started_as_one() {
     }
 }
 
+/// Names and values.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
 /// Starts such a talker on the host of this thread, with these variables.
-fn has_talk(variables: &[(&str, &str)]) -> Peer {
+fn has_talk(variables: Variables) -> Peer {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "a_talker_of_its_own_if_it_was_started_as_one", "--nocapture"]);
     command.env(ASKED, "1").env("ROS_DOMAIN_ID", "7").envs(variables.iter().copied());
@@ -214,7 +217,7 @@ fn has_talk(variables: &[(&str, &str)]) -> Peer {
 
 /// Who hears a talker with these variables: a listener of its host, and one of a host that no multicast reaches. Gives what
 /// the talker printed.
-fn is_heard(variables: &[(&str, &str)], [here, there]: [bool; 2]) -> String {
+fn is_heard(variables: Variables, [here, there]: [bool; 2]) -> String {
     let (a, b) = cabled();
     for (host, address) in [(&a, "10.0.0.1/24"), (&b, "10.0.0.2/24")] {
         host.address("cable", address);
@@ -252,7 +255,7 @@ const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
 fn the_variables_of_ros_tell_a_program_whom_to_find() {
     let peer = (PEERS, "10.0.0.2");
     // What is set, who hears it then, and which variables it says that it ignores.
-    let cases: [(&[(&str, &str)], [bool; 2], &[&str]); 6] = [
+    let cases: [(Variables, [bool; 2], &[&str]); 6] = [
         (&[peer], [true, true], &[]),
         (&[(RANGE, "LOCALHOST")], [true, false], &[]),
         (&[(RANGE, "LOCALHOST"), (LOCALHOST_ONLY, "0"), peer], [true, true], &[]),

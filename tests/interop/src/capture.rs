@@ -101,7 +101,7 @@ impl Frames {
     /// When tshark does not know a word.
     pub fn ask(&self, filter: &str, fields: &[&str]) -> Vec<String> {
         let mut tshark = Command::new("timeout");
-        tshark.arg("60").args(["tshark", "-n", "-r"]).arg(file(&self.folder)).args(&self.options);
+        tshark.arg("300").args(["tshark", "-n", "-r"]).arg(file(&self.folder)).args(&self.options);
         // It looks into datagrams from and to 7000 and the next ports, where Fast DDS has readers, with confidence.
         tshark.args(["--disable-protocol", "rx"]);
         // Read twice, so that each frame knows in which one a message that it begins is put together.

@@ -19,13 +19,15 @@ const GATE: &str = "/tmp/gate";
 /// What is tried, and with whom.
 type Case = (&'static str, fn(Origin) -> bool, fn(Way));
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 12] = [
     ("two hosts", |_| true, two_hosts),
     ("Runnel's host gets its address late", is_common, late_address),
     ("Runnel's host has two interfaces", is_common, two_interfaces),
     ("the other's host has two interfaces", |origin| origin == KILTED, two_interfaces_there),
     ("Runnel is given the other's address, no multicast", is_ros, named_by_runnel),
     ("the other is given Runnel's address, no multicast", is_ros, named_by_other),
+    ("Runnel in range `LOCALHOST` is given the other's address", is_ros, named_by_runnel_on_localhost),
+    ("the other in range `LOCALHOST` is given Runnel's address", is_ros, named_by_other_on_localhost),
     ("Runnel in range `LOCALHOST`, on the same host", is_common, localhost_near),
     ("Runnel in range `LOCALHOST`, on another host: apart", is_common, localhost_far),
     ("Runnel in range `OFF`: apart", is_common, off),
@@ -169,16 +171,17 @@ fn two_interfaces_there(way: Way) {
     }
 }
 
-/// No multicast goes over the cable, and one of both is told where the other is.
-fn named(way: Way, by: impl Fn(Origin) -> bool) {
+/// No multicast goes over the cable, and one of both is told where the other is, beside these variables.
+fn named(way: Way, by: impl Fn(Origin) -> bool, beside: &[(&'static str, &'static str)]) {
     let [one, two] = Host::two();
     for host in [&one, &two] {
         host.set(&["nft", NO_MULTICAST]);
     }
+    let [by_runnel, by_other] = [PEER_2, PEER_1].map(|address| [address, beside].concat());
     let mut places = ordered(way, &one, &two);
     for place in &mut places {
-        let address = if place.origin == Origin::Runnel { PEER_2 } else { PEER_1 };
-        place.variables = if by(place.origin) { address } else { &[] };
+        let variables = if place.origin == Origin::Runnel { &by_runnel } else { &by_other };
+        place.variables = if by(place.origin) { variables } else { &[] };
     }
     Talk::begin(places).end();
 }
@@ -189,11 +192,19 @@ const PEER_1: &[(&str, &str)] = &[("ROS_STATIC_PEERS", "10.0.0.1")];
 const PEER_2: &[(&str, &str)] = &[("ROS_STATIC_PEERS", "10.0.0.2")];
 
 fn named_by_runnel(way: Way) {
-    named(way, |origin| origin == Origin::Runnel);
+    named(way, |origin| origin == Origin::Runnel, &[]);
 }
 
 fn named_by_other(way: Way) {
-    named(way, |origin| origin != Origin::Runnel);
+    named(way, |origin| origin != Origin::Runnel, &[]);
+}
+
+fn named_by_runnel_on_localhost(way: Way) {
+    named(way, |origin| origin == Origin::Runnel, LOCALHOST);
+}
+
+fn named_by_other_on_localhost(way: Way) {
+    named(way, |origin| origin != Origin::Runnel, LOCALHOST);
 }
 
 /// A Runnel with these variables does not meet the other, which meets one without.
