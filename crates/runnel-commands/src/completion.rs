@@ -207,12 +207,28 @@ fn owned(names: BTreeSet<&str>) -> BTreeSet<String> {
 
 fn candidates(current: &OsStr, names: BTreeSet<String>) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
-    names.into_iter().filter(|name| name.starts_with(&*current)).map(CompletionCandidate::new).collect()
+    let names = names.into_iter().filter(|name| is_plain(name) && name.starts_with(&*current));
+    names.map(CompletionCandidate::new).collect()
+}
+
+/// Whether a name is of the letters that names have in either generation. Anybody in a graph can tell others, which the shell
+/// would put into the line as they are.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '/'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_shell_would_obey_is_not_offered() {
+        let told =
+            ["/scan", "/scan;touch x;#", "/s$(x)", "/s x", "/s\u{1b}[31m", "/s\nx", "/s`x`", "/été", "-x"];
+        let told = told.into_iter().map(str::to_owned).collect();
+        let offered = candidates(OsStr::new(""), told);
+        assert_eq!(offered.iter().map(CompletionCandidate::get_value).collect::<Vec<_>>(), ["/scan"]);
+    }
 
     #[test]
     fn the_topic_is_a_word_behind_pub_that_is_no_option() {

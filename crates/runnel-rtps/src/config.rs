@@ -56,10 +56,14 @@ pub struct Path {
 pub struct Limits {
     /// Participants that have proved that they hear us.
     pub participants: usize,
+    /// And of those at one address that is not ours: a quarter is one host's, that it may not keep out all others.
+    pub participants_per_address: usize,
     /// Participants that have not yet, of which the oldest makes room for another.
     pub candidates: usize,
     /// Endpoints of one participant.
     pub endpoints: usize,
+    /// What all that is told of endpoints may take, in bytes; of participants at one address a quarter of that.
+    pub endpoint_bytes: usize,
     /// The longest lease that is believed.
     pub lease: Duration,
     /// The longest sample, and what may wait from one writer to one reader, in bytes.
@@ -74,8 +78,10 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             participants: 1024,
+            participants_per_address: 256,
             candidates: 2048,
             endpoints: 4096,
+            endpoint_bytes: 128 << 20,
             lease: Duration::from_secs(300),
             sample_bytes: 256 << 20,
             waiting_bytes: 512 << 20,

@@ -269,7 +269,7 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
         qos: QoS::default(),
         tells_history: true,
         exclusive: false,
-        partitions: Vec::new(),
+        in_default_partition: true,
         representations: Vec::new(),
         expects_inline_qos: false,
         unicast: Vec::new(),
@@ -295,6 +295,16 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
     net.send(from, to, &said);
     net.run_for(millis(1));
     assert!(!known(&net), "it is gone");
+    // The same with the whole announcement in place of nothing, as a sample that is disposed of may be sent.
+    let (fourth, fifth) = (SequenceNumber(4), SequenceNumber(5));
+    for (number, qos) in [(fifth, &gone[..]), (fourth, &[])] {
+        let mut said = Vec::new();
+        wire::begin(&mut said, VendorId::RUNNEL, prefix);
+        Data::emit(&mut said, ends, number, qos, Payload::Value(&announcement));
+        net.send(from, to, &said);
+        net.run_for(millis(1));
+    }
+    assert!(!known(&net), "it is gone again");
 }
 
 #[test]

@@ -198,20 +198,19 @@ impl Context {
         mut done: impl FnMut(&Ros2Graph) -> bool,
     ) -> Result<bool, Error> {
         let not_there = || Error::NotInGraph { what: "what the ROS 2 graph knows".to_owned() };
-        let graph = self.ros2_graph()?.ok_or_else(not_there)?;
-        if done(&graph) {
-            return Ok(true);
-        }
-        let mut next_look = Instant::default();
-        let reached = self.shared.wait(timeout, |driver| {
-            let now = clock::monotonic();
-            if now < next_look {
-                return false;
+        let until = clock::monotonic() + timeout;
+        let mut graph = self.ros2_graph()?.ok_or_else(not_there)?;
+        // The user's condition may ask the library, so it is looked at without any lock.
+        while !done(&graph) {
+            let left = until.since(clock::monotonic());
+            if left.is_zero() || !self.ok() {
+                return Ok(false);
             }
-            next_look = now + LOOK_EVERY;
-            driver.ros2_graph().is_some_and(|graph| done(&graph))
-        })?;
-        Ok(reached || self.ros2_graph()?.is_some_and(|graph| done(&graph)))
+            self.shared.wait(left.min(LOOK_EVERY), |_| false)?;
+            let Some(now) = self.ros2_graph()? else { return Ok(false) };
+            graph = now;
+        }
+        Ok(true)
     }
 }
 

@@ -7,6 +7,7 @@ use runnel::core::names::DdsTopic;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, ContextOptions, EndpointInfo, EndpointType, Error, Graphs, QoS, Ros2Graph};
 use runnel_testkit::namespace::require_private_network;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 fn context(graphs: Graphs, domain: u16) -> Context {
@@ -94,4 +95,26 @@ fn processes_that_have_no_node_have_told_of_all_that_they_have() {
     assert!(one.wait_for_ros2_graph(LONG, is_there).unwrap(), "{:?}", one.ros2_graph());
     assert!(one.ros2_graph().unwrap().unwrap().nodes.is_empty());
     assert_eq!((one.domain_id(), context(Graphs::Ros1, 23).domain_id()), (Some(23), None));
+}
+
+#[test]
+fn a_condition_on_the_graph_may_ask_the_library() {
+    require_private_network();
+    let [talking, listening] = [0, 1].map(|_| context(Graphs::Ros2, 29));
+    let talker = talking.create_node("talker").unwrap();
+    let listener = listening.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+    let (looked, has_looked) = channel();
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let is_met = |_: &Ros2Graph| {
+            let _ = looked.send(());
+            subscription.publisher_count() == 1
+        };
+        let _ = tell.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
+    });
+    // Only then, so that it waits for that.
+    has_looked.recv_timeout(LONG).unwrap();
+    let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
+    assert!(told.recv_timeout(LONG).expect("nobody stands still"));
 }

@@ -44,13 +44,16 @@ impl BestAvailable {
     }
 }
 
+/// The shortest time that is promised because a subscription asks for it: anybody in the graph can ask.
+const SHORTEST_PROMISE: Duration = Duration::from_millis(1);
+
 impl QoS {
     /// Keeps the last 10, and takes the highest level of service by which the endpoint meets all that are there when it
     /// is made. What comes later changes nothing: it may be too late for a publisher that is found a moment after.
     ///
     /// A subscription asks for what all publishers offer, or for what [`QoS::default`] asks where there is none. A
     /// publisher is reliable and transient local, which suits every subscription, and promises of deadline and liveliness
-    /// what the most demanding subscription asks for. Source: `rmw_qos_profile_best_available`.
+    /// what the most demanding subscription asks for, but no time below a millisecond. Source: `rmw_qos_profile_best_available`.
     pub const fn best_available() -> Self {
         Self { best_available: BestAvailable::ALL, ..Self::keep_last(10) }
     }
@@ -107,8 +110,8 @@ impl QoS {
             reliability: Reliability::Reliable,
             durability: Durability::TransientLocal,
             liveliness: requested.iter().fold(Liveliness::Automatic, most),
-            deadline: requested.iter().filter_map(|one| one.deadline).min(),
-            liveliness_lease: requested.iter().filter_map(|one| one.liveliness_lease).min(),
+            deadline: shortest(requested.iter().filter_map(|one| one.deadline)),
+            liveliness_lease: shortest(requested.iter().filter_map(|one| one.liveliness_lease)),
             ..self
         })
     }
@@ -130,6 +133,11 @@ impl QoS {
             ..self
         }
     }
+}
+
+/// The shortest time that can be promised.
+fn shortest(times: impl Iterator<Item = Duration>) -> Option<Duration> {
+    times.filter(|time| *time >= SHORTEST_PROMISE).min()
 }
 
 /// The longer of two times, of which `None` is for ever.
@@ -174,6 +182,15 @@ mod tests {
         let settled = QoS::best_available().settled_for_publisher(&[weak(), strong()]);
         assert_eq!(settled, QoS { depth: 10, ..strong() });
         assert_eq!(QoS::best_available().settled_for_publisher(&[]), QoS::keep_last(10).transient_local());
+    }
+
+    #[test]
+    fn a_publisher_does_not_promise_what_nobody_can_keep() {
+        let absurd = strong()
+            .deadline(Duration::from_nanos(1))
+            .liveliness(Liveliness::Automatic, Some(Duration::ZERO));
+        let settled = QoS::best_available().settled_for_publisher(&[absurd, weak()]);
+        assert_eq!((settled.deadline, settled.liveliness_lease), (Some(MS(300)), None));
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub struct Endpoint {
     pub tells_history: bool,
     /// True if its writers must be exclusive owners of what they write, which ROS knows nothing of.
     pub exclusive: bool,
-    /// In which partitions it is; none is the unnamed one, where all of ROS is.
-    pub partitions: Vec<String>,
+    /// True if it is in the unnamed partition, where all of ROS is. In which others it is makes no difference to anybody here.
+    pub in_default_partition: bool,
     /// The encodings that it offers, or takes; none is XCDR1 alone.
     pub representations: Vec<i16>,
     /// True if each sample must carry the writer's QoS.
@@ -81,7 +81,7 @@ impl Endpoint {
             qos: parse_qos(role, list)?,
             tells_history: list.find(pid::HISTORY).is_some(),
             exclusive: list.find(pid::OWNERSHIP).map_or(Ok(0), |mut value| value.u32())? == 1,
-            partitions: list.find(pid::PARTITION).map_or(Ok(Vec::new()), partitions)?,
+            in_default_partition: list.find(pid::PARTITION).map_or(Ok(true), names_default_partition)?,
             representations: list.find(pid::DATA_REPRESENTATION).map_or(Ok(Vec::new()), representations)?,
             expects_inline_qos: list
                 .find(pid::EXPECTS_INLINE_QOS)
@@ -119,9 +119,13 @@ impl Endpoint {
         list.end();
     }
 
-    /// True if it is in the unnamed partition, where all of ROS is.
-    pub fn is_in_default_partition(&self) -> bool {
-        self.partitions.is_empty() || self.partitions.iter().any(|name| name.is_empty() || name == "*")
+    /// Roughly how much memory it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.topic.len()
+            + self.type_name.len()
+            + self.user_data.len()
+            + self.unicast.len() * size_of::<SocketAddr>()
     }
 
     /// The encoding of what it writes: a writer that names several offers the first. Source: DDS-XTypes 1.3, section
@@ -212,16 +216,18 @@ fn emit_history(qos: &QoS, list: &mut ParametersOut<'_>) {
     });
 }
 
-fn partitions(mut value: Cursor<'_>) -> Result<Vec<String>, AnnounceError> {
-    let mut names = Vec::new();
-    for _ in 0..value.u32()?.min(64) {
+/// True if a list of partitions is empty, or the unnamed one is among them.
+fn names_default_partition(mut value: Cursor<'_>) -> Result<bool, AnnounceError> {
+    let count = value.u32()?;
+    let mut is_named = count == 0;
+    for _ in 0..count.min(64) {
         let len = value.u32()? as usize;
         let bytes = value.take(len)?;
-        let name = core::str::from_utf8(bytes.strip_suffix(&[0]).unwrap_or(bytes));
-        names.push(name.map_err(|_| AnnounceError::Field("partition"))?.into());
+        let name = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+        is_named |= name.is_empty() || name == b"*";
         value.take(value.rest().len().min(len.next_multiple_of(4) - len))?;
     }
-    Ok(names)
+    Ok(is_named)
 }
 
 fn representations(mut value: Cursor<'_>) -> Result<Vec<i16>, AnnounceError> {
@@ -250,7 +256,7 @@ mod tests {
                 .liveliness(Liveliness::ManualByTopic, Some(Duration::from_secs(1))),
             tells_history: true,
             exclusive: false,
-            partitions: vec![],
+            in_default_partition: true,
             representations: vec![XCDR1],
             expects_inline_qos: false,
             unicast: vec!["127.0.0.1:7411".parse().unwrap()],
@@ -293,7 +299,7 @@ mod tests {
         assert_eq!(reader.qos, QoS::keep_last(1).best_effort());
         assert!(!writer.tells_history && !reader.tells_history);
         assert_eq!((writer.writes(), reader.reads(XCDR1), reader.reads(XCDR2)), (XCDR1, true, false));
-        assert!(writer.is_in_default_partition());
+        assert!(writer.in_default_partition);
     }
 
     #[test]
@@ -316,8 +322,11 @@ mod tests {
             list.bytes(pid::DATA_REPRESENTATION, &[1, 0, 0, 0, 2, 0]);
         });
         let reader = Endpoint::parse(Role::Reader, &bytes).unwrap();
-        assert_eq!((&reader.partitions[..], reader.reads(XCDR1)), (&["a".into(), String::new()][..], false));
-        assert!(reader.is_in_default_partition());
+        assert_eq!((reader.in_default_partition, reader.reads(XCDR1)), (true, false));
+        let elsewhere = minimal(EntityId::user_reader(1), |list| {
+            list.bytes(pid::PARTITION, &[1, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0]);
+        });
+        assert!(!Endpoint::parse(Role::Reader, &elsewhere).unwrap().in_default_partition);
     }
 
     #[test]

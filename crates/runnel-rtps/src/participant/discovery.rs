@@ -79,7 +79,14 @@ impl<P: Lend> Participant<P> {
         if peer.endpoints.len() >= most && !peer.endpoints.contains_key(&guid.entity) {
             return self.tell(Event::Trouble(format!("{} has more than {most} endpoints", guid.prefix)));
         }
+        if !self.has_room_for(&endpoint) {
+            return self
+                .tell(Event::Trouble(format!("there is no room for another endpoint of {}", guid.prefix)));
+        }
+        let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
+        peer.endpoint_bytes += endpoint.bytes();
         let former = peer.endpoints.insert(guid.entity, endpoint);
+        peer.endpoint_bytes -= former.as_ref().map_or(0, Endpoint::bytes);
         if former.as_ref() == peer.endpoints.get(&guid.entity) {
             return;
         }
@@ -88,8 +95,9 @@ impl<P: Lend> Participant<P> {
     }
 
     fn endpoint_gone(&mut self, guid: Guid) {
-        let known = self.peers.get_mut(guid.prefix).and_then(|peer| peer.endpoints.remove(&guid.entity));
-        if known.is_some() {
+        let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
+        if let Some(known) = peer.endpoints.remove(&guid.entity) {
+            peer.endpoint_bytes -= known.bytes();
             self.unmatch(guid);
             self.tell(Event::EndpointLost(guid));
         }

@@ -27,7 +27,7 @@ fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
         || ours.topic != other.topic
         || ours.type_name != other.type_name
         || writer.exclusive != reader.exclusive
-        || !other.is_in_default_partition();
+        || !other.in_default_partition;
     if strangers {
         return Verdict::Strangers;
     }
@@ -196,7 +196,7 @@ mod tests {
             qos: QoS::default(),
             tells_history: true,
             exclusive: false,
-            partitions: vec![],
+            in_default_partition: true,
             representations: representations.to_vec(),
             expects_inline_qos: false,
             unicast: vec![],

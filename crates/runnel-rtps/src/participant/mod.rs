@@ -14,6 +14,7 @@ mod receive;
 mod room;
 mod routes;
 mod search;
+mod shares;
 mod transmit;
 mod watch;
 mod word;
@@ -235,7 +236,7 @@ impl<P: Lend> Participant<P> {
             qos,
             tells_history: true,
             exclusive: false,
-            partitions: Vec::new(),
+            in_default_partition: true,
             // What a writer offers when nothing is said is XCDR1.
             representations: if id.kind() == EntityKind::Reader { READ.to_vec() } else { Vec::new() },
             expects_inline_qos: false,

@@ -45,6 +45,8 @@ pub struct Peer {
     pub data: ParticipantData,
     /// Its endpoints.
     pub endpoints: BTreeMap<EntityId, Endpoint>,
+    /// How much memory they take.
+    pub(super) endpoint_bytes: usize,
     /// Where its endpoints of discovery and its user's are reached.
     pub(super) metatraffic: SocketAddr,
     pub(super) user: SocketAddr,
@@ -154,7 +156,7 @@ impl Peers {
         self.all.values().filter(|peer| peer.proved)
     }
 
-    fn proved_count(&self) -> usize {
+    pub(super) fn proved_count(&self) -> usize {
         self.all.len() - self.candidates.len()
     }
 
@@ -289,6 +291,7 @@ impl<P: Lend> Participant<P> {
         let peer = Peer {
             data,
             endpoints: BTreeMap::new(),
+            endpoint_bytes: 0,
             metatraffic,
             user,
             same_host,
@@ -365,9 +368,6 @@ impl<P: Lend> Participant<P> {
 
     /// A participant has something for us, and so has heard of us: it is proved, if it has been heard from where it is reached.
     pub(super) fn prove(&mut self, from: SocketAddr, prefix: GuidPrefix) {
-        if self.peers.proved_count() >= self.config.limits.participants {
-            return;
-        }
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.proved) else { return };
         if !peer.is_at_its_addresses(&self.config) {
             match peer.known_ways(&self.config, from) {
@@ -375,6 +375,11 @@ impl<P: Lend> Participant<P> {
                 None => return self.tell_of_elsewhere(from, prefix),
             }
         }
+        let ip = peer.metatraffic.ip();
+        if !self.has_room_at(ip) {
+            return;
+        }
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
         let is_own = |ip: IpAddr| self.config.is_own(ip);
         peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
         peer.proved = true;

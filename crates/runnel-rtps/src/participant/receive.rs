@@ -158,8 +158,9 @@ impl<P: Lend> Participant<P> {
             }
             Arrival::Deliver => self.deliver_here(context, reader, writer, data),
             Arrival::Early => {
-                let is_key = !matches!(data.payload, Payload::Value(_));
-                // What is gone may be told by the inline QoS alone, which is not held.
+                // What is gone may be told by the inline QoS alone, which is not held, whatever else comes with it.
+                let is_gone = reader.is_builtin() && announce::is_gone(data.inline_qos);
+                let is_key = is_gone || !matches!(data.payload, Payload::Value(_));
                 let gone = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
                 let key = gone.map(announce::key);
                 let bytes = key.as_deref().unwrap_or(data.payload.bytes());

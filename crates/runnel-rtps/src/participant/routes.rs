@@ -199,7 +199,7 @@ mod tests {
             type_name: "std_msgs::msg::dds_::String_".into(),
             qos: Default::default(),
             exclusive: false,
-            partitions: vec![],
+            in_default_partition: true,
             representations: vec![],
             expects_inline_qos: false,
             tells_history: false,

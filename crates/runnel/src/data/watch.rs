@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
+/// It is not looked at more often than that, whatever is asked: that would take all the time there is.
+const SHORTEST: u64 = 1_000_000;
+
 /// Something that the driver looks at from time to time.
 pub(crate) trait Watched: Send + Sync {
     /// Looks, and says when to look again; `None` if never.
@@ -45,8 +48,9 @@ impl Pulse {
             return None;
         }
         let last = self.last.load(Ordering::Relaxed);
+        let pause = self.period.max(SHORTEST);
         if last == 0 {
-            return Some((0, Instant(now.0.saturating_add(self.period))));
+            return Some((0, Instant(now.0.saturating_add(pause))));
         }
         let since = last.max(self.missed.load(Ordering::Relaxed));
         let missed = now.0.saturating_sub(since) / self.period;
@@ -54,7 +58,7 @@ impl Pulse {
         if missed > 0 {
             self.missed.store(since, Ordering::Relaxed);
         }
-        Some((missed, Instant(since.saturating_add(self.period))))
+        Some((missed, Instant(since.saturating_add(pause))))
     }
 }
 
@@ -78,6 +82,14 @@ mod tests {
         assert_eq!(pulse.look(at(950)), Some((3, at(1010))));
         pulse.beat(at(960));
         assert_eq!(pulse.look(at(1010)), Some((0, at(1060))));
+    }
+
+    #[test]
+    fn what_nobody_can_keep_is_looked_at_each_millisecond_and_counted_all_the_same() {
+        let pulse = Pulse::new(Some(Duration::from_nanos(1)));
+        pulse.beat(at(0));
+        assert_eq!(pulse.look(at(1)), Some((1_000_000, at(2))));
+        assert_eq!(pulse.look(at(2)), Some((1_000_000, at(3))));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use runnel_ros1::told::told;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 use runnel_rtps::{Participant, Peer};
@@ -50,12 +51,12 @@ impl Ros2 {
         nodes: &mut HashMap<Guid, String>,
     ) {
         let prefix = peer.data.prefix;
-        let told = self.graph.nodes_of(prefix);
+        let known = self.graph.nodes_of(prefix);
         // Before it has told of its nodes there is more to come, if it does.
         let tells = |endpoint: &Endpoint| endpoint.role() == Role::Writer && endpoint.topic == TOPIC;
-        let awaited = told.is_none() && peer.endpoints.values().any(tells);
+        let awaited = known.is_none() && peer.endpoints.values().any(tells);
         let number = gid(prefix.with(EntityId::PARTICIPANT));
-        for node in told.unwrap_or_default() {
+        for node in known.unwrap_or_default() {
             graph.nodes.push(NodeInfo { full_name: node.name.clone(), participant: number });
             nodes.extend(node.endpoints.iter().map(|guid| (*guid, node.name.clone())));
         }
@@ -65,7 +66,7 @@ impl Ros2 {
         graph.participants.push(ParticipantInfo {
             gid: number,
             vendor: peer.data.vendor.to_string(),
-            name: peer.data.name.clone(),
+            name: told(&peer.data.name),
             enclave: value_of(&peer.data.user_data, "enclave"),
             addresses,
             is_same_host: peer.is_same_host(),
@@ -98,8 +99,8 @@ fn endpoint(of: &Endpoint, nodes: &HashMap<Guid, String>) -> EndpointInfo {
     EndpointInfo {
         gid: gid(of.guid),
         endpoint_type,
-        dds_topic: of.topic.clone(),
-        dds_type: of.type_name.clone(),
+        dds_topic: told(&of.topic),
+        dds_type: told(&of.type_name),
         type_hash: value_of(&of.user_data, "typehash"),
         qos: of.qos,
         tells_history: of.tells_history,
@@ -111,11 +112,11 @@ fn gid(guid: Guid) -> Gid {
     Gid(guid.to_bytes())
 }
 
-/// What user data says of a key, as in `enclave=/;`. Source: rmw_dds_common.
+/// What user data says of a key, as in `enclave=/;`, as terminals may repeat it. Source: rmw_dds_common.
 fn value_of(user_data: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(user_data);
     let pairs = text.split(';').filter_map(|pair| pair.split_once('='));
-    pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_owned())
+    pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| told(value))
 }
 
 #[cfg(test)]
@@ -127,5 +128,6 @@ mod tests {
         assert_eq!(value_of(b"enclave=/;securitycontext=/x;", "enclave").as_deref(), Some("/"));
         assert_eq!(value_of(b"typehash=RIHS01_ab;", "typehash").as_deref(), Some("RIHS01_ab"));
         assert_eq!(value_of(b"\xff;typehash", "typehash"), None);
+        assert_eq!(value_of(b"enclave=/\x1b[31m\n;", "enclave").as_deref(), Some(r"/\u{1b}[31m\n"));
     }
 }

@@ -1,6 +1,7 @@
 //! What is remembered of the nodes of one participant: no more than a bound, whatever it tells.
 
 use runnel_msgs::rmw_dds_common::NodeEntitiesInfo;
+use runnel_ros1::told::told;
 use runnel_rtps::wire::Guid;
 
 use super::widths;
@@ -78,9 +79,10 @@ impl Known {
     }
 }
 
+/// As logs and terminals may repeat it.
 fn full_name(node: &NodeEntitiesInfo) -> String {
     let namespace = node.node_namespace.trim_end_matches('/');
-    format!("{namespace}/{}", node.node_name)
+    told(&format!("{namespace}/{}", node.node_name))
 }
 
 /// The endpoints of a node.
@@ -115,6 +117,14 @@ mod tests {
 
     fn endpoints(known: &Known) -> usize {
         known.nodes().iter().map(|node| node.endpoints.len()).sum()
+    }
+
+    #[test]
+    fn a_name_forges_no_line_of_a_log() {
+        let node_name = "\u{1b}[31mevil\n[ERROR]".into();
+        let node =
+            NodeEntitiesInfo { node_namespace: "/a/".into(), node_name, ..NodeEntitiesInfo::default() };
+        assert_eq!(full_name(&node), r"/a/\u{1b}[31mevil\n[ERROR]");
     }
 
     #[test]
