@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::CompleteEnv;
 use runnel::core::names;
 use runnel::core::schema::{Generation, Kind, TypeName};
@@ -31,6 +31,16 @@ pub fn environment() -> CompleteEnv<'static, fn() -> clap::Command> {
 /// Completes the names of topics of both generations.
 pub fn topics() -> ArgValueCompleter {
     in_both(|sight| sight.topics().0.into_keys().filter(|name| !is_hidden(name)).collect())
+}
+
+/// Completes these names, and those of files.
+pub fn names_or_files(
+    names: impl Iterator<Item = &'static str> + Clone + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let named = candidates(current, names.clone().map(str::to_owned).collect());
+        named.into_iter().chain(PathCompleter::file().complete(current)).collect::<Vec<_>>()
+    })
 }
 
 /// Completes the names of nodes of both generations.

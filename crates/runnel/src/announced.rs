@@ -31,6 +31,8 @@ pub(crate) struct Topic {
     pub(crate) ros1: Option<Ros1Type>,
     /// Its type in ROS 2; `None` if it is to be in ROS 1 alone.
     pub(crate) ros2: Option<Ros2Type>,
+    /// What a subscription to a topic of any type asks each publisher for, even of one that offers less.
+    pub(crate) exactly: Option<QoS>,
 }
 
 /// A message type as ROS 1 peers know it.
@@ -102,24 +104,29 @@ impl Ros2Type {
 impl Topic {
     /// A topic of a type that is known.
     pub(crate) fn of<M: Message>(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::of::<M>()) }
+        Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::of::<M>()), exactly: None }
     }
 
     /// A topic of a type that is known while the program runs, in the graphs in which that has a form.
     pub(crate) fn of_forms(name: String, forms: &Forms) -> Self {
         let form = |generation| forms.in_generation(generation).ok();
         let ros1 = form(Generation::Ros1).map(|schema| Ros1Type::of_schema(schema));
-        Self { name, ros1, ros2: form(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)) }
+        Self {
+            name,
+            ros1,
+            ros2: form(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)),
+            exactly: None,
+        }
     }
 
     /// A topic whose type publishers tell.
     pub(crate) fn of_any(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()) }
+        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()), exactly: None }
     }
 
     /// A topic that ROS 1 alone has.
     pub(crate) fn of_ros1(name: String, ros1: Ros1Type) -> Self {
-        Self { name, ros1: Some(ros1), ros2: None }
+        Self { name, ros1: Some(ros1), ros2: None, exactly: None }
     }
 
     /// By which its publishers and subscriptions of this process know its type: name and sum, those of ROS 1 where it has

@@ -23,7 +23,8 @@ impl Context {
     /// Calls a method of the master's API with these parameters and waits for the answer.
     ///
     /// # Errors
-    /// When the master does not answer in time, or answers with a fault.
+    /// When the master does not answer in time, or answers with a fault; [`Error::Ros1Only`] if the context is not in the ROS 1
+    /// graph.
     pub fn call_master(
         &self,
         method: &str,
@@ -31,7 +32,7 @@ impl Context {
         timeout: Duration,
     ) -> Result<ParamValue, Error> {
         let ros1 = self.shared.settings.ros1.as_ref();
-        let ros1 = ros1.ok_or_else(|| Error::NotInGraph { what: format!("{method} of the master") })?;
+        let ros1 = ros1.ok_or_else(|| Error::Ros1Only { what: format!("{method} of the master") })?;
         self.call(&ros1.master, method, params, timeout)
     }
 

@@ -25,7 +25,7 @@ impl Node {
     /// A client of a service; each call looks the service up and connects to it.
     ///
     /// # Errors
-    /// When the name is not valid.
+    /// When the name is not valid; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
         Ok(Client::new(self, self.service_name(service)?, false))
     }
@@ -34,7 +34,7 @@ impl Node {
     /// node that provides the service now. When that ends, the call after the one that failed looks the service up again.
     ///
     /// # Errors
-    /// When the name is not valid.
+    /// When the name is not valid; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
         Ok(Client::new(self, self.service_name(service)?, true))
     }
@@ -42,7 +42,7 @@ impl Node {
     /// A client of a service whose type is known only while the program runs.
     ///
     /// # Errors
-    /// When the name is not valid.
+    /// When the name is not valid; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn create_dynamic_client(
         &self,
         service: &str,
@@ -54,7 +54,7 @@ impl Node {
     /// Waits at most `timeout` until some node provides a service; false if none does.
     ///
     /// # Errors
-    /// When the name is not valid, or the operating system refuses to wait.
+    /// When the name is not valid, or the operating system refuses to wait; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn wait_for_service(&self, service: &str, timeout: Duration) -> Result<bool, Error> {
         self.untyped_caller(service)?.wait_until_ready(timeout)
     }

@@ -112,6 +112,18 @@ pub enum Error {
         /// What.
         what: String,
     },
+    /// What is asked for is in ROS 1 alone so far, and the context is in ROS 2 alone.
+    Ros1Only {
+        /// What.
+        what: String,
+    },
+    /// What the master is asked for cannot be had, since it does not answer. The context goes on in ROS 2 meanwhile.
+    NoMaster {
+        /// What.
+        what: String,
+        /// Why the master does not answer.
+        why: CallError,
+    },
     /// The context is shutting down.
     ShuttingDown,
 }
@@ -148,6 +160,17 @@ impl fmt::Display for Error {
             Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),
             Self::NotInGraph { what } => write!(f, "{what} is in none of the graphs that this context is in"),
+            Self::Ros1Only { what } => write!(
+                f,
+                "{what}: services, actions and shared parameters are in ROS 1 alone so far, and this context is in ROS 2 alone \
+                 (Graphs::Ros2); Graphs::Both with a master has them"
+            ),
+            Self::NoMaster { what, why } => {
+                write!(
+                    f,
+                    "{what} is the master's to tell, which does not answer, and ROS 2 alone goes on: {why}"
+                )
+            }
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }
     }

@@ -11,6 +11,23 @@
 //! }
 //! ```
 //!
+//! [`Context::new`] is in the graph of ROS 1, which has a master. [`ContextOptions::graphs`] has the same program be in that of
+//! ROS 2 ([`Graphs::Ros2`], no master, found by RTPS) or in both at once ([`Graphs::Both`]). A topic is then made with a depth, or
+//! with a [`QoS`] that says what both ends promise, and [`Context::ros2_graph`] tells who is there. Services, actions and
+//! parameters of others are in ROS 1 alone so far ([`Error::Ros1Only`]).
+//!
+//! ```no_run
+//! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs::String};
+//!
+//! # fn main() -> Result<(), runnel::Error> {
+//! let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros2))?;
+//! let node = context.create_node("talker")?;
+//! let chatter = node.create_publisher::<String>("chatter", QoS::keep_last(10).transient_local())?;
+//! chatter.publish(String { data: "hello".into() })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The thread that spins is the thread that waits for messages and calls back. Publishing works from any thread, and
 //! a program may publish in a loop without spinning at all: what peers ask meanwhile is answered.
 //!
@@ -79,8 +96,9 @@ pub use qos_events::{
 };
 pub use rate::Rate;
 pub use ros2_graph::{EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
+pub use rtps::Range as DiscoveryRange;
 pub use runnel_core as core;
-pub use runnel_core::qos::QoS;
+pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::Time;
 /// System calls, for Runnel's own programs: no part of the API.
 #[doc(hidden)]

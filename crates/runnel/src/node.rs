@@ -114,10 +114,11 @@ impl Node {
 
     /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
     ///
-    /// Returns once the master knows, or with a warning if it cannot be reached: it is told as soon as it can be.
+    /// In ROS 1 it returns once the master knows, or with a warning if that cannot be reached: it is told as soon as it can be. In
+    /// ROS 2 nobody is waited for.
     ///
     /// # Errors
-    /// When the name is not valid, the node publishes the topic with another type, or the master refuses.
+    /// When the name is not valid, the node publishes the topic with another type, or the master of ROS 1 refuses.
     pub fn create_publisher<M: Message>(
         &self,
         topic: &str,
@@ -146,7 +147,7 @@ impl Node {
     /// and otherwise to one whose memory is used again for the next.
     ///
     /// # Errors
-    /// When the name is not valid, the node subscribes to the topic with another type, or the master refuses.
+    /// When the name is not valid, the node subscribes to the topic with another type, or the master of ROS 1 refuses.
     pub fn create_subscription<M: Message>(
         &self,
         topic: &str,
@@ -222,7 +223,8 @@ impl Node {
     /// publisher says of their type: see [`RawMessage::decode`].
     ///
     /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
-    /// that offers less than `qos` asks for is heard with what it offers.
+    /// that offers less than is asked for is heard with what it offers, unless it is asked for
+    /// [exactly](SubscriptionOptions::exactly).
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -233,9 +235,13 @@ impl Node {
         options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let options = options.into();
         let topic = match schema {
             Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
-            None => Topic::of_any(self.resolve(topic)?),
+            None => {
+                let exactly = options.exactly.then_some(options.qos);
+                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
+            }
         };
         self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
@@ -326,7 +332,7 @@ impl Node {
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks } = options.into();
+        let SubscriptionOptions { qos, callbacks, .. } = options.into();
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
         let events = QosEvents::new(callbacks, when.clone());

@@ -35,6 +35,18 @@ pub struct PublisherOptions {
 pub struct SubscriptionOptions {
     pub(crate) qos: QoS,
     pub(crate) callbacks: Callbacks,
+    pub(crate) exactly: bool,
+}
+
+impl SubscriptionOptions {
+    /// Asks every publisher for all of the QoS. Otherwise a subscription to a topic of any type asks a publisher that offers
+    /// less for no more than it offers: see [`Node::create_raw_subscription`](crate::Node::create_raw_subscription). What is
+    /// best available is then settled for each publisher.
+    #[must_use]
+    pub fn exactly(mut self) -> Self {
+        self.exactly = true;
+        self
+    }
 }
 
 /// What both have.

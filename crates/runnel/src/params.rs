@@ -1,4 +1,4 @@
-//! Parameters of the master's parameter server.
+//! Parameters of the master's parameter server; where there is none, those that the arguments give a node.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,9 +10,9 @@ use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
+use crate::Graphs;
 use crate::data::{Event, Events, Most, When};
 use crate::error::Error;
-use crate::logging::console;
 use crate::node::{Node, NodeInner};
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
 
@@ -78,8 +78,13 @@ impl<T: FromParam> FromParam for Vec<T> {
 impl Node {
     /// The value of a parameter; `None` if it has none. `~name` is below the node's own name.
     ///
+    /// In ROS 2 alone, where there is no master, the node's own parameters have the values that its arguments give them:
+    /// `-p rate:=5` or `_rate:=5` that of `~rate`.
+    ///
     /// # Errors
-    /// When the name is not valid, the master does not answer, or the value is of another kind ([`Error::Parameter`]).
+    /// When the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or the
+    /// value is of another kind ([`Error::Parameter`]); in ROS 2 alone, when it is none of the node's own
+    /// ([`Error::Ros1Only`]).
     pub fn get_param<T: FromParam>(&self, name: &str) -> Result<Option<T>, Error> {
         let key = self.resolve(name)?;
         let Some(value) = self.value_at(&key)? else { return Ok(None) };
@@ -100,7 +105,7 @@ impl Node {
     /// Sets a parameter, or all below a name with a [`ParamValue::Struct`].
     ///
     /// # Errors
-    /// When the name is not valid, or the master refuses or does not answer.
+    /// When the name is not valid, or the master refuses or does not answer; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn set_param(&self, name: &str, value: impl Into<ParamValue>) -> Result<(), Error> {
         let key = self.resolve(name)?;
         self.tell_master("setParam", &[key.into(), value.into()])
@@ -109,16 +114,20 @@ impl Node {
     /// Whether a parameter, or one below it, has a value.
     ///
     /// # Errors
-    /// When the name is not valid, or the master does not answer.
+    /// When the name is not valid, or as [`Node::get_param`].
     pub fn has_param(&self, name: &str) -> Result<bool, Error> {
-        let (_, value) = self.ask_master("hasParam", &[self.resolve(name)?.into()])?;
+        let key = self.resolve(name)?;
+        if !self.inner.is_in_ros1() {
+            return Ok(self.inner.given_param(&key)?.is_some());
+        }
+        let (_, value) = self.ask_master("hasParam", &[key.into()])?;
         Ok(value == Value::Bool(true))
     }
 
     /// Removes a parameter and all below it; false if there was none.
     ///
     /// # Errors
-    /// As [`Node::has_param`].
+    /// As [`Node::set_param`].
     pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
         Ok(self.ask_master("deleteParam", &[self.resolve(name)?.into()])?.0)
     }
@@ -126,7 +135,7 @@ impl Node {
     /// The full name of the nearest parameter of this name: in the node's own namespace, then in those around it.
     ///
     /// # Errors
-    /// When the master does not answer.
+    /// When the master does not answer; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
         let (found, value) = self.ask_master("searchParam", &[name.into()])?;
         Ok(value.as_str().filter(|_| found).map(str::to_owned))
@@ -135,7 +144,7 @@ impl Node {
     /// The names of all parameters.
     ///
     /// # Errors
-    /// When the master does not answer.
+    /// When the master does not answer; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn param_names(&self) -> Result<Vec<String>, Error> {
         let (_, value) = self.ask_master("getParamNames", &[])?;
         let names = value.as_array().unwrap_or_default().iter();
@@ -146,7 +155,7 @@ impl Node {
     /// name, which may be that of a parameter below the one that is watched, and its value, `None` if it has none.
     ///
     /// # Errors
-    /// When the name is not valid, or the master refuses.
+    /// When the name is not valid, or the master refuses; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn watch_param(
         &self,
         name: &str,
@@ -169,6 +178,9 @@ impl Node {
 
     /// The value under an absolute name.
     fn value_at(&self, key: &str) -> Result<Option<ParamValue>, Error> {
+        if !self.inner.is_in_ros1() {
+            return self.inner.given_param(key);
+        }
         let (granted, value) = self.ask_master("getParam", &[key.into()])?;
         Ok(granted.then_some(value))
     }
@@ -187,7 +199,13 @@ impl Node {
 
     fn call_granted(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
         let params = [&[Value::from(self.full_name())], params].concat();
-        let answer = self.context().call_master(method, &params, PATIENCE)?;
+        let no_master = |error| match error {
+            Error::Call(why) if self.context().graphs() == Graphs::Both => {
+                Error::NoMaster { what: format!("what {method} asks for"), why }
+            }
+            error => error,
+        };
+        let answer = self.context().call_master(method, &params, PATIENCE).map_err(no_master)?;
         let odd = |error| Error::Refused(format!("{method}: {error}"));
         let Answer { status, message, value } = Answer::parse(&answer).map_err(odd)?;
         Ok((status == SUCCESS, message.to_owned(), value.clone()))
@@ -197,15 +215,13 @@ impl Node {
 impl NodeInner {
     /// Has the arguments' parameters of this node set, and returns when the master has them.
     pub(crate) fn set_given_params(&self) -> Result<(), Error> {
+        if !self.is_in_ros1() {
+            return Ok(());
+        }
         // Of two of one name the last counts.
         let params = self.context.shared.arguments.params_of(&self.name);
         let given: HashMap<String, String> =
             params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        if !self.is_in_ros1() {
-            let others = given.keys().filter(|name| *name != USE_SIM_TIME_ROS2);
-            others.for_each(|name| console::warning!("not followed yet in ROS 2: parameter {name}"));
-            return Ok(());
-        }
         for (name, value) in given {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = given_value(&value);
@@ -213,6 +229,16 @@ impl NodeInner {
             self.wait_registered(Role::Parameter, &key)?;
         }
         Ok(())
+    }
+
+    /// What the arguments give the node of an absolute name; of two of one name the last counts. Where ROS 1 has a slash
+    /// within a name, ROS 2 has a point.
+    fn given_param(&self, key: &str) -> Result<Option<ParamValue>, Error> {
+        let below = key.strip_prefix(self.full_name()).and_then(|below| below.strip_prefix('/'));
+        let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
+        let given = self.context.shared.arguments.params_of(&self.name);
+        let last = given.filter(|(name, _)| name.replace('.', "/") == own).last();
+        Ok(last.map(|(_, value)| given_value(value)))
     }
 
     /// Hears from now on whether time is simulated; returns when the master has told, or cannot.

@@ -12,6 +12,7 @@ use runnel_rtps::wire::Guid;
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::rtps::Range as DiscoveryRange;
 
 /// How often the graph is looked at while it changes.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -185,6 +186,11 @@ impl Context {
             links.is_some()
         })?;
         Ok(links)
+    }
+
+    /// Whom it finds by itself in ROS 2; `None` if it is in ROS 1 alone.
+    pub fn discovery_range(&self) -> Option<DiscoveryRange> {
+        self.shared.settings.ros2.as_ref().map(|ros2| ros2.range)
     }
 
     /// Waits at most `timeout` until the ROS 2 graph is as `done` wants it; false if that is over before, or the context

@@ -80,7 +80,8 @@ impl Node {
     /// Returns once the master knows, as [`Node::create_publisher`] does.
     ///
     /// # Errors
-    /// When the name is not valid, the node provides a service of that name, or the master refuses.
+    /// When the name is not valid, the node provides a service of that name, or the master refuses; [`Error::Ros1Only`] in ROS 2
+    /// alone, which has no services so far.
     pub fn create_service<S: Service, E: fmt::Display>(
         &self,
         service: &str,

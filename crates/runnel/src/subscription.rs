@@ -104,8 +104,9 @@ impl Subscription {
         self.core.malformed()
     }
 
-    /// Messages that publishers sent as datagrams (see [`QoS::udpros`](crate::QoS::udpros)) and that did not arrive
-    /// whole. A loss shows when a later message arrives, and 256 in a row do not show: there are at least so many.
+    /// Messages that did not arrive whole, and will not: of ROS 1 those that publishers sent as datagrams (see
+    /// [`QoS::udpros`](crate::QoS::udpros)), of ROS 2 those of best effort, and those that a publisher held no longer.
+    /// Of datagrams a loss shows when a later message arrives, and 256 in a row do not show: there are at least so many.
     pub fn lost(&self) -> u64 {
         self.core.lost()
     }

@@ -59,6 +59,7 @@ fn what_ros_1_alone_has_is_refused_by_name() {
     let refused = [
         node.set_param("rate", 5).err(),
         node.get_param::<i32>("rate").err(),
+        node.has_param("/other/rate").err(),
         node.watch_param("rate", |_, _| {}).err(),
         node.create_service::<Trigger, Error>("reset", |_| Ok(Default::default())).err(),
         node.create_client::<Trigger>("reset").err(),
@@ -66,9 +67,35 @@ fn what_ros_1_alone_has_is_refused_by_name() {
         context.call_master("getPid", &[], Duration::from_secs(60)).err(),
     ];
     for (which, error) in refused.into_iter().enumerate() {
-        assert!(matches!(error, Some(Error::NotInGraph { .. })), "{which}: {error:?}");
+        let error = error.expect("it is refused");
+        assert!(matches!(error, Error::Ros1Only { .. }), "{which}: {error}");
+        assert!(error.to_string().contains("ROS 1 alone so far"), "{which}: {error}");
     }
     assert_at_once(start);
+}
+
+#[test]
+fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_is_no_master() {
+    let start = clock::monotonic();
+    let given =
+        ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
+    let node = context(&given).create_node("n").unwrap();
+    assert_eq!(node.param("~rate", 10.0).unwrap(), 5.0);
+    assert_eq!(node.get_param::<f64>("~limits/speed").unwrap(), Some(0.5));
+    assert_eq!(node.param("~gain", 1).unwrap(), 3);
+    assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
+    assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
+    assert!(matches!(node.get_param::<bool>("~rate"), Err(Error::Parameter { .. })));
+    assert_at_once(start);
+}
+
+#[test]
+fn a_parameter_of_the_masters_is_not_guessed_where_a_node_of_both_graphs_has_no_master() {
+    let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
+    let context = Context::with_options(options.graphs(Graphs::Both).domain_id(200)).unwrap();
+    let node = context.create_node("node").unwrap();
+    let error = node.param("~rate", 10.0).unwrap_err();
+    assert!(matches!(error, Error::NoMaster { .. }), "{error}");
 }
 
 /// What a subscription has heard.

@@ -10,7 +10,7 @@ use common::{LONG, spin_until};
 use runnel::core::schema::{Generation, TypeName};
 use runnel::msgs::geometry_msgs::{Point, PoseStamped};
 use runnel::msgs::std_msgs::{Int32, String as Text};
-use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, Subscription};
+use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, Subscription, SubscriptionOptions};
 
 /// Contexts of a domain of their own, which meet as processes of one host do.
 fn contexts<const N: usize>() -> [Context; N] {
@@ -114,6 +114,30 @@ fn a_publisher_that_offers_less_is_heard_and_each_message_once() {
     numbers.sort();
     numbers.dedup();
     assert_eq!((numbers.len(), heard.len()), (41, 41));
+}
+
+#[test]
+fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_publishers_own() {
+    let [a, b, c] = contexts();
+    let (sure, unsure, listening) =
+        (a.create_node("sure").unwrap(), b.create_node("unsure").unwrap(), c.create_node("echo").unwrap());
+    let refused = Arc::new(AtomicU16::new(0));
+    let tell = Arc::clone(&refused);
+    let reliable = SubscriptionOptions::from(QoS::keep_last(10).durability_best_available())
+        .exactly()
+        .incompatible_qos_callback(move |_| {
+            tell.fetch_add(1, Ordering::Relaxed);
+        });
+    let strict = listening.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
+    let any = SubscriptionOptions::from(QoS::best_available()).exactly();
+    let lenient = listening.create_raw_subscription("number", None, any, |_| ()).unwrap();
+    let _best_effort = unsure.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
+    spin_until(&c, "one refuses it", || refused.load(Ordering::Relaxed) == 1);
+    spin_until(&c, "the other takes it", || lenient.publisher_count() == 1);
+    assert_eq!(strict.publisher_count(), 0);
+    let _reliable = sure.create_publisher::<Int32>("number", QoS::latched()).unwrap();
+    spin_until(&c, "both take this", || strict.publisher_count() == 1 && lenient.publisher_count() == 2);
+    assert_eq!(refused.load(Ordering::Relaxed), 1);
 }
 
 #[test]

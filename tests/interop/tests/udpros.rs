@@ -182,7 +182,7 @@ fn losses_of_roscpps_datagrams_are_counted_and_told() {
     assert!(echo.wait_exit(within(PATIENCE)).unwrap().success(), "{}", echo.output());
     let lines = echo.lines();
     assert_eq!(lines.iter().filter(|line| line.starts_with('{')).count(), 80);
-    let told = lines.iter().find_map(|line| line.strip_suffix(" messages sent as datagrams"));
+    let told = lines.iter().find_map(|line| line.strip_suffix(" messages on the way"));
     let lost: usize =
         told.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect("a number of messages");
     // One for every four that came, and what came after the last was printed.

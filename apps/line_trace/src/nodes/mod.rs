@@ -57,7 +57,7 @@ const DEPTH: usize = 100;
 /// `None` for what the graphs that a node is in do not have.
 fn if_in_graph<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
     match made {
-        Err(Error::NotInGraph { .. }) => Ok(None),
+        Err(Error::Ros1Only { .. }) => Ok(None),
         made => made.map(Some),
     }
 }

@@ -34,8 +34,8 @@ const GLOBAL: &str = "Global options";
 
 /// Nodes, topics and messages of ROS, with no ROS installed.
 ///
-/// The master is the one that ROS_MASTER_URI names, or http://localhost:11311. ROS arguments may stand anywhere:
-/// NAME:=OTHER, __ns:=/robot, __master:=http://robot:11311, --ros-args -r NAME:=OTHER.
+/// The master is the one that ROS_MASTER_URI names, or http://localhost:11311; of ROS 2 it is the domain of ROS_DOMAIN_ID, or
+/// 0. ROS arguments may stand anywhere: NAME:=OTHER, __ns:=/robot, __master:=http://robot:11311, --ros-args -r NAME:=OTHER.
 #[derive(Debug, Parser)]
 #[command(name = "runnel", version, after_help = EXIT_CODES)]
 pub struct Cli {

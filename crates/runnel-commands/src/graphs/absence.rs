@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runnel::{Graphs, Ros2Graph};
+use runnel::{Context, DiscoveryRange, Graphs, Ros2Graph};
 
 use super::Listening;
 use crate::output::counted;
@@ -10,16 +10,10 @@ use crate::session::Session;
 
 /// Says that nobody is there; or, of the master alone, that the one which the user named is not. Somebody is there who runs in
 /// ROS 2, and whoever did not listen does not know.
-pub fn tell(
-    session: &Session,
-    no_master_at: Option<&str>,
-    heard: &Ros2Graph,
-    in_domain: u16,
-    within: Duration,
-) {
-    let nobody = heard.participants.is_empty() && !within.is_zero();
+pub fn tell(session: &Session, no_master_at: Option<&str>, heard: &Ros2Graph, ear: &Ear) {
+    let nobody = heard.participants.is_empty() && !ear.within.is_zero();
     match no_master_at {
-        _ if nobody => session.output.note(&nobody_text(no_master_at, in_domain, within)),
+        _ if nobody => session.output.note(&nobody_text(no_master_at, ear)),
         Some(uri) if session.names_master() => {
             session.output.note(&format!("no master at {uri}: ROS 1 is left out"));
         }
@@ -27,11 +21,48 @@ pub fn tell(
     }
 }
 
+/// Where a command listens for ROS 2.
+pub struct Ear {
+    domain: u16,
+    range: DiscoveryRange,
+    within: Duration,
+    /// There is no interface by which anybody could be heard.
+    has_no_interface: bool,
+}
+
+impl Ear {
+    /// Where a context listens, for so long at least.
+    pub fn of(context: &Context, within: Duration) -> Self {
+        let up = runnel::io::interfaces::interfaces();
+        Self {
+            domain: context.domain_id().unwrap_or_default(),
+            range: context.discovery_range().unwrap_or(DiscoveryRange::Subnet),
+            within,
+            has_no_interface: up.is_ok_and(|up| up.iter().all(|interface| interface.addresses.is_empty())),
+        }
+    }
+
+    /// Why somebody may be there and not be heard.
+    fn limits(&self) -> &'static str {
+        match self.range {
+            _ if self.has_no_interface => "; no network interface is up",
+            DiscoveryRange::Off => "; the discovery range is OFF, by which nobody is met",
+            DiscoveryRange::Localhost => {
+                "; the discovery range is LOCALHOST, by which other hosts are not met"
+            }
+            DiscoveryRange::Subnet => "",
+        }
+    }
+
+    fn nobody(&self) -> String {
+        format!("nobody of ROS 2 in domain {} within {} s", self.domain, self.within.as_secs_f64())
+    }
+}
+
 /// Who is heard in ROS 2 by a command that serves ROS 1 alone.
 pub struct Heard {
     participants: usize,
-    domain: u16,
-    within: Duration,
+    ear: Ear,
 }
 
 impl Heard {
@@ -40,8 +71,8 @@ impl Heard {
         let context = session.asking_in(Graphs::Ros2).ok()?;
         let listening = Listening::default();
         let heard = listening.look(&context, Duration::ZERO).ok()?;
-        let domain = context.domain_id().unwrap_or_default();
-        Some(Self { participants: heard.participants.len(), domain, within: listening.least() })
+        let ear = Ear::of(&context, listening.least());
+        Some(Self { participants: heard.participants.len(), ear })
     }
 
     /// True if nobody is heard.
@@ -51,32 +82,43 @@ impl Heard {
 
     /// As part of a sentence.
     pub fn text(&self) -> String {
-        let Self { participants, domain, within } = self;
-        match participants {
-            0 => format!("nobody of ROS 2 in domain {domain} within {} s", within.as_secs_f64()),
-            count => format!("{} of ROS 2 in domain {domain}", counted(*count, "participant")),
+        match self.participants {
+            0 => self.ear.nobody() + self.ear.limits(),
+            count => format!("{} of ROS 2 in domain {}", counted(count, "participant"), self.ear.domain),
         }
     }
 }
 
-fn nobody_text(no_master_at: Option<&str>, domain: u16, within: Duration) -> String {
+fn nobody_text(no_master_at: Option<&str>, ear: &Ear) -> String {
     let ros1 = no_master_at.map_or_else(String::new, |uri| format!("no master answers at {uri}, and "));
-    let seconds = within.as_secs_f64();
-    format!("nobody is there: {ros1}nobody of ROS 2 in domain {domain} within {seconds} s (see --wait)")
+    format!("nobody is there: {ros1}{} (see --wait){}", ear.nobody(), ear.limits())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn ear(domain: u16, range: DiscoveryRange, within: Duration) -> Ear {
+        Ear { domain, range, within, has_no_interface: false }
+    }
+
     #[test]
     fn which_graphs_were_asked_is_told_and_for_how_long() {
-        let within = Duration::from_millis(200);
-        let both = nobody_text(Some("http://localhost:11311/"), 0, within);
+        let soon = ear(0, DiscoveryRange::Subnet, Duration::from_millis(200));
         let expected = "nobody is there: no master answers at http://localhost:11311/, and nobody of ROS 2 in \
                         domain 0 within 0.2 s (see --wait)";
-        assert_eq!(both, expected);
-        let ros2 = nobody_text(None, 7, Duration::from_secs(3));
-        assert_eq!(ros2, "nobody is there: nobody of ROS 2 in domain 7 within 3 s (see --wait)");
+        assert_eq!(nobody_text(Some("http://localhost:11311/"), &soon), expected);
+        let late = ear(7, DiscoveryRange::Subnet, Duration::from_secs(3));
+        let expected = "nobody is there: nobody of ROS 2 in domain 7 within 3 s (see --wait)";
+        assert_eq!(nobody_text(None, &late), expected);
+    }
+
+    #[test]
+    fn what_keeps_others_from_being_heard_is_told() {
+        let limits = |range| ear(0, range, Duration::ZERO).limits();
+        assert!(limits(DiscoveryRange::Off).contains("range is OFF"));
+        assert!(limits(DiscoveryRange::Localhost).contains("range is LOCALHOST"));
+        let deaf = Ear { has_no_interface: true, ..ear(0, DiscoveryRange::Off, Duration::from_secs(1)) };
+        assert!(nobody_text(None, &deaf).ends_with("(see --wait); no network interface is up"));
     }
 }

@@ -60,8 +60,8 @@ impl Sight {
             _ => Some(listening.listen(session, &context)?),
         };
         if let (Graphs::Ros2, Some(heard)) = (there.graphs, &ros2) {
-            let domain = context.domain_id().unwrap_or_default();
-            absence::tell(session, there.no_master_at.as_deref(), heard, domain, listening.least());
+            let ear = absence::Ear::of(&context, listening.least());
+            absence::tell(session, there.no_master_at.as_deref(), heard, &ear);
         }
         Ok(Self { context, graphs: there.graphs, ros2 })
     }

@@ -17,9 +17,9 @@ pub struct Arguments {
     /// Rules for names, in the order given. Of ROS 1 rules for one name the last is kept; of ROS 2 rules the first
     /// that fits counts.
     pub remaps: Vec<RemapRule>,
-    /// The node's name (`__name:=`, `-r __node:=`, the latter if it is not for one node only).
+    /// The node's name (`__name:=`, or the first `-r __node:=` if that is not for one node only).
     pub node_name: Option<String>,
-    /// The node's namespace, absolute and clean (`__ns:=`, `-r __ns:=`, likewise).
+    /// The node's namespace, absolute and clean (`__ns:=`, or `-r __ns:=`, likewise).
     pub namespace: Option<String>,
     /// The ROS 1 master's URI (`__master:=`).
     pub master: Option<String>,
@@ -35,7 +35,8 @@ pub struct Arguments {
     pub params_files: Vec<String>,
     /// The least level to log, or `logger:=level` (`--log-level`); of several the last.
     pub log_level: Option<String>,
-    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value.
+    /// Where and how rcl is to log: `--log-file-name` and `--log-config-file`, each with its value, and
+    /// `--disable-rosout-logs` and the like.
     pub log_settings: Vec<String>,
     /// The security enclave (`--enclave`), an absolute name.
     pub enclave: Option<String>,
@@ -83,15 +84,23 @@ impl fmt::Display for ArgumentError {
 
 impl core::error::Error for ArgumentError {}
 
-/// Switches of ROS 2 about where log lines go. They are taken and passed over: where they go is the program's choice.
-const LOG_SWITCHES: [&str; 6] = [
+/// Which rules of ROS 2 for every node have been read: later ones for the same count no more.
+#[derive(Default)]
+struct Settled {
+    node: bool,
+    namespace: bool,
+}
+
+/// Switches of ROS 2 about where log lines go that ask for nothing else than what is. They are taken and passed over.
+const LOG_SWITCHES: [&str; 4] = [
     "--enable-rosout-logs",
-    "--disable-rosout-logs",
     "--enable-stdout-logs",
-    "--disable-stdout-logs",
     "--enable-external-lib-logs",
     "--disable-external-lib-logs",
 ];
+
+/// Those that would have lines go elsewhere, which is the program's choice.
+const LOG_REFUSALS: [&str; 2] = ["--disable-rosout-logs", "--disable-stdout-logs"];
 
 impl Arguments {
     /// Reads a program's arguments, without the program's own name.
@@ -103,11 +112,11 @@ impl Arguments {
         I: IntoIterator,
         I::Item: Into<String>,
     {
-        let mut parsed = Self::default();
+        let (mut parsed, mut settled) = (Self::default(), Settled::default());
         let mut arguments = arguments.into_iter().map(Into::into);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                "--ros-args" => parsed.ros2(&mut arguments)?,
+                "--ros-args" => parsed.ros2(&mut arguments, &mut settled)?,
                 _ => parsed.ros1(argument)?,
             }
         }
@@ -119,8 +128,8 @@ impl Arguments {
     /// # Errors
     /// When the name is not valid.
     pub fn node(&self, default: &str) -> Result<(String, String), NameError> {
-        let (namespace, name) = node_identity(&self.remaps, self.namespace.as_deref(), default);
-        let name = self.node_name.clone().unwrap_or(name);
+        let given = (self.namespace.as_deref(), self.node_name.as_deref());
+        let (namespace, name) = node_identity(&self.remaps, given, default);
         validate_node_name(&name, Generation::Ros2)?;
         Ok((namespace, name))
     }
@@ -177,14 +186,18 @@ impl Arguments {
         Ok(())
     }
 
-    fn ros2(&mut self, arguments: &mut impl Iterator<Item = String>) -> Result<(), ArgumentError> {
+    fn ros2(
+        &mut self,
+        arguments: &mut impl Iterator<Item = String>,
+        settled: &mut Settled,
+    ) -> Result<(), ArgumentError> {
         while let Some(flag) = arguments.next() {
             if flag == "--" {
                 break;
             }
             let mut value = || arguments.next().ok_or(ArgumentError::MissingValue { flag: flag.clone() });
             match flag.as_str() {
-                "-r" | "--remap" => self.ros2_remap(&value()?)?,
+                "-r" | "--remap" => self.ros2_remap(&value()?, settled)?,
                 "-p" | "--param" => self.ros2_param(&value()?)?,
                 "--params-file" => self.params_files.push(value()?),
                 "--log-level" => self.log_level = Some(value()?),
@@ -195,26 +208,35 @@ impl Arguments {
                 }
                 "--ros-args" => {}
                 switch if LOG_SWITCHES.contains(&switch) => {}
+                switch if LOG_REFUSALS.contains(&switch) => self.log_settings.push(flag),
                 _ => return Err(ArgumentError::UnknownFlag { flag }),
             }
         }
         Ok(())
     }
 
-    fn ros2_remap(&mut self, argument: &str) -> Result<(), ArgumentError> {
+    fn ros2_remap(&mut self, argument: &str, settled: &mut Settled) -> Result<(), ArgumentError> {
         let (left, to) = assignment(argument)?;
         let (node, from) = match left.split_once(':') {
             Some((node, from)) => (Some(node_name(argument, node)?), from),
             None => (None, left),
         };
         match (from, &node) {
-            ("__node" | "__name", None) => self.node_name = Some(node_name(argument, to)?),
-            ("__ns", None) => self.namespace = Some(namespace(argument, to)?),
-            ("__node" | "__name", Some(_)) => {
-                self.remaps.push(RemapRule { node, from: "__node".into(), to: node_name(argument, to)? });
+            ("__node" | "__name", _) => {
+                let to = node_name(argument, to)?;
+                match node {
+                    _ if settled.node => {}
+                    None => (self.node_name, settled.node) = (Some(to), true),
+                    Some(_) => self.remaps.push(RemapRule { node, from: "__node".into(), to }),
+                }
             }
-            ("__ns", Some(_)) => {
-                self.remaps.push(RemapRule { node, from: from.into(), to: namespace(argument, to)? });
+            ("__ns", _) => {
+                let to = namespace(argument, to)?;
+                match node {
+                    _ if settled.namespace => {}
+                    None => (self.namespace, settled.namespace) = (Some(to), true),
+                    Some(_) => self.remaps.push(RemapRule { node, from: from.into(), to }),
+                }
             }
             _ => self.remaps.push(remap_rule(argument, node, from, to)?),
         }
@@ -325,6 +347,7 @@ mod tests {
             params: vec![("k".into(), "v".into()), ("node:q".into(), "[1,2]".into())],
             params_files: vec!["f.yaml".into()],
             log_level: Some("debug".into()),
+            log_settings: vec!["--disable-rosout-logs".into()],
             enclave: Some("/e".into()),
             rest: vec!["a".into(), "-r".into(), "z".into()],
             ..Arguments::default()
@@ -367,6 +390,19 @@ mod tests {
     }
 
     #[test]
+    fn of_several_rules_of_ros_2_that_name_a_node_the_first_that_fits_counts() {
+        let node = |line: &str| parse(&format!("--ros-args {line}")).unwrap().node("talker").unwrap();
+        let is = |namespace: &str, name: &str| (namespace.to_string(), name.to_string());
+        assert_eq!(node("-r __node:=a -r __node:=b"), is("/", "a"));
+        assert_eq!(node("-r talker:__node:=x -r __node:=y"), is("/", "x"));
+        assert_eq!(node("-r __node:=y -r talker:__node:=x"), is("/", "y"));
+        assert_eq!(node("-r other:__node:=x -r __node:=y"), is("/", "y"));
+        assert_eq!(node("-r __ns:=/a -r __ns:=/b"), is("/a", "talker"));
+        assert_eq!(node("-r talker:__ns:=/x -r __ns:=/y"), is("/x", "talker"));
+        assert_eq!(node("-r __ns:=/y -r talker:__ns:=/x"), is("/y", "talker"));
+    }
+
+    #[test]
     fn parameters_for_other_nodes_are_passed_over() {
         let arguments = parse("_a:=1 --ros-args -p b:=2 -p me:c:=3 -p other:d:=4").unwrap();
         assert!(arguments.params_of("me").eq([("a", "1"), ("b", "2"), ("c", "3")]));
@@ -375,8 +411,10 @@ mod tests {
     #[test]
     fn what_is_not_followed_yet_is_named() {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
-                    --log-file-name talker --log-config-file c -e /e";
-        let expected = ["--params-file f", "--log-file-name talker", "--log-config-file c"];
+                    --log-file-name talker --log-config-file c -e /e \
+                    --disable-stdout-logs --enable-rosout-logs";
+        let expected =
+            ["--params-file f", "--log-file-name talker", "--log-config-file c", "--disable-stdout-logs"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }

@@ -57,11 +57,17 @@ impl Remapping {
     }
 }
 
-/// The namespace and name that a node gets which its program calls `default` (a name, or an absolute one).
-pub(super) fn node_identity(rules: &[RemapRule], namespace: Option<&str>, default: &str) -> (String, String) {
+/// The namespace and name that a node gets which its program calls `default` (a name, or an absolute one), by rules for it
+/// alone, or else by what is given for every node.
+pub(super) fn node_identity(
+    rules: &[RemapRule],
+    (namespace, name): (Option<&str>, Option<&str>),
+    default: &str,
+) -> (String, String) {
     let (default_namespace, default_name) = split(default);
     let rule_for = |from: &str| rules.iter().find(|rule| rule.from == from && rule.applies_to(default_name));
-    let name = rule_for("__node").map_or(default_name, |rule| &rule.to);
+    let own_name = rule_for("__node").map(|rule| rule.to.as_str());
+    let name = own_name.or(name).unwrap_or(default_name);
     let own = rule_for("__ns").map(|rule| rule.to.as_str());
     (clean_namespace(own.or(namespace).unwrap_or(default_namespace)), name.into())
 }

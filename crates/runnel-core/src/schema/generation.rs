@@ -67,20 +67,7 @@ fn text(def: &MessageDef) -> String {
 }
 
 fn default(field: &Field) -> String {
-    field.default.as_ref().map_or_else(String::new, |value| format!(" {}", literal(value)))
-}
-
-fn literal(value: &Literal) -> String {
-    match value {
-        Literal::Bool(value) => value.to_string(),
-        Literal::Int(value) => value.to_string(),
-        Literal::Float(value) => format!("{value:?}"),
-        Literal::Text(value) => format!("{value:?}"),
-        Literal::List(values) => {
-            let values: Vec<String> = values.iter().map(literal).collect();
-            format!("[{}]", values.join(", "))
-        }
-    }
+    field.default.as_ref().map_or_else(String::new, |value| format!(" {value}"))
 }
 
 /// A name in lower case, with an underscore where a capital follows a small letter, and no two underscores together: as

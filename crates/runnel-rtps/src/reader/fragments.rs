@@ -107,7 +107,7 @@ impl Fragments {
     ) -> Option<Complete> {
         if !self.samples.contains_key(&frag.number) {
             self.make_room(frag.number)?;
-            let claim = budget.claim(frag.sample_len as usize)?;
+            let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
             self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim));
         }
         let sample = self.samples.get_mut(&frag.number)?;
@@ -124,14 +124,33 @@ impl Fragments {
 
     /// Room for another sample: nothing if all that are there are older, and so are wanted first.
     fn make_room(&mut self, number: SequenceNumber) -> Option<()> {
-        if self.samples.len() < MOST_INCOMPLETE {
-            return Some(());
+        if self.samples.len() < MOST_INCOMPLETE { Some(()) } else { self.forget_newer(number) }
+    }
+
+    /// Bytes for a sample, of those newer than it if there are no others.
+    fn claim(&mut self, number: SequenceNumber, len: usize, budget: &Budget) -> Option<Claim> {
+        loop {
+            match budget.claim(len) {
+                Some(claim) => return Some(claim),
+                None => self.forget_newer(number)?,
+            }
         }
-        let (newest, _) = self.samples.last_key_value()?;
-        if *newest < number {
-            return None;
+    }
+
+    /// True if a sample of so many bytes has begun or may begin beside the others, which are not to take more than `most`
+    /// together: newer ones make room for it. Else the one that all wait for might never find any.
+    pub fn has_room(&mut self, number: SequenceNumber, len: usize, most: usize) -> bool {
+        while !self.has_begun(number) && self.bytes() + len > most {
+            if self.forget_newer(number).is_none() {
+                return false;
+            }
         }
-        self.samples.pop_last();
+        true
+    }
+
+    /// Lets go of the newest sample if it is newer than this one.
+    fn forget_newer(&mut self, number: SequenceNumber) -> Option<()> {
+        self.samples.last_entry().filter(|entry| *entry.key() > number)?.remove();
         self.forgotten = true;
         Some(())
     }
@@ -275,5 +294,22 @@ mod tests {
         assert!(!fragments.has_begun(SequenceNumber(4)));
         fragments.forget_before(SequenceNumber(7));
         assert_eq!(fragments.bytes(), SAMPLE.len());
+    }
+
+    #[test]
+    fn newer_samples_make_room_for_an_older_one_and_not_the_other_way_round() {
+        let mut fragments = Fragments::default();
+        take(&mut fragments, 6, 1, &SAMPLE);
+        take(&mut fragments, 7, 1, &SAMPLE);
+        assert!(!fragments.has_room(SequenceNumber(8), SAMPLE.len(), 25));
+        assert!(fragments.has_room(SequenceNumber(7), SAMPLE.len(), 25), "it has begun");
+        assert!(fragments.has_room(SequenceNumber(5), SAMPLE.len(), 25));
+        assert!(!fragments.has_begun(SequenceNumber(7)) && fragments.has_begun(SequenceNumber(6)));
+        assert!(fragments.take_forgotten(), "it is asked for again");
+        // The same of the bytes that all writers share.
+        let budget = Budget::new(15);
+        let _other = budget.claim(10);
+        assert!(fragments.claim(SequenceNumber(5), SAMPLE.len(), &budget).is_none());
+        assert_eq!(fragments.bytes(), 0);
     }
 }

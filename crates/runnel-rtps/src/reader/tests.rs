@@ -138,6 +138,18 @@ fn what_there_is_no_room_for_is_asked_for_when_there_is() {
 }
 
 #[test]
+fn a_writer_that_says_nothing_is_asked_for_as_long_as_it_is_there() {
+    let mut proxy = proxy(true);
+    let (mut now, mut asked) = (at(0), 0);
+    while now < at(60_000) {
+        asked += u32::from(proxy.answer(now, READER).is_some());
+        now = proxy.timeout().expect("it is asked again");
+        proxy.handle_timeout(now);
+    }
+    assert!((30..60).contains(&asked), "{asked} times within a minute");
+}
+
+#[test]
 fn who_is_told_often_is_asked_again_as_soon_as_before() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 1, 1));

@@ -256,7 +256,7 @@ impl SubscriptionCore {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Messages that were sent as datagrams and did not arrive whole.
+    /// Messages that did not arrive whole, and will not.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

@@ -283,7 +283,9 @@ impl NodeSlot {
                 self.answered.insert((role, name), Some(why));
             }
             NodeEvent::MasterUnreachable { why } => {
-                let text = format_args!("the master does not answer and is tried until it does: {why}");
+                let meanwhile = if self.ros2 { ", while ROS 2 goes on" } else { "" };
+                let text =
+                    format_args!("the master does not answer and is tried until it does{meanwhile}: {why}");
                 self.say(log::Level::Warn, text);
                 self.unreachable = Some(why);
             }

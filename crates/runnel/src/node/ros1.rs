@@ -60,7 +60,7 @@ impl NodeInner {
     /// # Errors
     /// When the node is not in the ROS 1 graph, which alone has this.
     pub(crate) fn needs_ros1(&self, what: impl fmt::Display) -> Result<(), Error> {
-        if self.is_in_ros1() { Ok(()) } else { Err(Error::NotInGraph { what: what.to_string() }) }
+        if self.is_in_ros1() { Ok(()) } else { Err(Error::Ros1Only { what: what.to_string() }) }
     }
 
     /// Works on the node's engine.

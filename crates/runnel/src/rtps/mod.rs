@@ -29,7 +29,7 @@ use crate::sync::lock;
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
 pub(crate) use sample::CdrFrame;
-use settings::Range;
+pub use settings::Range;
 pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};

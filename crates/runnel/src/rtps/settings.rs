@@ -22,9 +22,9 @@ const PORTS_PER_PARTICIPANT: u32 = 2;
 /// How many participants of a host that is named are called: as many as others look for there.
 const CALLED: u16 = 10;
 
-/// Whom participants find by themselves.
+/// Whom participants of the ROS 2 graph find by themselves, as `ROS_AUTOMATIC_DISCOVERY_RANGE` or `ROS_LOCALHOST_ONLY` say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Range {
+pub enum Range {
     /// Whoever multicast reaches.
     Subnet,
     /// Those of this host.
@@ -65,6 +65,10 @@ impl Ros2Settings {
             variable("ROS_SECURITY_ENABLE").as_deref(),
             variable("ROS_SECURITY_STRATEGY").as_deref(),
         )?;
+        let (rmw, server) = (variable("RMW_IMPLEMENTATION"), variable("ROS_DISCOVERY_SERVER"));
+        for line in other_discoveries(rmw.as_deref(), server.as_deref()) {
+            console::warning!("{line}");
+        }
         let domain = variable("ROS_DOMAIN_ID").map_or(Ok(0), |text| domain(&text))?;
         let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::Usual), |text| ipv6(&text))?;
         let (range, list) = whom_to_find(
@@ -158,6 +162,21 @@ fn check_security(enable: Option<&str>, strategy: Option<&str>) -> Result<(), Er
     Ok(())
 }
 
+/// What is said of settings by which others find each other in ways that do not exist here.
+fn other_discoveries(rmw: Option<&str>, server: Option<&str>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(rmw) = rmw.filter(|rmw| rmw.contains("zenoh")) {
+        lines.push(format!(
+            "RMW_IMPLEMENTATION is {rmw}: nodes that speak Zenoh are not met, only those that speak DDS"
+        ));
+    }
+    if server.is_some() {
+        let instead = "others are found by multicast and ROS_STATIC_PEERS";
+        lines.push(format!("ROS_DISCOVERY_SERVER is not followed: {instead}"));
+    }
+    lines
+}
+
 fn domain(text: &str) -> Result<u16, Error> {
     let number = text.trim().parse().ok().filter(|domain| u32::from(*domain) <= LAST_DOMAIN);
     number.ok_or_else(|| Error::Environment {
@@ -236,6 +255,15 @@ fn resolve(name: &str) -> io::Result<Vec<SocketAddr>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_of_discoveries_that_are_not_here_are_told_of() {
+        assert!(other_discoveries(None, None).is_empty());
+        assert!(other_discoveries(Some("rmw_cyclonedds_cpp"), None).is_empty());
+        let lines = other_discoveries(Some("rmw_zenoh_cpp"), Some("10.0.0.1:11811"));
+        assert!(lines[0].starts_with("RMW_IMPLEMENTATION is rmw_zenoh_cpp: "), "{lines:?}");
+        assert!(lines[1].starts_with("ROS_DISCOVERY_SERVER is not followed: "), "{lines:?}");
+    }
 
     #[test]
     fn ports_are_those_of_the_specification() {

@@ -8,6 +8,7 @@ use line_trace::body::Simulated;
 use line_trace::operator::{Beginning, Operator};
 use line_trace::track::{TRACKS, Track};
 
+use crate::completion;
 use crate::error::CliError;
 
 /// Most bytes that are read of a track's file; whoever parses it refuses as many.
@@ -15,7 +16,8 @@ const LONGEST: u64 = 1 << 17;
 
 #[derive(Debug, clap::Args)]
 pub struct Scene {
-    #[arg(long, default_value = TRACKS[0].0, value_name = "NAME", value_hint = clap::ValueHint::FilePath, help = help())]
+    #[arg(long, default_value = TRACKS[0].0, value_name = "NAME", help = help(),
+        add = completion::names_or_files(TRACKS.iter().map(|(name, _)| *name)))]
     track: String,
 
     /// Where on the line the robot is set down, metres from the middle of the first straight

@@ -1,8 +1,8 @@
 //! `runnel doctor`
 
-mod alike;
+pub mod alike;
 mod clock;
-mod finding;
+pub mod finding;
 mod found;
 mod gather;
 mod links;

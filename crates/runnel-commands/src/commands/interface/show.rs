@@ -71,7 +71,8 @@ fn expand(schema: &Schema, indent: usize, text: &mut String) {
         text.push_str(&format!("{:indent$}{} {}={}\n", "", constant.spelling, constant.name, constant.text));
     }
     for (field, part) in schema.def.fields.iter().zip(&schema.parts) {
-        text.push_str(&format!("{:indent$}{} {}\n", "", full_type(field), field.name));
+        let default = field.default.as_ref().map_or_else(String::new, |value| format!(" {value}"));
+        text.push_str(&format!("{:indent$}{} {}{default}\n", "", full_type(field), field.name));
         if let Some(part) = part {
             expand(part, indent + 2, text);
         }
@@ -92,7 +93,13 @@ pub fn full_type(field: &Field) -> String {
 fn to_json(found: &Found) -> Json {
     let part = |schema: &Schema| {
         let constant = |c: &runnel::core::schema::Constant| json!({ "type": c.spelling, "name": c.name, "value": c.text });
-        let field = |field: &Field| json!({ "type": full_type(field), "name": field.name });
+        let field = |field: &Field| {
+            let mut json = json!({ "type": full_type(field), "name": field.name });
+            if let Some(value) = &field.default {
+                json["default"] = json!(value.to_string());
+            }
+            json
+        };
         json!({
             "name": schema.def.name.to_string(),
             "constants": schema.def.constants.iter().map(constant).collect::<Json>(),
@@ -126,6 +133,19 @@ mod tests {
         let expected = "std_msgs/Header header\n  uint32 seq\n  time stamp\n  string frame_id\n\
                         geometry_msgs/Point point\n  float64 x\n  float64 y\n  float64 z\n";
         assert_eq!(shown("geometry_msgs/PointStamped", false), expected);
+    }
+
+    #[test]
+    fn a_default_value_stands_behind_the_name_as_in_the_file() {
+        assert_eq!(
+            shown("geometry_msgs/msg/Quaternion", false),
+            "float64 x 0.0
+float64 y 0.0
+float64 z 0.0
+float64 w 1.0
+"
+        );
+        assert!(!shown("geometry_msgs/Quaternion", false).contains('0'));
     }
 
     #[test]

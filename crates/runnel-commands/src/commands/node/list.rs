@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use runnel::{NodeInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
+use crate::commands::doctor::finding::listed as listed_names;
 use crate::commands::topic::place;
 use crate::completion;
 use crate::error::CliError;
@@ -41,6 +42,9 @@ pub struct Args {
     listening: Listening,
 }
 
+/// How many names are told that several nodes have.
+const NAMED: usize = 6;
+
 /// A node in one or both graphs.
 #[derive(Debug, PartialEq, Eq)]
 struct Listed {
@@ -57,8 +61,8 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let none = Ros2Graph::default();
     let mut nodes = listed(&state.nodes(), sight.ros2.as_ref().unwrap_or(&none), args.all);
     nodes.retain(|node| namespace.as_ref().is_none_or(|outer| is_within(&node.name, outer)));
-    if nodes.iter().any(|node| node.ros2.len() > 1) {
-        session.output.note("some nodes of ROS 2 have one name, which confuses tools and parameters");
+    if let Some(note) = note_of_doubles(&nodes) {
+        session.output.note(&note);
     }
     let count = nodes.iter().map(Listed::count).sum::<usize>();
     if args.count_nodes {
@@ -103,6 +107,15 @@ fn listed(ros1: &BTreeSet<&str>, ros2: &Ros2Graph, hidden: bool) -> Vec<Listed> 
         Listed { name: name.to_owned(), ros1: ros1.contains(name), ros2: places.collect() }
     };
     names.into_iter().map(node).collect()
+}
+
+/// What is said if several nodes of ROS 2 have one name.
+fn note_of_doubles(nodes: &[Listed]) -> Option<String> {
+    let doubles: Vec<String> =
+        nodes.iter().filter(|node| node.ros2.len() > 1).map(|node| node.name.clone()).collect();
+    let named = listed_names(&doubles, NAMED);
+    (!doubles.is_empty())
+        .then(|| format!("several nodes of ROS 2 are called {named}, which confuses tools and parameters"))
 }
 
 fn text(nodes: &[Listed]) -> String {
@@ -156,5 +169,8 @@ mod tests {
         let nodes = listed(&BTreeSet::new(), &ros2(&["/twin", "/twin"]), false);
         assert_eq!((text(&nodes).as_str(), nodes[0].ros2.len()), ("/twin\n/twin\n", 2));
         assert_eq!(nodes[0].ros2[0], "Fast DDS at 10.0.0.1:7410");
+        let note = note_of_doubles(&nodes).expect("there are two");
+        assert!(note.contains("are called /twin,"), "{note}");
+        assert_eq!(note_of_doubles(&listed(&BTreeSet::new(), &ros2(&["/one", "/two"]), false)), None);
     }
 }

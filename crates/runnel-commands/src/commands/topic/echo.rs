@@ -4,7 +4,7 @@ use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, Valu
 use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml::{self, EchoOptions};
-use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription};
+use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
 use super::qos::{AskedQos, matching};
 use super::subject::{self, Subject};
@@ -124,19 +124,17 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Asks for as much as publishers give. Whoever takes any type is given what each publisher offers, if that is less; whoever
-/// takes one type gets nothing from a publisher that offers less.
+/// Asks for as much as publishers give: each publisher where any type is taken, and all of them where it is one type.
 fn best_qos(sight: &Sight, topic: &str, one_type: bool, transport: Transport) -> QoS {
-    let strongest = transport.qos(DEPTH).transient_local();
     let Some(graph) = sight.ros2.as_ref() else { return transport.qos(DEPTH) };
     if !one_type {
-        return strongest;
+        return transport.qos(DEPTH).reliability_best_available().durability_best_available();
     }
     let publishes = |end: &&EndpointInfo| {
         end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
     };
     let offered: Vec<QoS> = graph.endpoints.iter().filter(publishes).map(|end| end.qos).collect();
-    QoS { ros1_transport: strongest.ros1_transport, ..matching(&offered, DEPTH) }
+    QoS { ros1_transport: transport.qos(DEPTH).ros1_transport, ..matching(&offered, DEPTH) }
 }
 
 fn subscribe(
@@ -156,7 +154,7 @@ fn subscribe(
             ending.reached();
         }
     };
-    Ok(node.create_raw_subscription(topic, schema, qos, take)?)
+    Ok(node.create_raw_subscription(topic, schema, SubscriptionOptions::from(qos).exactly(), take)?)
 }
 
 impl Printer {

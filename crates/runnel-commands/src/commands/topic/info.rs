@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use super::endpoints::Endpoints;
+use super::subject;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph};
@@ -66,7 +67,11 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         ends.ask(sight.context())?;
     }
     if ros1.is_none() && ros2.is_none() {
-        return Err(CliError::Failed(format!("no topic {topic} (see 'runnel topic list')")));
+        let hint = match subject::meant(&sight.topics()?.state(), &topic).as_str() {
+            "" => " (see 'runnel topic list')".to_owned(),
+            meant => meant.to_owned(),
+        };
+        return Err(CliError::Failed(format!("no topic {topic}{hint}")));
     }
     let text = || match (&ros1, &ros2) {
         (Some(ros1), Some(ros2)) => {

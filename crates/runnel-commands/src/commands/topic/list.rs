@@ -106,9 +106,7 @@ fn to_json(topics: &Topics, args: &Args) -> Json {
     }
     let topic = |(name, topic): (&String, &Topic)| {
         let types = topic.types();
-        let nodes = |of: fn(&Side) -> &Vec<String>| {
-            topic.sides().flat_map(|(_, side)| of(side)).map(String::as_str).collect::<Vec<_>>()
-        };
+        let nodes = |of: fn(&Side) -> &Vec<String>| in_either(topic, of);
         let mut json = json!({
             "name": name,
             "type": types.first(),
@@ -122,6 +120,13 @@ fn to_json(topics: &Topics, args: &Args) -> Json {
         json
     };
     topics.0.iter().map(topic).collect()
+}
+
+/// The nodes at one end of a topic, where one that is in both graphs is one.
+fn in_either(topic: &Topic, of: fn(&Side) -> &Vec<String>) -> Vec<&str> {
+    let of_ros2: Vec<&str> = topic.ros2.iter().flat_map(of).map(String::as_str).collect();
+    let of_ros1 = topic.ros1.iter().flat_map(of).map(String::as_str);
+    of_ros1.filter(|node| !of_ros2.contains(node)).chain(of_ros2.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -153,6 +158,15 @@ mod tests {
         assert_eq!(plain_text(&topics(false), false), "/chatter\n");
         assert_eq!(plain_text(&topics(false), true), "/chatter [std_msgs/msg/String]\n");
         assert_eq!(plain_text(&topics(true), false), "/chatter      ROS 2\n/longer/name  ROS 1, ROS 2\n");
+    }
+
+    #[test]
+    fn a_node_of_both_graphs_is_told_once() {
+        let (ros1, ros2) =
+            (side("m/T", &["/dual", "/old"], &[]), side("m/msg/T", &["/dual", "/new", "/new"], &[]));
+        let topic = Topic { ros1, ros2 };
+        assert_eq!(in_either(&topic, |side| &side.publishers), ["/old", "/dual", "/new", "/new"]);
+        assert!(in_either(&topic, |side| &side.subscribers).is_empty());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use runnel::{Context, DynamicPublisher, QoS, Rate};
 use super::qos::AskedQos;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Side, Sight, Which};
+use crate::graphs::{Listening, Side, Sight, Topic, Which};
 use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::GLANCE;
@@ -183,6 +183,13 @@ fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show {name}')"))
 }
 
+/// The subscribers of ROS 1 that are not in ROS 2 as well, which are connected once.
+fn in_ros1_alone(topic: &Topic) -> usize {
+    let of_ros2 = topic.ros2.as_ref().map_or(&[][..], |side| &side.subscribers);
+    let of_ros1 = topic.ros1.iter().flat_map(|side| &side.subscribers);
+    of_ros1.filter(|node| !of_ros2.contains(node)).count()
+}
+
 /// A rate of more than none.
 pub fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
@@ -215,7 +222,7 @@ impl Job<'_> {
         let count = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.subscribers.len());
         let [of_ros1, of_ros2] = topic.map_or([0, 0], |topic| [count(&topic.ros1), count(&topic.ros2)]);
         let is_kept = self.args.is_kept();
-        let known = of_ros1 + of_ros2;
+        let known = of_ros2 + topic.map_or(0, |topic| in_ros1_alone(topic));
         if is_kept && known == 0 && self.generation == Generation::Ros2 {
             self.output.note(&format!("waiting for a subscriber of {}", self.publisher.topic()));
             return self.wait_for(1, Some(self.args.keep_alive()));

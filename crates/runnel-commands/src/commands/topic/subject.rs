@@ -1,5 +1,6 @@
 //! What a command that listens is about.
 
+use crate::commands::doctor::alike::alike;
 use crate::error::CliError;
 use crate::graph::SystemState;
 use crate::graphs::Sight;
@@ -68,8 +69,17 @@ pub fn topic(session: &Session, sight: &Sight, typed: &str) -> Result<String, Cl
 
 fn note_unless_published(session: &Session, state: &SystemState, topic: &str) {
     if !state.publishers.contains_key(topic) {
-        session.output.note(&format!("waiting for {topic}: nobody publishes it yet"));
+        let meant = meant(state, topic);
+        session.output.note(&format!("waiting for {topic}: nobody publishes it yet{meant}"));
     }
+}
+
+/// The topic that is spelt most like this one, as a question; empty if none is like it.
+pub fn meant(state: &SystemState, topic: &str) -> String {
+    let topics = state.topics();
+    let similar = topics.iter().filter(|other| alike(topic, other));
+    let nearest = similar.min_by_key(|other| strsim::osa_distance(topic, other));
+    nearest.map_or_else(String::new, |other| format!(" (did you mean {other}?)"))
 }
 
 #[cfg(test)]
@@ -90,6 +100,14 @@ mod tests {
     fn parts(name: &str, index: &str) -> Option<(String, Option<String>)> {
         let state = state(&["/scan", "/scan/raw", "/a"], &["/a/b"]);
         Subject::within(&state, name, index).map(|subject| (subject.topic, subject.field))
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_answered_with_what_is_there() {
+        let state = state(&["/chatter", "/robot/scan"], &["/chart"]);
+        assert_eq!(meant(&state, "/chater"), " (did you mean /chatter?)");
+        assert_eq!(meant(&state, "/scan"), " (did you mean /robot/scan?)");
+        assert_eq!((meant(&state, "/chatter"), meant(&state, "/other")), (String::new(), String::new()));
     }
 
     #[test]

@@ -24,6 +24,6 @@ impl Transport {
 pub fn tell_lost<'a>(subscriptions: impl IntoIterator<Item = &'a Subscription>) {
     for subscription in subscriptions.into_iter().filter(|subscription| subscription.lost() > 0) {
         let lost = counted(subscription.lost(), "message");
-        log::warn!("{}: lost {lost} sent as datagrams", subscription.topic());
+        log::warn!("{}: lost {lost} on the way", subscription.topic());
     }
 }

@@ -14,8 +14,10 @@ const LONGEST_RETRY: Duration = Duration::from_millis(500);
 /// After so many times in vain the pauses grow.
 const PATIENT_TRIES: u32 = 8;
 
-/// How often a writer is asked what it has until it says so.
+/// How often a writer is asked what it has until it says so; if it does not, it is asked now and then for as long as it is
+/// there. It may have said so once, and not have noticed that it was lost.
 const GREETINGS: u32 = 20;
+const GREETING_PAUSE: Duration = Duration::from_secs(3);
 
 /// When what is missing is asked for again.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +105,7 @@ impl WriterProxy {
                 self.retry.vain = self.retry.vain.saturating_add(1);
                 (self.retry.at, self.owes_answer) = (None, true);
             }
-            None if !self.greeted && self.retry.tries < GREETINGS => {
+            None if !self.greeted => {
                 self.retry.vain = self.retry.vain.saturating_add(1);
                 (self.retry.at, self.owes_answer) = (None, true);
             }
@@ -158,7 +160,9 @@ impl WriterProxy {
             return self.retry.stop();
         }
         let doublings = self.retry.vain.saturating_sub(PATIENT_TRIES).min(8);
-        let pause = (self.retry.takes * (1 << doublings)).min(LONGEST_RETRY);
+        let is_mute = !self.greeted && self.retry.tries >= GREETINGS;
+        let pause =
+            if is_mute { GREETING_PAUSE } else { (self.retry.takes * (1 << doublings)).min(LONGEST_RETRY) };
         self.retry.tries = self.retry.tries.saturating_add(1);
         (self.retry.at, self.retry.asked) = (Some(now + pause), now);
     }

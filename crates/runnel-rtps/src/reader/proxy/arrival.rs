@@ -135,7 +135,7 @@ impl WriterProxy {
             let most = self.spec.most_bytes;
             self.fragments.forget_oldest(number, |bytes| bytes + len <= most);
         }
-        if !self.fragments.has_begun(number) && self.fragments.bytes() + len > self.spec.most_bytes {
+        if !self.fragments.has_room(number, len, self.spec.most_bytes) {
             return None;
         }
         self.fragments_came = now;

@@ -351,10 +351,12 @@ impl State {
         }
     }
 
-    /// The subscriber by a session for which one more message of a writer would push out another.
+    /// The subscriber by a session for which one more message of a writer may push out another: how long it is, nobody knows
+    /// yet.
     pub(super) fn full_beside(&mut self, writer: EntityId) -> Option<String> {
         self.sample_links.iter_mut().for_each(SampleLink::flush);
-        let full = self.sample_links.iter().filter(|link| link.writer == writer && link.is_full(0));
+        let is_full = |link: &&SampleLink| link.is_full(link.bound.bytes / 2);
+        let full = self.sample_links.iter().filter(|link| link.writer == writer).filter(is_full);
         full.max_by_key(|link| link.queue.len()).map(|link| link.reader.to_string())
     }
 

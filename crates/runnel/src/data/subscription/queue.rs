@@ -89,6 +89,11 @@ impl Queue {
         self.waiting.len()
     }
 
+    /// How many bytes wait.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// True if `item` as one more is too much. One is always held, however long.
     pub(super) fn is_full_for(&self, item: &Item, bound: QueueBound) -> bool {
         let waiting = self.waiting.len();

@@ -26,9 +26,15 @@ impl SubscriptionCore {
         self.keeps_all() && self.room() == 0
     }
 
-    /// How many messages more may wait.
+    /// How many messages more may wait: none if what waits takes half of the bytes that it may, since nobody knows how long the
+    /// next ones are.
     pub(crate) fn room(&self) -> usize {
-        self.options.bound.messages.saturating_sub(lock(&self.queue).len())
+        self.room_in(&lock(&self.queue))
+    }
+
+    fn room_in(&self, queue: &Queue) -> usize {
+        let bound = self.options.bound;
+        if queue.bytes() > bound.bytes / 2 { 0 } else { bound.messages.saturating_sub(queue.len()) }
     }
 
     /// It is told when there is room for what a reader holds back.
@@ -40,7 +46,7 @@ impl SubscriptionCore {
     /// for when there is room again.
     pub(crate) fn starve(&self) -> Option<usize> {
         let queue = lock(&self.queue);
-        let room = self.options.bound.messages.saturating_sub(queue.len());
+        let room = self.room_in(&queue);
         let starved = !self.has_much(&queue);
         self.room.starved.store(starved, Ordering::Relaxed);
         (!starved).then_some(room)
@@ -56,6 +62,37 @@ impl SubscriptionCore {
 
     /// It pays to have more sent: half of what may wait does not.
     fn has_much(&self, queue: &Queue) -> bool {
-        queue.len() <= self.options.bound.messages / 2
+        let bound = self.options.bound;
+        queue.len() <= bound.messages / 2 && queue.bytes() <= bound.bytes / 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{LinkInfo, SubscriptionSpec};
+    use super::*;
+    use crate::data::QueueBound;
+    use crate::data::qos_events::QosEvents;
+    use crate::data::ready::{ReadyQueue, When};
+    use crate::data::received::Received;
+    use runnel_io::Reactor;
+
+    #[test]
+    fn what_waits_may_be_many_messages_or_long_ones() {
+        let (topic, type_name, md5) = ("/data".into(), "a/B".into(), "1".into());
+        let bound = QueueBound { messages: 10, bytes: 1000 };
+        let core = SubscriptionCore::new(
+            SubscriptionSpec { topic, type_name, md5, bound, deadline: None, keeps_all: true, takes: None },
+            When::Spun(Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone()))),
+            QosEvents::default(),
+            |_| Ok(()),
+        );
+        let from = Arc::new(LinkInfo::default());
+        for (length, room) in [(10, Some(9)), (300, None), (300, None)] {
+            core.push_bytes(Received::Own(vec![0; length]), &from);
+            assert_eq!(core.starve(), room, "after {length} bytes more");
+        }
+        assert!(core.is_full());
+        assert_eq!(core.dropped(), 0);
     }
 }

@@ -9,6 +9,7 @@ use runnel_core::qos::QoS;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Driver, ReaderEnd, Ros2};
+use crate::announced::Topic;
 use crate::data::{SubscriptionCore, TopicInput};
 use crate::driver::nodes::NodeKey;
 use crate::rtps::{Rtps, Told, endpoint_of, ros2_name};
@@ -24,8 +25,10 @@ pub(super) struct AnyEnd {
     node: NodeKey,
     topic: String,
     origin: Option<u64>,
-    /// What the user asks for; less of it is asked of publishers that do not offer so much.
+    /// What the user asks for.
     qos: QoS,
+    /// Less of it is asked of publishers that do not offer so much.
+    takes_less: bool,
     core: Weak<SubscriptionCore>,
     input: Arc<TopicInput>,
     readers: Vec<Made>,
@@ -49,16 +52,22 @@ impl AnyEnd {
         told.topic.strip_prefix("rt").is_some_and(|topic| topic == self.topic)
     }
 
-    fn has_reader_for(&self, told: &Told) -> bool {
-        let meets =
-            |made: &Made| made.dds_type == told.dds_type && made.qos.incompatible_with(&told.qos).is_empty();
-        self.readers.iter().any(meets)
+    fn has_reader_for(&self, told: &Told, asked: QoS) -> bool {
+        let fits = |made: &Made| made.qos == asked || made.qos.incompatible_with(&told.qos).is_empty();
+        self.readers.iter().any(|made| made.dds_type == told.dds_type && fits(made))
+    }
+
+    /// What is asked of a publisher.
+    fn asked_of(&self, told: &Told) -> QoS {
+        let asked = self.qos.settled_for_subscription(&[told.qos]);
+        if self.takes_less { as_offered(asked, &told.qos) } else { asked }
     }
 
     /// What its reader of a publisher's messages is to have; `None` if it has such a reader.
     fn meet(&mut self, rtps: &Rtps, told: &Told) -> Result<Option<(EntityId, ReaderEnd)>, String> {
         self.publishers.insert(told.writer, told.dds_type.clone());
-        if self.has_reader_for(told) {
+        let qos = self.asked_of(told);
+        if self.has_reader_for(told, qos) {
             return Ok(None);
         }
         if self.readers.len() >= MOST_READERS {
@@ -68,8 +77,6 @@ impl AnyEnd {
                 ros2_name(&told.dds_type)
             ));
         }
-        let asked = self.qos.settled_for_subscription(&[told.qos]);
-        let qos = as_offered(asked, &told.qos);
         let id =
             rtps.create_reader(endpoint_of(&self.topic, &told.dds_type, &told.type_hash, qos, self.origin));
         self.readers.push(Made { id, dds_type: told.dds_type.clone(), qos });
@@ -103,6 +110,17 @@ impl AnyEnd {
 }
 
 impl Ros2 {
+    /// True if this reader is the one that is to hear this publisher: another, which was made for somebody else, may not meet
+    /// it without anybody missing something.
+    pub(super) fn is_made_for(&self, reader: EntityId, writer: Guid) -> bool {
+        if self.readers.get(&reader).is_some_and(|end| !end.any) {
+            return true;
+        }
+        let Some(told) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(writer)) else { return false };
+        let is_of = |end: &AnyEnd, made: &Made| made.id == reader && made.qos == end.asked_of(&told);
+        self.any.iter().any(|end| end.readers.iter().any(|made| is_of(end, made)))
+    }
+
     /// True if another reader of the same subscription hears this publisher: it offers as much as that asks for, and so as
     /// much as this one does.
     pub(super) fn is_heard_otherwise(&self, reader: EntityId, writer: Guid) -> bool {
@@ -117,7 +135,7 @@ impl Driver {
     pub(super) fn add_any(
         &mut self,
         node: NodeKey,
-        topic: &str,
+        topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
     ) -> Arc<TopicInput> {
@@ -126,15 +144,16 @@ impl Driver {
         let origin = self.node_slot(node).and_then(|slot| slot.origin);
         self.ros2.any.push(AnyEnd {
             node,
-            topic: topic.to_owned(),
+            topic: topic.name.clone(),
             origin,
-            qos,
+            qos: topic.exactly.unwrap_or(qos),
+            takes_less: topic.exactly.is_none(),
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             readers: Vec::new(),
             publishers: HashMap::new(),
         });
-        let known = self.ros2.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{topic}")));
+        let known = self.ros2.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
         known.into_iter().flatten().for_each(|told| self.meet_any(&told));
         input
     }

@@ -11,6 +11,9 @@ use crate::driver::incompatible::why_not;
 use crate::driver::nodes::NodeKey;
 use crate::rtps::ros2_name;
 
+/// As many shorter messages as may wait take less than half of the bytes that may.
+const LONG: usize = 1 << 18;
+
 impl Ros2 {
     /// What endpoints of other processes offer of a topic, or ask for.
     pub(in crate::driver) fn told_on(&self, topic: &str, role: Role) -> Vec<QoS> {
@@ -56,7 +59,7 @@ impl Driver {
             }
             let why = why_not(policies, &ours.qos, &theirs.qos);
             (end.node, &end.topic, "subscription", why)
-        } else if let Some(end) = readers.get(&local).filter(|end| !end.any) {
+        } else if let Some(end) = readers.get(&local).filter(|_| self.ros2.is_made_for(local, remote)) {
             if end.core.upgrade().is_none_or(|core| core.events().incompatible(policies)) {
                 return;
             }
@@ -133,15 +136,20 @@ impl Driver {
         self.tell_room_of(reader);
     }
 
-    /// A reader has given a message.
-    pub(super) fn room_taken(&mut self, reader: EntityId) {
+    /// A reader has given a message of so many bytes. What long ones take is looked at each time: the room that was told of is
+    /// one of messages, of which fewer may wait if they are long.
+    pub(super) fn room_taken(&mut self, reader: EntityId, length: usize) {
         let Some(end) = self.ros2.readers.get_mut(&reader) else { return };
         let left = end.room.unwrap_or_default().saturating_sub(1);
-        end.room = Some(left);
-        if left == 0
-            && let Some(room) = end.core.upgrade().and_then(|core| core.starve())
-        {
-            self.fill_room(reader, room);
+        let is_full = length >= LONG && end.core.upgrade().is_some_and(|core| core.is_full());
+        end.room = Some(if is_full { 0 } else { left });
+        if left > 0 && !is_full {
+            return;
+        }
+        match end.core.upgrade().and_then(|core| core.starve()) {
+            Some(room) => self.fill_room(reader, room),
+            None if left > 0 => self.fill_room(reader, 0),
+            None => {}
         }
     }
 
