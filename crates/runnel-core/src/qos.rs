@@ -197,24 +197,26 @@ impl QoS {
         Self { durability: Durability::Volatile, best_available, ..self }
     }
 
-    /// Sets the longest time between two messages; zero is any time, as with rmw.
+    /// Sets the longest time between two messages; zero, or more than 68 years, is any time, as with rmw.
     ///
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn deadline(self, deadline: Duration) -> Self {
         let best_available = BestAvailable { deadline: false, ..self.best_available };
-        Self { deadline: unless_zero(deadline), best_available, ..self }
+        Self { deadline: finite(deadline), best_available, ..self }
     }
 
-    /// Sets how long a message is worth delivering; zero is for ever, as with rmw.
+    /// Sets how long a message is worth delivering; zero, or more than 68 years, is for ever,
+    /// as with rmw.
     ///
     /// Without effect in ROS 1.
     #[must_use]
     pub const fn lifespan(self, lifespan: Duration) -> Self {
-        Self { lifespan: unless_zero(lifespan), ..self }
+        Self { lifespan: finite(lifespan), ..self }
     }
 
-    /// Sets how a publisher shows that it lives, and for how long that holds: for ever if that is `None` or zero.
+    /// Sets how a publisher shows that it lives, and for how long that holds: for ever if that is `None`, zero or more
+    /// than 68 years.
     ///
     /// Without effect in ROS 1.
     #[must_use]
@@ -222,7 +224,7 @@ impl QoS {
         let best_available =
             BestAvailable { liveliness: false, liveliness_lease: false, ..self.best_available };
         let liveliness_lease = match lease {
-            Some(lease) => unless_zero(lease),
+            Some(lease) => finite(lease),
             None => None,
         };
         Self { liveliness: kind, liveliness_lease, best_available, ..self }
@@ -317,8 +319,10 @@ impl fmt::Display for Policy {
     }
 }
 
-const fn unless_zero(time: Duration) -> Option<Duration> {
-    if time.is_zero() { None } else { Some(time) }
+/// A time as it is told to others: none if it is zero, as with rmw, or longer than the wire can tell, which others take for
+/// ever.
+const fn finite(time: Duration) -> Option<Duration> {
+    if time.is_zero() || time.as_secs() >= i32::MAX as u64 { None } else { Some(time) }
 }
 
 #[cfg(test)]
@@ -388,9 +392,11 @@ mod tests {
     }
 
     #[test]
-    fn times_of_zero_are_not_set() {
-        let qos = QoS::default().deadline(Duration::ZERO).lifespan(Duration::ZERO);
-        let qos = qos.liveliness(Liveliness::ManualByTopic, Some(Duration::ZERO));
-        assert_eq!((qos.deadline, qos.lifespan, qos.liveliness_lease), (None, None, None));
+    fn times_of_zero_and_those_that_the_wire_cannot_tell_are_not_set() {
+        for time in [Duration::ZERO, Duration::MAX, Duration::from_secs(i32::MAX as u64)] {
+            let qos = QoS::default().deadline(time).lifespan(time);
+            let qos = qos.liveliness(Liveliness::ManualByTopic, Some(time));
+            assert_eq!((qos.deadline, qos.lifespan, qos.liveliness_lease), (None, None, None));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 mod net;
 
-use net::{Net, Weather, announcement, message, millis, sample, secs};
+use net::{Net, Weather, announcement, forged_prefix, message, millis, sample, secs, told_of};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
 use runnel_rtps::wire::{Data, EntityId, GuidPrefix, InfoDestination, Payload, SequenceNumber};
@@ -98,4 +98,29 @@ fn nobody_is_moved_or_ended_from_elsewhere_as_long_as_it_answers_where_it_is() {
         net.run_for(millis(100));
         assert_eq!((net.texts(1, reader).len(), net.astray.get(&attacker)), (20, None), "{loss} {pause}");
     }
+}
+
+#[test]
+fn an_endpoint_with_a_port_of_its_own_keeps_it_when_its_participant_takes_others() {
+    let (mut net, writer, reader) = pair(1);
+    let prefix = forged_prefix(1);
+    let at = |port: u16| SocketAddr::from(([10, 9, 9, 9], port));
+    let here = net.nodes[0].address;
+    let mut greeting = announcement(prefix, at(7410), Some(secs(300)));
+    InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
+    net.send(at(7410), here, &greeting);
+    let guid = net.nodes[1].participant.prefix().with(reader);
+    let mut endpoint = net.nodes[1].participant.endpoint(guid).unwrap().clone();
+    (endpoint.guid, endpoint.unicast) = (prefix.with(reader), vec![at(7501)]);
+    endpoint.qos = QoS::sensor_data();
+    net.send(at(7410), here, &told_of(&endpoint));
+    net.run_until("they meet", secs(1), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.send(at(7420), here, &announcement(prefix, at(7420), Some(secs(300))));
+    net.run_for(millis(10));
+    assert_eq!(net.nodes[0].participant.peer(prefix).map(|peer| peer.address()), Some(at(7420)));
+    net.astray.clear();
+    net.write(0, writer, &sample(1, 1000)).unwrap();
+    net.run_for(millis(5));
+    let sent = |port| net.astray.get(&at(port)).copied().unwrap_or(0);
+    assert!(sent(7501) > 1000 && sent(7420) < 1000, "{:?}", net.astray);
 }

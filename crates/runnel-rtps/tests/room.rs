@@ -2,10 +2,11 @@
 
 mod net;
 
-use net::{Net, Weather, millis, number_of, sample, secs};
+use net::{Net, Weather, announcement, forged_prefix, message, millis, number_of, sample, secs, told_of};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::wire::{Data, EntityId, InfoDestination, Payload, SequenceNumber};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -122,4 +123,39 @@ fn a_writer_that_keeps_the_last_ones_only_goes_on_and_what_is_held_stays() {
     net.run_for(secs(3));
     give(&mut net, reader, 100);
     assert_eq!(heard(&net, reader), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_has_all_that_may_be_held_makes_room_for_others() {
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add_with(|config| config.limits.waiting_bytes = 1 << 20));
+    let qos = QoS::keep_all();
+    let (writer, reader) = (net.writer(a, TOPIC, qos), net.reader(b, TOPIC, qos));
+    let taken = net.reader(b, "rt/taken", qos);
+    net.run_until("they meet", secs(3), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    // One that never sends its first sample.
+    let (prefix, from, to) = (forged_prefix(1), ([10, 9, 9, 9], 7410).into(), net.nodes[b].address);
+    let us = net.nodes[b].participant.prefix();
+    let mut greeting = announcement(prefix, from, Some(secs(300)));
+    InfoDestination { prefix: us }.emit(&mut greeting);
+    net.send(from, to, &greeting);
+    let like = net.nodes[b].participant.endpoint(us.with(taken)).unwrap().clone();
+    let guid = prefix.with(EntityId::user_writer(1));
+    net.send(from, to, &told_of(&Endpoint { guid, ..like }));
+    net.run_until("it is met", secs(1), |net| net.nodes[b].participant.matched(taken) == [guid]);
+    for number in 2..80 {
+        let bytes = message(prefix, |out| {
+            let body = Payload::Value(&[0; 40_000]);
+            Data::emit(out, (taken, guid.entity), SequenceNumber(number), &[], body);
+        });
+        net.send(from, to, &bytes);
+    }
+    net.run_for(millis(10));
+    net.weather = Weather { loss: 10, delay: millis(1), ..Weather::FAIR };
+    let before = net.nodes[a].sent_bytes;
+    // Not much of that is lost, and each of that once or twice.
+    write_until_full(&mut net, writer, 0, 300, 1000);
+    net.run_until("all are heard", secs(20), |net| heard(net, reader).len() == 300);
+    let sent = net.nodes[a].sent_bytes - before;
+    assert!(sent < 450_000, "{sent} bytes for 300,000");
 }

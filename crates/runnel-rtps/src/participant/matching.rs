@@ -167,15 +167,14 @@ impl<P: Lend> Participant<P> {
     /// A participant is reached elsewhere: its endpoints are joined anew, and told what they missed.
     pub(super) fn move_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
-        let (metatraffic, user) = (peer.metatraffic, peer.user);
-        for writer in self.writers.values_mut() {
-            let address = if writer.id.is_builtin() { metatraffic } else { user };
-            writer.move_readers(prefix, address);
-        }
-        for reader in self.readers.values_mut() {
-            let address = if reader.id.is_builtin() { metatraffic } else { user };
-            reader.move_writers(prefix, address);
-        }
+        let config = &self.config;
+        // Those of discovery are told of by no announcement.
+        let address = |guid: Guid| match peer.endpoints.get(&guid.entity) {
+            Some(endpoint) => address_of(endpoint, peer.user, |ip| peer.is_at(config, ip)),
+            None => peer.metatraffic,
+        };
+        self.writers.values_mut().for_each(|writer| writer.move_readers(prefix, address));
+        self.readers.values_mut().for_each(|reader| reader.move_writers(prefix, address));
         let writers: Vec<EntityId> = self.writers.keys().copied().collect();
         writers.into_iter().for_each(|writer| self.wake_writer(writer));
     }

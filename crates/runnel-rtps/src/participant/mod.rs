@@ -217,7 +217,7 @@ impl<P: Lend> Participant<P> {
     /// Makes a reader.
     pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
         let id = EntityId::user_reader(self.new_entity());
-        self.readers.insert(id, Reader::new(id));
+        self.readers.insert(id, Reader::new());
         self.announce_endpoint(now, stamp, id, options);
         id
     }

@@ -195,7 +195,7 @@ impl<P: Lend> Participant<P> {
         for (writer, reader) in DISCOVERY {
             let qos = super::discovery_qos();
             self.writers.insert(writer, crate::writer::Writer::new(writer, qos, usize::MAX));
-            self.readers.insert(reader, crate::reader::Reader::new(reader));
+            self.readers.insert(reader, crate::reader::Reader::new());
         }
     }
 

@@ -164,7 +164,7 @@ impl<P: Lend> Participant<P> {
                 let gone = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
                 let key = gone.map(announce::key);
                 let bytes = key.as_deref().unwrap_or(data.payload.bytes());
-                proxy.hold(context.now, data.number, copied(bytes, context.stamp, is_key));
+                self.hold(context.now, (reader, writer), data.number, copied(bytes, context.stamp, is_key));
             }
             Arrival::Late => {}
         }
@@ -240,7 +240,7 @@ impl<P: Lend> Participant<P> {
             if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
                 match proxy.arrive(context.now, frag.number, has_room) {
                     Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
-                    Arrival::Early => drop(proxy.hold(context.now, frag.number, whole)),
+                    Arrival::Early => self.hold(context.now, (reader, writer), frag.number, whole),
                     Arrival::Late => {}
                 }
             }

@@ -1,8 +1,10 @@
 //! Readers whose user has room for so many samples: more are held and not acknowledged, so that writers wait.
 
 use super::Participant;
+use crate::reader::{Complete, Reader};
 use crate::stored::Lend;
-use crate::wire::{EntityId, Guid};
+use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
+use alloc::collections::BTreeMap;
 use runnel_core::time::Instant;
 
 impl<P: Lend> Participant<P> {
@@ -20,6 +22,38 @@ impl<P: Lend> Participant<P> {
             writers.retain(|writer| self.deliver_held(now, reader, *writer));
         }
         progressed.into_iter().for_each(|writer| self.tell_progress(reader, writer));
+    }
+
+    /// Holds a sample that came early, if there is room for it or others can make some.
+    pub(super) fn hold(
+        &mut self,
+        now: Instant,
+        (reader, writer): (EntityId, Guid),
+        number: SequenceNumber,
+        sample: Complete,
+    ) {
+        let lacks = self.writer_of(reader, writer).and_then(|proxy| proxy.lacks_to_hold(sample.bytes.len()));
+        if let Some(bytes) = lacks {
+            self.make_room_to_hold(writer.prefix, bytes);
+        }
+        if let Some(proxy) = self.writer_of(reader, writer) {
+            proxy.hold(now, number, sample);
+        }
+    }
+
+    /// The participant of which most is held lets go of the latest of that, if it is more than one has that asks: none is to
+    /// take all for as long as it likes.
+    fn make_room_to_hold(&mut self, asks: GuidPrefix, bytes: usize) {
+        let mut held: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
+        for writer in self.readers.values().flat_map(Reader::writers) {
+            *held.entry(writer.guid().prefix).or_default() += writer.held_bytes();
+        }
+        let own = held.get(&asks).copied().unwrap_or(0) + bytes;
+        let most = held.into_iter().max_by_key(|(_, bytes)| *bytes).filter(|(_, most)| *most > own);
+        if let Some((prefix, _)) = most.filter(|(prefix, _)| *prefix != asks) {
+            let readers = self.readers.values_mut();
+            readers.fold(0, |done, reader| done + reader.let_go(prefix, bytes.saturating_sub(done)));
+        }
     }
 
     /// A writer may have waited for what its reader has taken.

@@ -11,21 +11,22 @@ pub(crate) use fragments::Complete;
 use proxy::Left;
 pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
 
-use crate::wire::{EntityId, Guid, GuidPrefix};
+use crate::wire::{Guid, GuidPrefix};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 /// How many writers that were left are remembered.
-const MOST_LEFT: usize = 64;
+const MOST_LEFT: usize = 256;
 
 /// A reader of ours.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    pub id: EntityId,
     writers: BTreeMap<Guid, WriterProxy>,
     /// Writers that were left, the latest last.
     left: VecDeque<Left>,
+    /// The greatest count of acknowledgements of those that were forgotten.
+    forgotten: u32,
     /// How many more samples its user has room for; `None` if for all.
     room: Option<usize>,
     /// Which writer is first when there is room again.
@@ -33,8 +34,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub fn new(id: EntityId) -> Self {
-        Self { id, writers: BTreeMap::new(), left: VecDeque::new(), room: None, turn: 0 }
+    pub fn new() -> Self {
+        Self { writers: BTreeMap::new(), left: VecDeque::new(), forgotten: 0, room: None, turn: 0 }
     }
 
     /// Its user has room for so many samples from now on.
@@ -67,7 +68,7 @@ impl Reader {
         let left = left.and_then(|index| self.left.remove(index));
         self.writers.entry(spec.guid).or_insert_with(|| match left {
             Some(left) => WriterProxy::found_again(spec, left),
-            None => WriterProxy::new(spec),
+            None => WriterProxy::new_behind(spec, self.forgotten),
         });
     }
 
@@ -87,16 +88,19 @@ impl Reader {
     }
 
     fn remember(&mut self, left: Left) {
-        if self.left.len() >= MOST_LEFT {
-            self.left.pop_front();
+        if self.left.len() >= MOST_LEFT
+            && let Some(Left { acknowledgements, .. }) = self.left.pop_front()
+            && acknowledgements.wrapping_sub(self.forgotten).cast_signed() > 0
+        {
+            self.forgotten = acknowledgements;
         }
         self.left.push_back(left);
     }
 
     /// The writers of a participant are reached elsewhere.
-    pub fn move_writers(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+    pub fn move_writers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
-        writers.for_each(|writer| writer.move_to(address));
+        writers.for_each(|writer| writer.move_to(address(writer.guid())));
     }
 
     /// The writers of a participant begin anew with what is incomplete.
@@ -107,6 +111,12 @@ impl Reader {
 
     pub fn writer_mut(&mut self, writer: Guid) -> Option<&mut WriterProxy> {
         self.writers.get_mut(&writer)
+    }
+
+    /// The writers of a participant let go of what is held of them, up to so many bytes. Gives how many that was.
+    pub fn let_go(&mut self, prefix: GuidPrefix, most: usize) -> usize {
+        let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
+        writers.fold(0, |bytes, writer| bytes + writer.let_go(most.saturating_sub(bytes)))
     }
 
     pub fn writer(&self, writer: Guid) -> Option<&WriterProxy> {

@@ -1,6 +1,6 @@
 //! What a reader makes of writers that say less, or later, than ours do.
 
-use super::{Arrival, Budgets, WriterProxy, WriterSpec, copied};
+use super::{Arrival, Budgets, Reader, WriterProxy, WriterSpec, copied};
 use crate::wire::{
     DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Message, SequenceNumber, Submessage, VendorId, begin,
 };
@@ -316,4 +316,29 @@ fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
     };
     // There may be 1000 bytes of all that are incomplete.
     assert_eq!([takes(1, 1001), takes(2, 600), takes(3, 401), takes(4, 400)], [0, 600, 600, 1000]);
+}
+
+#[test]
+fn who_left_more_writers_than_it_remembers_is_believed_by_all_of_them_when_it_comes_back() {
+    let mut reader = Reader::new();
+    let named = |number: u32| {
+        let guid = GuidPrefix([2; 12]).with(EntityId::user_writer(number));
+        WriterSpec { guid, ..spec(true) }
+    };
+    let count = |reader: &mut Reader, number: u32| {
+        let proxy = reader.writer_mut(named(number).guid).expect("it was joined");
+        proxy.tell_progress();
+        proxy.answer(at(0), READER).map(|(ack, _)| ack.count).expect("an answer")
+    };
+    let mut last = Vec::new();
+    for number in 0..2000 {
+        reader.join(named(number));
+        let times = if number == 7 { 90 } else { 3 };
+        last.push((0..times).map(|_| count(&mut reader, number)).last().expect("a count"));
+    }
+    reader.leave_all(GuidPrefix([2; 12]));
+    for number in (0..2000).rev() {
+        reader.join(named(number));
+        assert!(count(&mut reader, number) > last[number as usize], "{number}");
+    }
 }

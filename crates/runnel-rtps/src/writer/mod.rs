@@ -143,9 +143,9 @@ impl<B: Bytes> Writer<B> {
     }
 
     /// The readers of a participant are reached elsewhere.
-    pub fn move_readers(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+    pub fn move_readers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
         let readers = self.readers.iter_mut().filter(|reader| reader.guid().prefix == prefix);
-        readers.for_each(|reader| reader.move_to(address));
+        readers.for_each(|reader| reader.move_to(address(reader.guid())));
     }
 
     /// The reader that stands in the way of another sample.

@@ -341,7 +341,7 @@ impl Driver {
             self.say_of_participant(from);
             return self.name_publishers(from);
         }
-        self.hear_ros1_first(&sample);
+        self.hear_ros1_first(sample.reader, sample.writer);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
         let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer) {
@@ -410,9 +410,11 @@ impl Driver {
                 self.ros2_incompatible(local, remote, &policies)
             }
             Event::SampleLost { reader, writer, count } => {
-                let end = self.ros2.readers.get(&reader);
+                // A publisher that had lost us wrote those only for others that it sent us by ROS 1.
+                let lost = count.saturating_sub(self.hear_ros1_first(reader, writer));
+                let end = self.ros2.readers.get(&reader).filter(|_| lost > 0);
                 if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?))) {
-                    end.input.lose(count, from);
+                    end.input.lose(lost, from);
                 }
             }
             Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),

@@ -49,6 +49,7 @@ impl WriterProxy {
         if !self.spec.reliable {
             return self.arrive_once(number);
         }
+        self.beside = true;
         if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
             return Arrival::Late;
         }
@@ -97,6 +98,32 @@ impl WriterProxy {
         self.extend_whole();
         self.note_repaired(now, number);
         true
+    }
+
+    /// What would have to be free to hold a sample, if it is not and that is not for what this writer has itself.
+    pub fn lacks_to_hold(&self, bytes: usize) -> Option<usize> {
+        let may = self.held.len() < MOST_HELD && self.held_bytes + bytes <= self.spec.most_bytes;
+        (may && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
+    }
+
+    /// How much is held that would be sent again if it was let go of, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        if self.beside { 0 } else { self.held_bytes + self.held.len() * HOLDING }
+    }
+
+    /// Lets go of the latest that is held, up to so many bytes: it is asked for again. Gives how many that was.
+    pub fn let_go(&mut self, most: usize) -> usize {
+        let mut bytes = 0;
+        while bytes < most
+            && !self.beside
+            && let Some((number, held)) = self.held.pop_last()
+        {
+            self.held_bytes -= held.sample.bytes.len();
+            bytes += HOLDING + held.sample.bytes.len();
+            self.whole = self.whole.min(number.previous());
+            self.note_dropped(number);
+        }
+        bytes
     }
 
     /// The sample that was held and is the next now.

@@ -44,6 +44,8 @@ pub(crate) struct WriterProxy {
     held_bytes: usize,
     /// A sample that came early found no room, and there is none yet.
     is_full: bool,
+    /// Samples came by another way than the network, which has none of them to send again.
+    beside: bool,
     /// Up to here nothing is missing: it is held, or will not come.
     whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
@@ -78,7 +80,7 @@ pub(crate) struct Left {
     /// What was the next sample to be delivered. What discovery told is forgotten, and to be told again.
     next: Option<SequenceNumber>,
     /// It takes no acknowledgement with a count that it has had.
-    acknowledgements: u32,
+    pub acknowledgements: u32,
 }
 
 impl WriterProxy {
@@ -94,6 +96,7 @@ impl WriterProxy {
             held: BTreeMap::new(),
             held_bytes: 0,
             is_full: false,
+            beside: false,
             whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
@@ -112,6 +115,11 @@ impl WriterProxy {
     /// A writer that was left, and may not know that it was.
     pub fn found_again(spec: WriterSpec, left: Left) -> Self {
         Self { had: left.next, acknowledgements: left.acknowledgements, ..Self::new(spec) }
+    }
+
+    /// A writer that may have been left and forgotten, and may not know that: its acknowledgements begin behind this count.
+    pub fn new_behind(spec: WriterSpec, acknowledgements: u32) -> Self {
+        Self { acknowledgements, ..Self::new(spec) }
     }
 
     /// What is to be remembered of it when it is left.

@@ -6,31 +6,46 @@ use runnel_ros1::node::LinkStats;
 
 use crate::sync::lock;
 
-/// The links of ROS 1 from one publisher, and how many messages of each had come when all that was sent before was read from
-/// them. Nothing if that was never done.
+/// See the module's documentation.
 #[derive(Debug, Default)]
-pub(crate) struct Beside(Mutex<Option<Vec<Counted>>>);
+pub(crate) struct Beside(Mutex<Links>);
 
-type Counted = (Arc<LinkStats>, u64);
+#[derive(Debug, Default)]
+struct Links {
+    /// How many messages of each had come when all that was sent before was read from them.
+    counted: Vec<(Arc<LinkStats>, u64)>,
+    /// That was done, and of all of them.
+    complete: bool,
+}
+
+impl Links {
+    /// Messages that have come by a link since it was read.
+    fn since(&self, stats: &Arc<LinkStats>) -> u64 {
+        let counted = self.counted.iter().find(|(of, _)| Arc::ptr_eq(of, stats));
+        stats.messages() - counted.map_or(0, |(_, messages)| *messages)
+    }
+}
 
 impl Beside {
-    /// True if these are all, and none has brought anything since: the publisher has not gone back to them meanwhile.
+    /// True if no link of ROS 1 has brought anything since what was sent before was read from them: the publisher has not gone
+    /// back to them meanwhile.
     pub(crate) fn is_level(&self) -> bool {
         let links = lock(&self.0);
-        links.as_ref().is_some_and(|links| links.iter().all(|(stats, heard)| stats.messages() == *heard))
+        links.complete && links.counted.iter().all(|(stats, heard)| stats.messages() == *heard)
     }
 
-    /// What was sent before by these has been heard.
-    pub(crate) fn heard(&self, links: impl Iterator<Item = Arc<LinkStats>>) {
-        let counted = links.map(|stats| {
-            let messages = stats.messages();
-            (stats, messages)
-        });
-        *lock(&self.0) = Some(counted.collect());
+    /// What was sent before has been read from these. How many messages they have brought since this was last so.
+    pub(crate) fn heard(&self, stats: impl Iterator<Item = Arc<LinkStats>>) -> u64 {
+        let links = &mut *lock(&self.0);
+        let stats: Vec<_> = stats.collect();
+        let brought = stats.iter().map(|stats| links.since(stats)).sum();
+        links.counted = stats.into_iter().map(|stats| (Arc::clone(&stats), stats.messages())).collect();
+        links.complete = true;
+        brought
     }
 
     /// There is another.
     pub(crate) fn forget(&self) {
-        *lock(&self.0) = None;
+        lock(&self.0).complete = false;
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::LinkStats;
-use runnel_rtps::Sample;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::super::Driver;
@@ -70,10 +69,11 @@ impl Driver {
         }
     }
 
-    /// Before the first sample of a publisher in both graphs what it has sent by ROS 1 is heard.
-    pub(super) fn hear_ros1_first(&mut self, sample: &Sample) {
-        let Some(end) = self.ros2.readers.get(&sample.reader) else { return };
-        let Some(from) = end.links.get(&sample.writer).filter(|from| from.follows_ros1()) else { return };
+    /// Before a publisher in both graphs is heard by ROS 2, for the first time or again, what it has sent by ROS 1 is. How many
+    /// messages that were since it was heard by ROS 2.
+    pub(super) fn hear_ros1_first(&mut self, reader: EntityId, writer: Guid) -> u64 {
+        let Some(end) = self.ros2.readers.get(&reader) else { return 0 };
+        let Some(from) = end.links.get(&writer).filter(|from| from.follows_ros1()) else { return 0 };
         let (node, topic, from) = (end.node, end.topic.clone(), Arc::clone(from));
         let slot = self.node_slot(node).and_then(|slot| Some((slot.ros1?, slot.inputs.get(&topic)?.clone())));
         let (Some((engine, topic)), Some(origin)) = (slot, from.origin) else {
@@ -85,7 +85,7 @@ impl Driver {
             self.read_all(*link);
             let _ = (0..READS).take_while(|_| self.look_at_sessions()).count();
         }
-        from.beside.heard(links.iter().filter_map(|link| self.stats_of(*link)));
+        from.beside.heard(links.iter().filter_map(|link| self.stats_of(*link)))
     }
 
     /// A link of ROS 1 to a publisher stands. If that is in both graphs, it may have sent something by it already.

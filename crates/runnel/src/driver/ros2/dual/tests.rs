@@ -31,7 +31,7 @@ struct Scene {
     publisher: Publisher<UInt32MultiArray>,
     talker: Node,
     _talking: Context,
-    _subscription: Subscription,
+    subscription: Subscription,
     node: Node,
     listening: Context,
     _master: Context,
@@ -69,7 +69,7 @@ impl Scene {
             publisher,
             talker,
             _talking: talking,
-            _subscription: subscription.unwrap(),
+            subscription: subscription.unwrap(),
             node,
             listening,
             _master: master,
@@ -321,13 +321,16 @@ fn what_lies_behind_a_header_that_was_not_read_is_heard_before_what_ros2_brings(
     scene.check();
 }
 
-#[test]
-fn what_a_talker_that_had_lost_a_listener_sent_by_ros1_is_heard_before_what_ros2_brings_again() {
-    let mut scene = Scene::joined_by_ros1(QoS::keep_last(10_000), false);
+/// The talker loses the listener, which loses nothing, and finds it again.
+fn lost_and_found(qos: QoS, ipc: bool) {
+    let mut scene = Scene::joined_by_ros1(qos, ipc);
     for interest in [is_of_ros1, is_rtps] {
         read(&scene.node, Interest::Read, interest);
     }
     scene.spin_until("ROS 2 carries", is_carried_by_ros2);
+    if ipc {
+        scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
+    }
     scene.publish(BEFORE);
     // Nothing of the listener's reaches the talker for a lease; the other way all is well.
     read(&scene.talker, Interest::Nothing, is_rtps);
@@ -340,5 +343,24 @@ fn what_a_talker_that_had_lost_a_listener_sent_by_ros1_is_heard_before_what_ros2
     read(&scene.talker, Interest::Read, is_rtps);
     scene.spin_until("the talker has found it again", is_matched);
     scene.publish(BEFORE);
+    if ipc {
+        scene.spin_until("ROS 2 goes over to memory again", comes_by_memory);
+        scene.publish(BEFORE);
+    }
+    let told_lost = scene.subscription.lost();
     scene.check();
+    assert_eq!(told_lost, 0, "{qos:?} by memory {ipc}");
+}
+
+#[test]
+fn what_a_talker_that_had_lost_a_listener_sent_by_ros1_is_heard_before_what_ros2_brings_again() {
+    std::thread::scope(|scope| {
+        let many = QoS::keep_last(10_000);
+        for qos in [many, many.transient_local(), many.best_effort().udpros(), QoS::keep_all()] {
+            scope.spawn(move || lost_and_found(qos, false));
+        }
+        // Datagrams of ROS 1 stay what they are.
+        scope.spawn(move || lost_and_found(many.udpros(), true));
+        scope.spawn(move || lost_and_found(many.transient_local().udpros(), true));
+    });
 }

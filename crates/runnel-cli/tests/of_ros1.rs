@@ -1,0 +1,109 @@
+//! Commands that serve ROS 1 alone, where no master is: in a graph of ROS 2, and where nobody is.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use runnel_testkit::namespace::require_private_network;
+use runnel_testkit::process::{Peer, within};
+
+/// Seconds that a step may take on a busy host.
+const STEP: u64 = 20;
+
+/// A domain with somebody in it, and those of tests that must not hear one another.
+const INHABITED: u16 = 97;
+const EMPTY: u16 = 98;
+const UNVISITED: u16 = 99;
+
+/// A line of each command that serves ROS 1 alone, and what it does not do in ROS 2.
+const OF_ROS1: [(&str, &str); 19] = [
+    ("service list", "services of ROS 2 are not served yet"),
+    ("service info /a", "services of ROS 2 are not served yet"),
+    ("service type /a", "services of ROS 2 are not served yet"),
+    ("service find std_srvs/Empty", "services of ROS 2 are not served yet"),
+    ("service call /a", "services of ROS 2 are not served yet"),
+    ("param list", "parameters of ROS 2 are not served yet"),
+    ("param get /a", "parameters of ROS 2 are not served yet"),
+    ("param set /a 1", "parameters of ROS 2 are not served yet"),
+    ("param delete /a", "parameters of ROS 2 are not served yet"),
+    ("param dump", "parameters of ROS 2 are not served yet"),
+    ("action list", "actions of ROS 2 are not served yet"),
+    ("action info /a", "actions of ROS 2 are not served yet"),
+    ("action send_goal /a actionlib/TwoInts", "actions of ROS 2 are not served yet"),
+    ("log", "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    ("log list /a", "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    ("log set /a ros debug", "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
+    ("node ping /a", "nodes of ROS 2 cannot be pinged"),
+    ("node kill /a", "nodes of ROS 2 cannot be told to end"),
+    ("node cleanup --yes", "in ROS 2 there is no list to clean up"),
+];
+
+/// The program where no master is.
+fn runnel(domain: u16, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    command.args(line.split(' ')).stdin(Stdio::null());
+    command.env("ROS_MASTER_URI", "http://127.0.0.1:1/").env("ROS_DOMAIN_ID", domain.to_string());
+    for variable in ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE", "RUNNEL_LOG"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Its exit code, standard output and standard error.
+fn ran(domain: u16, line: &str) -> (Option<i32>, String, String) {
+    let output = runnel(domain, line).output().expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+const NO_MASTER: &str = "cannot reach the master at http://127.0.0.1:1/: connection refused (is it running?";
+
+#[test]
+fn commands_of_ros_1_alone_say_so_in_a_graph_of_ros_2() {
+    require_private_network();
+    let talker = runnel(INHABITED, "topic pub -r 10 /t std_msgs/String hello --ros2");
+    let _talker = Peer::spawn("talker", talker).expect("it starts");
+    let deadline = within(STEP);
+    while ran(INHABITED, "topic list --ros2").1 != "/t\n" {
+        assert!(Instant::now() < deadline, "nobody is there");
+    }
+    for (line, not_served) in OF_ROS1 {
+        let (code, output, error) = ran(INHABITED, line);
+        assert_eq!((code, output.as_str(), error.lines().count()), (Some(1), "", 1), "{line}: {error}");
+        let heard = format!("error: {not_served} (1 participant of ROS 2 in domain ");
+        assert!(
+            error.starts_with(&heard) && error.contains(&format!(", and {NO_MASTER}")),
+            "{line}: {error}"
+        );
+        let asked = ran(INHABITED, &format!("{line} --ros2"));
+        let refused = format!("error: {not_served}: nothing was looked at\n");
+        assert_eq!(asked, (Some(1), String::new(), refused));
+        let (code, _, error) = ran(INHABITED, &format!("{line} --ros1"));
+        assert!(code == Some(1) && !error.contains("ROS 2"), "{line}: {error}");
+    }
+    let (code, output, error) = ran(INHABITED, "doctor");
+    assert_eq!((code, error.as_str()), (Some(1), "error: 1 error found\n"), "{output}");
+    let looks_away =
+        output.lines().find(|line| line.starts_with("info: ROS 2: 1 participant of ROS 2 in domain "));
+    assert!(looks_away.is_some(), "{output}");
+}
+
+#[test]
+fn commands_of_ros_1_alone_say_where_nobody_is_whom_they_looked_for() {
+    require_private_network();
+    for (line, _) in OF_ROS1 {
+        let (code, output, error) = ran(EMPTY, line);
+        assert_eq!((code, output.as_str(), error.lines().count()), (Some(1), "", 1), "{line}: {error}");
+        let (begins, ends) = (format!("error: {NO_MASTER}"), " within 0.2 s\n");
+        assert!(error.starts_with(&begins) && error.ends_with(ends), "{line}: {error}");
+        assert!(error.contains(", and nobody of ROS 2 in domain "), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_service_that_is_waited_for_says_that_there_is_no_master() {
+    require_private_network();
+    let (code, _, error) = ran(UNVISITED, "service call --wait --timeout 0.3 /a");
+    let (first, last) = error.split_once('\n').expect("two lines");
+    assert!(code == Some(1) && first.starts_with(&format!("waiting for /a: {NO_MASTER}")), "{error}");
+    assert!(last.starts_with(&format!("error: {NO_MASTER}")), "{error}");
+}
