@@ -108,6 +108,20 @@ fn a_lease_that_is_claimed_to_last_for_ever_does_not() {
 }
 
 #[test]
+fn a_lease_that_nobody_can_keep_makes_nobody_come_and_go() {
+    let (mut net, ..) = pair(QoS::default());
+    let mut greeting = announcement(forged_prefix(1), from(1), Some(Duration::ZERO));
+    InfoDestination { prefix: net.nodes[1].participant.prefix() }.emit(&mut greeting);
+    for _ in 0..20 {
+        net.send(from(1), net.nodes[1].address, &greeting);
+        net.run_for(millis(50));
+    }
+    let found =
+        net.nodes[1].events.iter().filter(|event| matches!(event, Event::ParticipantFound(_))).count();
+    assert_eq!(found, 2, "the other one, and once this");
+}
+
+#[test]
 fn messages_from_elsewhere_keep_nobody_alive() {
     let (mut net, writer, _) = pair(QoS::default());
     net.nodes[1].stopped = true;

@@ -150,6 +150,9 @@ impl<P: Lend> Participant<P> {
         };
         if let Some(readers) = self.heard.get_mut(&remote) {
             readers.retain(|reader| *reader != local);
+            if readers.is_empty() {
+                self.heard.remove(&remote);
+            }
         }
         if parted {
             self.unwatch(|what| *what == Watched::Life(local, remote));

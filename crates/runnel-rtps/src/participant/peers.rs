@@ -32,6 +32,9 @@ const CREDIT: usize = 3;
 /// would hear of us with their next announcement only.
 const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
+/// The shortest lease that is believed.
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
+
 /// With how many announcements all who have met us are told that we have moved.
 const TELL_OF_MOVE: u32 = 7;
 
@@ -96,7 +99,8 @@ impl Peer {
     }
 
     fn lease(&self, most: Duration) -> Duration {
-        self.data.lease.map_or(most, |lease| lease.min(most))
+        // One that nobody can keep would have it found and lost again and again.
+        self.data.lease.map_or(most, |lease| lease.max(SHORTEST_LEASE).min(most))
     }
 
     fn note_source(&mut self, ip: IpAddr) {

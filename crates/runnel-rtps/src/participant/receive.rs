@@ -94,7 +94,8 @@ impl<P: Lend> Participant<P> {
                     self.prove(context.from, context.source);
                 }
             }
-            Submessage::InfoSource(info) => context.source = info.prefix,
+            // What was told of time before was told by another.
+            Submessage::InfoSource(info) => (context.source, context.stamp) = (info.prefix, None),
             Submessage::InfoTimestamp(info) => context.stamp = info.timestamp,
             Submessage::InfoReply(_) | Submessage::Unknown { .. } => {}
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}

@@ -12,6 +12,8 @@ use runnel_core::time::Instant;
 
 /// The kinds of signs of life that a participant gives for its writers. Source: RTPS 2.5, section 9.6.3.1.
 const AUTOMATIC: [u8; 4] = [0, 0, 0, 1];
+/// When its user says so, of all writers of that kind, which are taken for automatic ones here.
+const MANUAL: [u8; 4] = [0, 0, 0, 2];
 
 /// Signs of life come so many times within a lease, so that some may be lost.
 const SIGNS_PER_LEASE: u32 = 3;
@@ -159,7 +161,8 @@ impl<P: Lend> Participant<P> {
 
     /// A participant says that its writers live.
     pub(super) fn sign_heard(&mut self, now: Instant, prefix: GuidPrefix, payload: &[u8]) {
-        if payload.get(4..16) != Some(&prefix.0[..]) || payload.get(16..20) != Some(&AUTOMATIC[..]) {
+        let is_sign = payload.get(16..20).is_some_and(|kind| kind == AUTOMATIC || kind == MANUAL);
+        if payload.get(4..16) != Some(&prefix.0[..]) || !is_sign {
             return;
         }
         let alive = |(what, watch): (&Watched, &Watch)| match what {

@@ -77,6 +77,7 @@ impl ReaderProxy {
         }
         self.fragments_asked.pop_front();
         match history.get(number) {
+            Some(change) if fragment > self.fragments(change) => {}
             Some(change) => drop(self.put_fragment(now, change, fragment, ends, out)),
             None => {
                 self.fragments_asked.retain(|(other, _)| *other != number);

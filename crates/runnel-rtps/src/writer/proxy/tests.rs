@@ -55,6 +55,21 @@ fn a_fragment_that_was_not_sent_yet_is_no_repair() {
 }
 
 #[test]
+fn fragments_that_a_sample_has_not_are_not_sent() {
+    let (mut proxy, history) = (proxy(1444), history(&[2000]));
+    proxy.next = SequenceNumber(2);
+    let (number, mut missing) = (SequenceNumber::FIRST, FragmentSet::new(3));
+    assert!((3..200).all(|fragment| missing.insert(fragment)));
+    proxy.nack_fragments(&NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 });
+    proxy.heartbeat = false;
+    for _ in 0..200 {
+        let mut out = Datagram::new();
+        out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
+        assert_eq!(proxy.fill(Instant(0), ENDS, &history, &mut 0, &mut out), Filled::Nothing);
+    }
+}
+
+#[test]
 fn so_many_fragments_are_remembered_to_be_missing() {
     let (mut proxy, mut history) = (proxy(300), history(&[2_000_000]));
     proxy.next = SequenceNumber(2);
