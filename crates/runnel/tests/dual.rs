@@ -83,6 +83,20 @@ fn nodes_that_do_not_meet_in_ros_2_meet_in_ros_1() {
 }
 
 #[test]
+fn two_nodes_of_both_graphs_are_matched_once() {
+    let (graph, domain) = (Graph::new(), domain());
+    let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+    let talker = a.create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
+    let listener = Listener::new(&b, QoS::keep_all());
+    let talks = Talker::new(publisher.clone());
+    spin_until(&b, "they meet in both", || listener.heard.lock().unwrap().len() > 500);
+    talks.end();
+    let (publisher, subscription) = (publisher.matched_status(), listener.subscription.matched_status());
+    assert_eq!((publisher.current_count, subscription.current_count, subscription.total_count), (1, 1, 1));
+}
+
+#[test]
 fn a_subscription_that_asks_in_ros_2_for_more_than_is_offered_is_served_by_ros_1() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));

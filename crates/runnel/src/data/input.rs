@@ -43,8 +43,8 @@ impl TopicInput {
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
         let mut mixed = false;
         let links = lock(&self.links);
-        subscription.events().matched(links.len() as i64);
         for link in links.iter() {
+            subscription.events().linked(&link.from, 1);
             if subscription.reads(&link.from) {
                 link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
             } else {
@@ -72,7 +72,7 @@ impl TopicInput {
         let Readers { all, mixed, .. } = &mut *readers;
         all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
         readers.settle();
-        all_matched(&readers, 1);
+        all_linked(&readers, from, 1);
         drop(readers);
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
@@ -84,7 +84,7 @@ impl TopicInput {
         links.retain(|link| !Arc::ptr_eq(&link.from, from));
         let left = before - links.len();
         drop(links);
-        all_matched(&lock(&self.readers), -(left as i64));
+        all_linked(&lock(&self.readers), from, -(left as i64));
     }
 
     /// The publisher at the other end of a link is known by another name.
@@ -186,9 +186,9 @@ impl TopicInput {
     }
 }
 
-/// So many publishers more are connected.
-fn all_matched(readers: &Readers, by: i64) {
-    readers.all.iter().for_each(|subscription| subscription.events().matched(by));
+/// So many links more to a publisher stand.
+fn all_linked(readers: &Readers, from: &LinkInfo, by: i64) {
+    readers.all.iter().for_each(|subscription| subscription.events().linked(from, by));
 }
 
 impl Readers {

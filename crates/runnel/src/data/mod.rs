@@ -5,6 +5,7 @@ mod datagrams;
 mod events;
 mod frames;
 mod input;
+mod met;
 mod publication;
 mod qos_events;
 mod ready;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use runnel_core::qos::Policy;
 
 use super::events::{Event, Events, Most};
+use super::met::Met;
 use super::ready::When;
+use super::subscription::LinkInfo;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
@@ -67,6 +69,7 @@ pub(crate) struct QosEvents {
     /// Kinds that have a callback, each a bit.
     heard: u8,
     callbacks: Option<Arc<Events<Kind>>>,
+    met: Mutex<Met>,
 }
 
 impl QosEvents {
@@ -75,7 +78,7 @@ impl QosEvents {
         let told = Arc::clone(&statuses);
         let callbacks =
             (heard != 0).then(|| Events::new(MOST, when, move |kind| callbacks.tell(kind, &told)));
-        Self { statuses, heard, callbacks }
+        Self { statuses, heard, callbacks, met: Mutex::default() }
     }
 
     /// What has happened so far.
@@ -114,6 +117,12 @@ impl QosEvents {
         if by != 0 {
             self.note(Kind::Matched, |statuses| statuses.matched.change(by));
         }
+    }
+
+    /// So many links more to a publisher of another process.
+    pub(crate) fn linked(&self, from: &LinkInfo, by: i64) {
+        let publishers = lock(&self.met).change(from, by);
+        self.matched(publishers);
     }
 
     /// Whom one before it did not meet, this one does not meet either.

@@ -1,0 +1,62 @@
+//! Publishers that a subscription has met in one graph, in the other or in both: each counts once.
+
+use super::subscription::LinkInfo;
+
+/// How many links a subscription has to the publishers of each node that is in both graphs.
+#[derive(Debug, Default)]
+pub(super) struct Met(Vec<Node>);
+
+#[derive(Debug)]
+struct Node {
+    origin: u64,
+    ros1: i64,
+    ros2: i64,
+}
+
+impl Node {
+    /// Of ROS 1 there is one for all publishers of a node, of ROS 2 one for each quality of service.
+    fn publishers(&self) -> i64 {
+        if self.ros2 > 0 { self.ros2 } else { self.ros1 }
+    }
+}
+
+impl Met {
+    /// So many links to a publisher more: how many publishers more that are.
+    pub(super) fn change(&mut self, from: &LinkInfo, by: i64) -> i64 {
+        let Some(origin) = from.origin else { return by };
+        let place = self.0.iter().position(|node| node.origin == origin).unwrap_or_else(|| {
+            self.0.push(Node { origin, ros1: 0, ros2: 0 });
+            self.0.len() - 1
+        });
+        let node = &mut self.0[place];
+        let before = node.publishers();
+        let links = if from.encoding.is_ros1() { &mut node.ros1 } else { &mut node.ros2 };
+        *links += by;
+        let change = node.publishers() - before;
+        if (node.ros1, node.ros2) == (0, 0) {
+            self.0.swap_remove(place);
+        }
+        change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_core::wire::Encoding;
+
+    #[test]
+    fn a_publisher_of_both_graphs_counts_once() {
+        let link = |origin, encoding| LinkInfo { origin, encoding, ..LinkInfo::default() };
+        let [ros1, ros2] = [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| link(Some(7), encoding));
+        let mut met = Met::default();
+        for (from, by, change) in [(&ros1, 1, 1), (&ros2, 1, 0), (&ros2, 1, 1), (&ros1, -1, 0), (&ros1, 1, 0)]
+        {
+            assert_eq!(met.change(from, by), change);
+        }
+        assert_eq!((met.change(&ros2, -2), met.change(&ros1, -1)), (-1, -1));
+        assert!(met.0.is_empty());
+        let of_one = link(None, Encoding::Ros1);
+        assert_eq!((met.change(&of_one, 1), met.change(&of_one, 1)), (1, 1));
+    }
+}
