@@ -6,6 +6,7 @@
 //! folder after the other as with a single shell.
 
 use std::fs;
+use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -102,13 +103,22 @@ impl Reader {
                 [_, word] if word.starts_with("file=") => self.write(&word["file=".len()..], &block.text),
                 ["rust", "excerpt"] => self.add_excerpt(&block),
                 ["sh"] => self.run(&block.text, &place),
-                ["sh", "background"] => self.background.push(self.shell(&block.text)),
+                ["sh", "background"] => self.run_in_background(&block.text),
                 ["text", "output"] => self.has_printed(&block.text, &place),
                 other => panic!("{place}: a block of {other:?}"),
             }
         }
         if self.excerpts != EXCERPT {
             self.compile_excerpts(document);
+        }
+    }
+
+    /// Who types the next command by hand does so when the master is there: without one some commands look at ROS 2 alone.
+    fn run_in_background(&mut self, script: &str) {
+        self.background.push(self.shell(script));
+        if script.contains("runnel master") {
+            let master = self.graph.master_uri().trim_start_matches("http://").to_owned();
+            wait_until("the master answers", within(PATIENCE), || TcpStream::connect(&master).is_ok());
         }
     }
 
