@@ -150,7 +150,7 @@ fn what_ros_1_alone_has_is_not_in_ros_2() {
     let (a, _) = pair();
     let node = a.create_node("node").unwrap();
     let refused = node.get_param::<i32>("rate").unwrap_err();
-    assert!(matches!(refused, Error::NotInGraph { .. }), "{refused}");
+    assert!(matches!(refused, Error::Ros1Only { .. }), "{refused}");
 }
 
 #[test]
