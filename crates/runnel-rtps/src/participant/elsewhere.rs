@@ -53,7 +53,7 @@ fn words_of(endpoint: &Endpoint) -> impl Iterator<Item = &[u8]> {
 impl<P: Lend> Participant<P> {
     /// Readers with `word` among the words of their user data, which `;` ends, hear a writer of ours by another way. Those
     /// that are not matched yet are not matched before [`Participant::let_over`] says so, and are told of nothing earlier.
-    /// [`Event::CanGoOver`] tells that one has acknowledged the writer's announcement, so that it can be. To be called once
+    /// [`Event::CanGoOver`](crate::Event::CanGoOver) tells that one has acknowledged the writer's announcement, so that it can be. To be called once
     /// for each such way.
     pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
         if self.writers.contains_key(&writer) {
