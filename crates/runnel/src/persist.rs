@@ -278,6 +278,13 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    /// Closing the file does not free it while a process that is just being started has it as well, for a moment.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// One master at a time.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
