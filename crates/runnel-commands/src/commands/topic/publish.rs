@@ -27,6 +27,10 @@ const DEPTH: usize = 100;
 /// How long a few messages wait for subscribers, or are kept for them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a few messages wait after subscribers of ROS 2 have acknowledged that they know the publisher: in some
+/// implementations one thread does that, and another, which receives, hears nothing of it for a moment.
+const SETTLING: Duration = Duration::from_millis(50);
+
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
 
@@ -118,6 +122,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let job =
         Job { args, context: &context, publisher, generation: sight.generation(), output: session.output };
     let came = job.wait_for_subscribers(&sight)?;
+    if sight.ros2.is_some() && args.ends() && job.publisher.subscription_count() > 0 {
+        context.sleep(SETTLING)?;
+    }
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
@@ -140,9 +147,14 @@ impl Args {
         self.qos.over(if self.latch || self.once { qos.transient_local() } else { qos })
     }
 
+    /// It publishes a number of messages and ends: those who are there are to hear them.
+    fn ends(&self) -> bool {
+        self.times().is_some() || self.stdin
+    }
+
     /// Who publishes on and on need not know who is there.
     fn listening(&self) -> Listening {
-        let needless = self.times().is_none() || self.wait.is_some();
+        let needless = !self.ends() || self.wait.is_some();
         Listening::lasting(if needless { Some(Duration::ZERO) } else { self.spin_time })
     }
 
@@ -227,7 +239,8 @@ impl Job<'_> {
             return self.wait_for(1, Some(self.args.keep_alive()));
         }
         // A message that is kept needs no waiting before it, but in ROS 2 only those get it later who ask for that.
-        if self.args.times().is_none() || is_kept && of_ros2 == 0 {
+        let is_piped_to_nobody = self.args.stdin && known == 0;
+        if !self.args.ends() || is_piped_to_nobody || is_kept && of_ros2 == 0 {
             return Ok(true);
         }
         if known == 0 {
