@@ -239,6 +239,24 @@ fn one_message_waits_for_those_who_are_to_hear_it() {
 }
 
 #[test]
+fn what_is_piped_reaches_those_who_are_there() {
+    let graph = Ros2Graph::new();
+    let mut listener = ready(graph.listener(KILTED, &["/text", "--show", "--count", "2"]));
+    let mut command = graph.command("sh");
+    let runnel = built("runnel").display().to_string();
+    command.args([
+        "-c",
+        r"printf 'data: a\n---\ndata: b\n---\n' | $0 topic pub --stdin /text std_msgs/String",
+        &runnel,
+    ]);
+    let mut publisher = Peer::spawn("runnel", command).expect("it starts");
+    assert!(publisher.wait_exit(within(PATIENCE)).unwrap().success(), "{}", publisher.output());
+    for line in [r#"got 1 {"data":"a"}"#, r#"got 2 {"data":"b"}"#] {
+        says(&mut listener, line);
+    }
+}
+
+#[test]
 fn times_are_typed_in_the_words_of_either_generation() {
     for stamp in ["{sec: 1, nanosec: 2}", "{secs: 1, nsecs: 2}", "[1, 2]"] {
         let graph = Ros2Graph::new();
