@@ -96,7 +96,10 @@ fn what_a_reliable_reader_misses_makes_room_for_nothing_whoever_listens_beside()
 #[test]
 fn what_a_best_effort_reader_tells_is_not_answered() {
     let (mut net, writer, reader) = pair(1, QoS::sensor_data(), QoS::sensor_data());
-    let missing = SequenceSet::new(SequenceNumber(1));
+    net.write(0, writer, &sample(0, 100)).unwrap();
+    net.run_for(millis(20));
+    let mut missing = SequenceSet::new(SequenceNumber(1));
+    assert!(missing.insert(SequenceNumber(1)));
     let prefix = net.nodes[1].participant.prefix();
     let told = message(prefix, |out| {
         InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(out);
