@@ -71,3 +71,29 @@ impl Flight {
         self.sent - asked >= WINDOW / 2
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full flight, whose reader was asked for an acknowledgement of ten samples.
+    fn full() -> Flight {
+        let mut flight = Flight::default();
+        flight.send(WINDOW as usize);
+        flight.ask(Instant(0), SequenceNumber(10));
+        flight
+    }
+
+    #[test]
+    fn what_a_reader_tells_of_samples_before_a_probe_opens_nothing_unless_that_is_long_ago() {
+        let soon = Instant(0) + Duration::from_millis(1);
+        let mut flight = full();
+        flight.answered(soon, SequenceNumber(9));
+        assert!(flight.is_full());
+        flight.answered(soon, SequenceNumber(10));
+        assert!(!flight.is_full());
+        let mut flight = full();
+        flight.answered(Instant(0) + ROUND_TRIP, SequenceNumber(9));
+        assert!(!flight.is_full());
+    }
+}

@@ -70,6 +70,16 @@ fn fragments_that_a_sample_has_not_are_not_sent() {
 }
 
 #[test]
+fn a_best_effort_reader_is_told_nothing_beside_samples() {
+    let (mut proxy, history) = (proxy(1444), history(&[100]));
+    (proxy.spec.reliable, proxy.heartbeat) = (false, false);
+    let (mut heartbeats, mut out) = (0, Datagram::new());
+    out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
+    assert_eq!(proxy.fill(Instant(0), ENDS, &history, &mut heartbeats, &mut out), Filled::Something);
+    assert_eq!(heartbeats, 0);
+}
+
+#[test]
 fn so_many_fragments_are_remembered_to_be_missing() {
     let (mut proxy, mut history) = (proxy(300), history(&[2_000_000]));
     proxy.next = SequenceNumber(2);
