@@ -367,6 +367,23 @@ fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_al
 }
 
 #[test]
+fn a_writer_of_ours_never_comes_back_as_another_however_little_it_has_said() {
+    for reliable in [true, false] {
+        let prefix = GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
+        let spec = WriterSpec { guid: prefix.with(WRITER), ..spec(reliable) };
+        let mut first = WriterProxy::new(spec.clone());
+        first.heartbeat(at(0), &heartbeat(1, 0, 1));
+        (1..=50).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
+        let mut proxy = WriterProxy::found_again(spec, first.left());
+        // It begins with those that it holds, or this has been overtaken.
+        proxy.heartbeat(at(9), &heartbeat(31, 33, 9));
+        (31..=50).for_each(|number| assert_eq!(comes(&mut proxy, at(9), number), Arrival::Late));
+        assert_eq!(comes(&mut proxy, at(9), 51), Arrival::Deliver);
+        assert_eq!(proxy.take_lost(), 0);
+    }
+}
+
+#[test]
 fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
     let mut proxy = proxy(true);
     let mut takes = |number, len: usize| {

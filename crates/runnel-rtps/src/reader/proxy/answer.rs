@@ -59,8 +59,9 @@ impl WriterProxy {
         }
         if !self.greeted {
             self.greeted = true;
-            // One that has fewer samples than it had is another, whose name is the same.
-            let had = self.had.filter(|had| *had <= heartbeat.last.next());
+            // One that has fewer samples than it had is another, whose name is the same. Ours tell of no more than they have
+            // sent by now, and that may have been overtaken.
+            let had = self.had.filter(|had| self.is_named_once() || *had <= heartbeat.last.next());
             self.advance_to(heartbeat.first.max(had.unwrap_or(self.next)));
         } else if heartbeat.first > self.next {
             self.lose_before(heartbeat.first);
