@@ -162,3 +162,29 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
     let sent = ports.map(|port| net.astray.get(&port).copied().unwrap_or_default());
     assert!(sent.iter().all(|bytes| *bytes > 100), "{sent:?}");
 }
+
+/// A participant on the host of the first one.
+fn neighbour(net: &mut Net) -> usize {
+    let host = net.nodes[0].address.ip();
+    let addresses = vec![(host, 7412).into()];
+    net.add_with(|config| (config.unicast, config.own_addresses) = (addresses, vec![host]))
+}
+
+/// Within a host one that is longer than any datagram may be would never be sent, and asked for and made alike again.
+#[test]
+fn fragments_that_are_sent_again_beside_short_samples_are_in_datagrams_of_their_own() {
+    for (is_near, long, most) in [(false, 5_000, 1_444), (true, 100_000, 64_000)] {
+        let mut net = Net::new(3);
+        net.add();
+        let b = if is_near { neighbour(&mut net) } else { net.add() };
+        let (writer, reader) = (net.writer(0, TOPIC, QoS::keep_all()), net.reader(b, TOPIC, QoS::keep_all()));
+        net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(b, reader));
+        net.weather = Weather { loss: 20, ..Weather::FAIR };
+        for number in 0..200 {
+            net.write(0, writer, &sample(number, if number % 5 == 0 { long } else { 700 })).unwrap();
+        }
+        net.run_until("all are heard", secs(30), |net| heard(net, reader).len() == 200);
+        let longest = net.longest[&net.nodes[b].address];
+        assert!(longest <= most, "{longest} bytes");
+    }
+}

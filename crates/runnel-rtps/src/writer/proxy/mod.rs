@@ -264,7 +264,7 @@ impl ReaderProxy {
         let mut not_before = self.fill_repairs(now, ends, history, out);
         if not_before.is_none() && !out.has_body() {
             let next = self.next;
-            not_before = self.fill_fresh(now, ends, history, out);
+            not_before = self.fill_fresh(now, ends, history, empty, out);
             if owed && self.next > next {
                 self.ask_along(now);
             }
