@@ -188,3 +188,16 @@ fn fragments_that_are_sent_again_beside_short_samples_are_in_datagrams_of_their_
         assert!(longest <= most, "{longest} bytes");
     }
 }
+
+/// A sample whose last fragments are lost shows that only by what follows, and what follows never ends.
+#[test]
+fn of_long_samples_in_a_steady_stream_what_is_lost_is_sent_again_in_time() {
+    let (mut net, writer, reader) = pair(7, QoS::keep_last(20), QoS::keep_last(20));
+    net.weather = Weather { loss: 3, ..Weather::FAIR };
+    for number in 0..500 {
+        net.write(0, writer, &sample(number, 20_000)).unwrap();
+        net.run_for(millis(2));
+    }
+    net.run_for(secs(1));
+    assert_eq!(heard(&net, reader), (0..500).collect::<Vec<_>>());
+}

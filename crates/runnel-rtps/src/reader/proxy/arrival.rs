@@ -36,6 +36,7 @@ impl WriterProxy {
             return Arrival::Late;
         }
         self.fragments.forget(number);
+        self.fragments.pass(number);
         if !self.greeted || number > self.next || !has_room {
             return Arrival::Early;
         }
@@ -166,7 +167,10 @@ impl WriterProxy {
         if !self.fragments.has_room(number, len, self.spec.most_bytes) {
             return None;
         }
-        self.fragments_came = now;
+        // Those of later ones do not show that more of the first one is under way.
+        if number <= self.whole.next().max(self.next) {
+            self.fragments_came = now;
+        }
         self.retry.note_progress();
         let whole = self.fragments.take(frag, stamp, &self.spec.budgets.incomplete);
         if self.spec.reliable && whole.is_none() {
