@@ -3,6 +3,7 @@
 mod answer;
 mod arrival;
 mod gaps;
+mod timing;
 
 pub(crate) use arrival::{Arrival, copied};
 
