@@ -84,6 +84,13 @@ pub(crate) struct Left {
     pub acknowledgements: u32,
 }
 
+impl Left {
+    /// The user has had all before `next`.
+    pub fn pass_over(&mut self, next: SequenceNumber) {
+        self.next = self.next.map(|had| had.max(next));
+    }
+}
+
 impl WriterProxy {
     pub fn new(spec: WriterSpec) -> Self {
         let reliable = spec.reliable;
