@@ -5,6 +5,7 @@ use crate::wire::{BITS, DataFrag, FragmentSet, SequenceNumber, Timestamp};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use runnel_core::time::Instant;
 
 /// How many samples of a writer may be incomplete at a time; the oldest makes room for another.
 const MOST_INCOMPLETE: usize = 4;
@@ -34,6 +35,8 @@ struct Incomplete {
     /// A later sample has come, so all of this one was sent; and all that did not come has been asked for since.
     passed: bool,
     asked: bool,
+    /// When fragments of it came last.
+    came: Instant,
     _claim: Claim,
     stamp: Option<Timestamp>,
     is_key: bool,
@@ -59,6 +62,7 @@ impl Incomplete {
             first_missing: 1,
             passed: false,
             asked: false,
+            came: Instant(0),
             _claim: claim,
             stamp,
             is_key: frag.is_key,
@@ -108,6 +112,7 @@ impl Fragments {
     /// checked that the sample is not too long.
     pub fn take(
         &mut self,
+        now: Instant,
         frag: &DataFrag<'_>,
         stamp: Option<Timestamp>,
         budget: &Budget,
@@ -123,6 +128,7 @@ impl Fragments {
             return None;
         }
         sample.take(frag);
+        sample.came = now;
         if sample.missing > 0 {
             return None;
         }
@@ -191,6 +197,11 @@ impl Fragments {
     /// A sample is not wanted any more.
     pub fn forget(&mut self, number: SequenceNumber) {
         self.samples.remove(&number);
+    }
+
+    /// When fragments of a sample came last, some but not all of which have.
+    pub fn came(&self, number: SequenceNumber) -> Option<Instant> {
+        self.samples.get(&number).map(|sample| sample.came)
     }
 
     /// True if some but not all fragments of a sample have come.
@@ -268,7 +279,7 @@ mod tests {
         let Some(Ok(Submessage::DataFrag(frag))) = Message::parse(&out).unwrap().submessages().next() else {
             panic!("no fragment");
         };
-        fragments.take(&frag, None, &Budget::new(1 << 20))
+        fragments.take(Instant(0), &frag, None, &Budget::new(1 << 20))
     }
 
     #[test]

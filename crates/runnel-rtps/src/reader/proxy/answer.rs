@@ -92,9 +92,11 @@ impl WriterProxy {
             return self.wants_answer();
         }
         let missing = self.first_missing().filter(|_| self.greeted);
-        let quiet = self.fragments_came + self.retry.timing.pause_of_fragments();
+        let came = missing.and_then(|number| self.fragments.came(number));
+        let quiet = came.map(|came| came + self.retry.timing.pause_of_fragments());
         match missing {
-            Some(number) if self.fragments.has_begun(number) && now < quiet => self.retry.at = Some(quiet),
+            // More of it may be under way, whatever comes of others.
+            Some(_) if quiet.is_some_and(|quiet| now < quiet) => self.retry.at = quiet,
             Some(number) => {
                 self.fragments.know_all(number);
                 self.retry.vain = self.retry.vain.saturating_add(1);

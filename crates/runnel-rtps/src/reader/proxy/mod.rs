@@ -59,8 +59,6 @@ pub(crate) struct WriterProxy {
     /// The writer is to be told what came and what is missing.
     owes_answer: bool,
     retry: Retry,
-    /// When fragments came last of the first sample that is missing.
-    fragments_came: Instant,
     /// It stands in line to answer.
     pub queued: bool,
     /// When its timer goes off next.
@@ -114,7 +112,6 @@ impl WriterProxy {
             lost: 0,
             owes_answer: reliable,
             retry: Retry::new(),
-            fragments_came: Instant(0),
             queued: false,
             armed: None,
         }
