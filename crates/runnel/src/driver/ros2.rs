@@ -62,8 +62,8 @@ pub(super) struct Ros2 {
     neighbours: Neighbours,
     /// Whose links somebody of this process asks for.
     asked: Option<links::Asked>,
-    /// Datagrams are being received.
-    receiving: bool,
+    /// Samples are being handed out: what comes after them waits.
+    handing_out: bool,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -125,7 +125,7 @@ impl Ros2 {
             complaints: Complaints::default(),
             neighbours: Neighbours::default(),
             asked: None,
-            receiving: false,
+            handing_out: false,
             brought,
             inbox: None,
             heard_at: None,
@@ -139,9 +139,9 @@ impl Ros2 {
         self.rtps.as_ref()
     }
 
-    /// True while datagrams are being handed out.
-    pub(super) fn is_receiving(&self) -> bool {
-        self.receiving
+    /// True while samples are being handed out.
+    pub(super) fn is_handing_out(&self) -> bool {
+        self.handing_out
     }
 
     /// The enclave that is told to others.
@@ -297,7 +297,7 @@ impl Driver {
     /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
     pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
-        if std::mem::replace(&mut self.ros2.receiving, true) {
+        if std::mem::replace(&mut self.ros2.handing_out, true) {
             return false;
         }
         let mut inbox = self.ros2.inbox.take().unwrap_or_default();
@@ -309,7 +309,7 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
-        self.ros2.receiving = false;
+        self.ros2.handing_out = false;
         self.catch_up_on_samples();
         any
     }
