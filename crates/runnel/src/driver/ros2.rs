@@ -316,7 +316,15 @@ impl Driver {
 
     /// What has come is given to whom it concerns, some of it from this datagram.
     pub(super) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
-        brought.events.drain(..).for_each(|event| self.ros2_event(event));
+        for event in brought.events.drain(..) {
+            if let Event::Unmatched { local, remote } = event {
+                // What was held for its user comes before it is gone.
+                let is_of_pair = |sample: &mut Sample| (sample.reader, sample.writer) == (local, remote);
+                let held: Vec<Sample> = brought.samples.extract_if(.., is_of_pair).collect();
+                held.into_iter().for_each(|sample| self.sample_came(sample, datagram));
+            }
+            self.ros2_event(event);
+        }
         brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
         self.ros2.brought = brought;
     }
@@ -364,8 +372,8 @@ impl Driver {
 
     /// What has happened in the ROS 2 graph while others worked on the participant.
     pub(super) fn take_ros2_events(&mut self) {
-        let Some(rtps) = &self.ros2.rtps else { return };
-        rtps.take_events().into_iter().for_each(|event| self.ros2_event(event));
+        let brought = self.ros2.rtps.as_ref().and_then(|rtps| rtps.take_events());
+        brought.into_iter().for_each(|brought| self.give_brought(brought, &[]));
     }
 
     /// Does what is due.
