@@ -355,7 +355,7 @@ impl SubscriptionCore {
         }
         // Written under this lock only.
         self.received.store(self.received() + 1, Ordering::Relaxed);
-        while queue.is_full_for(&item, self.options.bound) {
+        while queue.is_full_for(&item, self.most_waiting()) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {
                 stats.count_dropped(1);

@@ -62,8 +62,8 @@ pub(super) struct Ros2 {
     neighbours: Neighbours,
     /// Whose links somebody of this process asks for.
     asked: Option<links::Asked>,
-    /// Datagrams are being received.
-    receiving: bool,
+    /// Samples are being handed out: what comes after them waits.
+    handing_out: bool,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -125,7 +125,7 @@ impl Ros2 {
             complaints: Complaints::default(),
             neighbours: Neighbours::default(),
             asked: None,
-            receiving: false,
+            handing_out: false,
             brought,
             inbox: None,
             heard_at: None,
@@ -139,9 +139,9 @@ impl Ros2 {
         self.rtps.as_ref()
     }
 
-    /// True while datagrams are being handed out.
-    pub(super) fn is_receiving(&self) -> bool {
-        self.receiving
+    /// True while samples are being handed out.
+    pub(super) fn is_handing_out(&self) -> bool {
+        self.handing_out
     }
 
     /// The enclave that is told to others.
@@ -297,7 +297,7 @@ impl Driver {
     /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
     pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
-        if std::mem::replace(&mut self.ros2.receiving, true) {
+        if std::mem::replace(&mut self.ros2.handing_out, true) {
             return false;
         }
         let mut inbox = self.ros2.inbox.take().unwrap_or_default();
@@ -309,14 +309,22 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
-        self.ros2.receiving = false;
+        self.ros2.handing_out = false;
         self.catch_up_on_samples();
         any
     }
 
     /// What has come is given to whom it concerns, some of it from this datagram.
     pub(super) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
-        brought.events.drain(..).for_each(|event| self.ros2_event(event));
+        for event in brought.events.drain(..) {
+            if let Event::Unmatched { local, remote } = event {
+                // What was held for its user comes before it is gone.
+                let is_of_pair = |sample: &mut Sample| (sample.reader, sample.writer) == (local, remote);
+                let held: Vec<Sample> = brought.samples.extract_if(.., is_of_pair).collect();
+                held.into_iter().for_each(|sample| self.sample_came(sample, datagram));
+            }
+            self.ros2_event(event);
+        }
         brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
         self.ros2.brought = brought;
     }
@@ -364,8 +372,8 @@ impl Driver {
 
     /// What has happened in the ROS 2 graph while others worked on the participant.
     pub(super) fn take_ros2_events(&mut self) {
-        let Some(rtps) = &self.ros2.rtps else { return };
-        rtps.take_events().into_iter().for_each(|event| self.ros2_event(event));
+        let brought = self.ros2.rtps.as_ref().and_then(|rtps| rtps.take_events());
+        brought.into_iter().for_each(|brought| self.give_brought(brought, &[]));
     }
 
     /// Does what is due.
