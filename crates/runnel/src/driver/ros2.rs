@@ -58,8 +58,8 @@ pub(super) struct Ros2 {
     neighbours: Neighbours,
     /// Whose links somebody of this process asks for.
     asked: Option<links::Asked>,
-    /// Datagrams are being received.
-    receiving: bool,
+    /// Samples are being handed out: what comes after them waits.
+    handing_out: bool,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -121,7 +121,7 @@ impl Ros2 {
             complaints: Complaints::default(),
             neighbours: Neighbours::default(),
             asked: None,
-            receiving: false,
+            handing_out: false,
             brought,
             inbox: None,
             heard_at: None,
@@ -135,9 +135,9 @@ impl Ros2 {
         self.rtps.as_ref()
     }
 
-    /// True while datagrams are being handed out.
-    pub(super) fn is_receiving(&self) -> bool {
-        self.receiving
+    /// True while samples are being handed out.
+    pub(super) fn is_handing_out(&self) -> bool {
+        self.handing_out
     }
 
     /// The enclave that is told to others.

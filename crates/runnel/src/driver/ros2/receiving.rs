@@ -16,7 +16,7 @@ impl Driver {
     /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
     pub(in crate::driver) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
-        if std::mem::replace(&mut self.ros2.receiving, true) {
+        if std::mem::replace(&mut self.ros2.handing_out, true) {
             return false;
         }
         let mut inbox = self.ros2.inbox.take().unwrap_or_default();
@@ -28,7 +28,7 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
-        self.ros2.receiving = false;
+        self.ros2.handing_out = false;
         self.catch_up_on_samples();
         any
     }
