@@ -146,7 +146,7 @@ impl Driver {
         if let Some(has) = input.conflict(core) {
             return Err(type_conflict(topic, has));
         }
-        input.add(Arc::clone(core));
+        input.add(Arc::clone(core), &self.origins_by_ros2(key, &topic.name));
         self.watch_endpoint(core);
         // Of what the publishers of this process keep for those who come later it gets as much as it asks for in ROS 2,
         // and the last message if it asks for nothing there.
