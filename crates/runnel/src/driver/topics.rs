@@ -152,11 +152,11 @@ impl Driver {
         // and the last message if it asks for nothing there.
         let asks_first = places.ros2 && qos.is_latching();
         if asks_first {
-            self.request(key, &topic.name, qos, core);
+            self.request(key, topic, qos, core);
         }
         self.rejoin_locals(&topic.name);
         if places.ros2 && !asks_first {
-            self.request(key, &topic.name, qos, core);
+            self.request(key, topic, qos, core);
         }
         let ros2 = places.ros2.then(|| self.add_reader(key, topic, qos, core)).flatten();
         Ok(Inputs { ros1: input, ros2 })
