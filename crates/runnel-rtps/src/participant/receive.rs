@@ -233,7 +233,7 @@ impl<P: Lend> Participant<P> {
         for reader in self.concerned(frag.reader, writer) {
             let lacks_room = |proxy: &WriterProxy| proxy.lacks_room(frag.number, frag.sample_len as usize);
             if self.writer_of(reader, writer).is_some_and(|proxy| lacks_room(proxy)) {
-                self.make_room_for(writer.prefix);
+                self.make_room_for(context.now, writer.prefix, frag.sample_len as usize);
             }
             let Some(of) = self.readers.get_mut(&reader) else { continue };
             let has_room = of.has_room();
@@ -249,14 +249,19 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// There is no room for another incomplete sample: the participant whose ones take most begins anew with them, unless
-    /// that is the one that asks.
-    fn make_room_for(&mut self, asks: GuidPrefix) {
+    /// There is no room for another incomplete sample: the participant whose ones take most begins anew with them, unless the
+    /// one that asks would have as much then. Else two would drive out each other for ever.
+    fn make_room_for(&mut self, now: Instant, asks: GuidPrefix, len: usize) {
         let mut taken: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
-            *taken.entry(writer.guid().prefix).or_default() += writer.incomplete_bytes();
+            let prefix = writer.guid().prefix;
+            // What has come to a standstill takes too much, however little that is.
+            let is_idle = prefix != asks && writer.has_stalled(now);
+            let of_it = taken.entry(prefix).or_default();
+            *of_it = of_it.saturating_add(if is_idle { usize::MAX } else { writer.incomplete_bytes() });
         }
-        let most = taken.into_iter().max_by_key(|(_, bytes)| *bytes);
+        let own = taken.get(&asks).copied().unwrap_or(0) + len;
+        let most = taken.into_iter().max_by_key(|(_, bytes)| *bytes).filter(|(_, most)| *most > own);
         if let Some((prefix, _)) = most.filter(|(prefix, _)| *prefix != asks) {
             self.readers.values_mut().for_each(|reader| reader.forget_incomplete(prefix));
         }

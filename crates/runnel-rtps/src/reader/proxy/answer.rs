@@ -179,8 +179,9 @@ impl WriterProxy {
         let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
         let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
         self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
-        let end = self.end_of_room();
-        self.owes_answer |= away.is_some_and(|away| away < end && away.distance_from(self.next) < BITS);
+        // What has found no room is asked for when there is some, or in a while.
+        let may_ask = |away: SequenceNumber| !self.is_full && away.distance_from(self.next) < BITS;
+        self.owes_answer |= away.is_some_and(may_ask);
     }
 
     /// A sample that has come found no room, and is missing again.

@@ -25,8 +25,9 @@ fn proxy(datagram: usize) -> ReaderProxy {
         wants_earlier: false,
         datagram,
         rate: RATE,
+        inline_qos: vec![],
     };
-    ReaderProxy::new(spec, SequenceNumber::FIRST)
+    ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
 }
 
 fn history(lengths: &[usize]) -> History<Sample> {
