@@ -72,6 +72,8 @@ pub struct Limits {
     pub waiting_bytes: usize,
     /// How many samples a writer holds that keeps all.
     pub kept: usize,
+    /// And how many bytes they may have before another one has to wait.
+    pub kept_bytes: usize,
 }
 
 impl Default for Limits {
@@ -86,6 +88,7 @@ impl Default for Limits {
             sample_bytes: 256 << 20,
             waiting_bytes: 512 << 20,
             kept: 1000,
+            kept_bytes: 512 << 20,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The samples that a writer holds.
 
+use crate::datagram::Bytes;
 use crate::wire::{Guid, SequenceNumber, Timestamp};
 use alloc::collections::VecDeque;
 use runnel_core::time::Instant;
@@ -26,11 +27,17 @@ pub(crate) struct Change<P> {
 pub(crate) struct History<P> {
     changes: VecDeque<Change<P>>,
     last: SequenceNumber,
+    bytes: usize,
 }
 
 impl<P> History<P> {
     pub fn new() -> Self {
-        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO }
+        Self { changes: VecDeque::new(), last: SequenceNumber::ZERO, bytes: 0 }
+    }
+
+    /// How many bytes they have together.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// How many samples there are.
@@ -54,24 +61,6 @@ impl<P> History<P> {
         self.changes.get(place).map_or(self.last.next(), |change| change.number)
     }
 
-    /// Takes a sample in, whose number is the next.
-    pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
-        self.last = self.last.next();
-        let (number, written) = (self.last, now);
-        let change = Change { number, stamp, written, payload, key: None, gone: false };
-        self.changes.push_back_mut(change)
-    }
-
-    /// Holds a sample again that was written before; nothing is done if it is held, or was never written.
-    pub fn restore(&mut self, number: SequenceNumber, payload: P, stamp: Timestamp, written: Instant) {
-        let place = self.changes.partition_point(|change| change.number < number);
-        let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
-        if number <= self.last && !is_held {
-            let change = Change { number, stamp, written, payload, key: None, gone: false };
-            self.changes.insert(place, change);
-        }
-    }
-
     /// Counts a sample that is not held.
     pub fn pass(&mut self) -> SequenceNumber {
         self.last = self.last.next();
@@ -83,27 +72,9 @@ impl<P> History<P> {
         self.changes.front()
     }
 
-    /// Takes the oldest sample out.
-    pub fn pop(&mut self) -> Option<Change<P>> {
-        self.changes.pop_front()
-    }
-
     /// Where the oldest sample is that may go, of those before the last one written.
     pub fn find(&self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<usize> {
         self.changes.iter().position(|change| change.number < self.last && may_go(change.number))
-    }
-
-    /// Takes the sample out that is there.
-    pub fn take(&mut self, place: usize) -> Option<Change<P>> {
-        self.changes.remove(place)
-    }
-
-    /// Takes a sample out, if it is held.
-    pub fn remove(&mut self, number: SequenceNumber) {
-        let place = self.index(number);
-        if self.changes.get(place).is_some_and(|change| change.number == number) {
-            self.changes.remove(place);
-        }
     }
 
     /// A sample.
@@ -116,11 +87,6 @@ impl<P> History<P> {
         self.changes.get(self.index(number))
     }
 
-    /// Takes out the samples that tell of the same thing as another one does.
-    pub fn retain(&mut self, keep: impl FnMut(&Change<P>) -> bool) {
-        self.changes.retain(keep);
-    }
-
     /// Where a number is, or would be. Without holes before it, that is its distance from the first.
     fn index(&self, number: SequenceNumber) -> usize {
         let guess = number.distance_from(self.first()) as usize;
@@ -131,9 +97,68 @@ impl<P> History<P> {
     }
 }
 
+impl<P: Bytes> History<P> {
+    /// Takes a sample in, whose number is the next.
+    pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
+        self.last = self.last.next();
+        let (number, written) = (self.last, now);
+        self.bytes += payload.bytes().len();
+        let change = Change { number, stamp, written, payload, key: None, gone: false };
+        self.changes.push_back_mut(change)
+    }
+
+    /// Holds a sample again that was written before; nothing is done if it is held, or was never written.
+    pub fn restore(&mut self, number: SequenceNumber, payload: P, stamp: Timestamp, written: Instant) {
+        let place = self.changes.partition_point(|change| change.number < number);
+        let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
+        if number <= self.last && !is_held {
+            self.bytes += payload.bytes().len();
+            let change = Change { number, stamp, written, payload, key: None, gone: false };
+            self.changes.insert(place, change);
+        }
+    }
+
+    /// Takes the oldest sample out.
+    pub fn pop(&mut self) -> Option<Change<P>> {
+        self.take(0)
+    }
+
+    /// Takes the sample out that is there.
+    pub fn take(&mut self, place: usize) -> Option<Change<P>> {
+        let change = self.changes.remove(place)?;
+        self.bytes -= change.payload.bytes().len();
+        Some(change)
+    }
+
+    /// Takes a sample out, if it is held.
+    pub fn remove(&mut self, number: SequenceNumber) {
+        let place = self.index(number);
+        if self.changes.get(place).is_some_and(|change| change.number == number) {
+            self.take(place);
+        }
+    }
+
+    /// Takes out the samples that tell of the same thing as another one does.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Change<P>) -> bool) {
+        let Self { changes, bytes, .. } = self;
+        changes.retain(|change| {
+            let kept = keep(change);
+            *bytes -= if kept { 0 } else { change.payload.bytes().len() };
+            kept
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As many bytes as it says.
+    impl Bytes for u32 {
+        fn bytes(&self) -> &[u8] {
+            &[0; 100][..*self as usize]
+        }
+    }
 
     fn history(len: u32) -> History<u32> {
         let mut history = History::new();
@@ -170,5 +195,20 @@ mod tests {
         history.pop();
         assert_eq!((history.first().0, history.last().0), (2, 1));
         assert_eq!((history.pass().0, history.first().0), (2, 3));
+    }
+
+    #[test]
+    fn the_bytes_of_what_is_held_are_counted() {
+        let mut history = history(6);
+        assert_eq!(history.bytes(), 21);
+        history.pop();
+        history.take(1);
+        history.remove(SequenceNumber(5));
+        assert_eq!(history.bytes(), 2 + 4 + 6);
+        history.restore(SequenceNumber(3), 3, Timestamp::INVALID, Instant(0));
+        history.restore(SequenceNumber(4), 4, Timestamp::INVALID, Instant(0));
+        assert_eq!(history.bytes(), 2 + 3 + 4 + 6);
+        history.retain(|change| change.payload == 3);
+        assert_eq!((history.bytes(), history.len()), (3, 1));
     }
 }

@@ -274,6 +274,30 @@ fn a_user_who_was_given_samples_at_once_goes_on_where_he_was() {
 }
 
 #[test]
+fn what_a_user_was_given_at_once_before_the_two_lost_each_other_does_not_come_again() {
+    let qos = QoS::keep_last(10).transient_local();
+    let mut pair = Pair::new(10, qos, qos);
+    pair.write();
+    pair.net.run_for(secs(1));
+    pair.go_over();
+    (0..5).for_each(|_| pair.write());
+    let ours = pair.ours();
+    pair.net.blackout = true;
+    pair.net.run_for(secs(45));
+    assert!(!pair.net.is_matched(1, pair.reader));
+    // The user had the five at once, which is told when it is noticed that the two have parted.
+    let now = pair.net.now;
+    pair.net.nodes[1].participant.pass_over(now, (pair.reader, ours), SequenceNumber(7));
+    pair.beside = None;
+    pair.net.blackout = false;
+    let reader = pair.reader;
+    pair.net.run_until("they meet again", secs(60), |net| net.is_matched(1, reader));
+    pair.write();
+    pair.net.run_for(secs(5));
+    assert_eq!((pair.heard(), pair.lost()), (vec![0, 6], 0));
+}
+
+#[test]
 fn what_a_writer_leaves_out_on_the_other_way_is_lost_and_not_waited_for() {
     for qos in [QoS::default(), QoS::sensor_data()] {
         let mut pair = Pair::new(12, qos, qos);

@@ -57,6 +57,35 @@ fn a_writer_that_keeps_all_waits_for_a_reader_without_room() {
 }
 
 #[test]
+fn a_writer_that_keeps_all_waits_also_when_what_it_holds_are_few_long_samples() {
+    let (len, bytes) = (10_000, 100_000);
+    for qos in [QoS::keep_all(), QoS::keep_all().transient_local()] {
+        let mut net = Net::new(1);
+        let a = net.add_with(|config| config.limits.kept_bytes = bytes);
+        let b = net.add();
+        let (writer, reader) = (net.writer(a, TOPIC, qos), net.reader(b, TOPIC, qos));
+        net.run_until("they meet", secs(1), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+        for number in 0..20 {
+            net.write(a, writer, &sample(number, len)).unwrap();
+            net.run_for(millis(50));
+        }
+        net.nodes[b].stopped = true;
+        let next = write_until_full(&mut net, writer, 20, 1000, len);
+        assert!((bytes / len..=bytes / len + 1).contains(&(next as usize - 20)), "{qos:?}: up to {next}");
+        net.nodes[b].stopped = false;
+        net.run_for(secs(5));
+        assert_eq!(heard(&net, reader), (0..next).collect::<Vec<_>>());
+        // Those who come later get no more than is held.
+        let late = net.add();
+        let late_reader = net.reader(late, TOPIC, qos);
+        net.run_for(secs(2));
+        let latched = net.texts(late, late_reader).len();
+        let expected = if qos.is_latching() { bytes / len - 1..=bytes / len + 1 } else { 0..=0 };
+        assert!(expected.contains(&latched), "{qos:?}: {latched} are held");
+    }
+}
+
+#[test]
 fn nothing_is_lost_doubled_or_out_of_order_with_little_room_in_foul_weather() {
     for len in [10, 5_000] {
         let (mut net, writer, reader) = pair(2, QoS::keep_all(), QoS::keep_all());

@@ -90,6 +90,8 @@ pub enum Error {
         is: &'static str,
         /// What was wanted.
         wanted: &'static str,
+        /// It is the master's, where it stays until somebody sets or deletes it; if not, the node's arguments give it.
+        in_master: bool,
     },
     /// A call of a service brought no response.
     Service {
@@ -150,11 +152,13 @@ impl fmt::Display for Error {
             Self::Encode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Transcode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
-            Self::Parameter { name, is, wanted } => {
-                write!(
-                    f,
-                    "parameter {name} is of kind {is}, which is no {wanted}; it stays in the master until it is set or deleted"
-                )
+            Self::Parameter { name, is, wanted, in_master } => {
+                let stays = if *in_master {
+                    "it stays in the master until it is set or deleted"
+                } else {
+                    "it is as the node's arguments give it"
+                };
+                write!(f, "parameter {name} is of kind {is}, which is no {wanted}; {stays}")
             }
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Action { action, why } => write!(f, "action {action}: {why}"),

@@ -90,7 +90,10 @@ impl Node {
         let Some(value) = self.value_at(&key)? else { return Ok(None) };
         match T::from_param(&value) {
             Some(value) => Ok(Some(value)),
-            None => Err(Error::Parameter { name: key, is: value.kind(), wanted: std::any::type_name::<T>() }),
+            None => {
+                let (is, wanted) = (value.kind(), std::any::type_name::<T>());
+                Err(Error::Parameter { name: key, is, wanted, in_master: self.inner.is_in_ros1() })
+            }
         }
     }
 

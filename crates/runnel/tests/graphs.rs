@@ -85,7 +85,10 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
     assert_eq!(node.param("~gain", 1).unwrap(), 3);
     assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
     assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
-    assert!(matches!(node.get_param::<bool>("~rate"), Err(Error::Parameter { .. })));
+    let error = node.get_param::<bool>("~rate").unwrap_err();
+    let expected =
+        "parameter /n/rate is of kind int, which is no bool; it is as the node's arguments give it";
+    assert_eq!(error.to_string(), expected);
     assert_at_once(start);
 }
 

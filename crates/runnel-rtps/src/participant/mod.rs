@@ -22,7 +22,7 @@ mod word;
 pub use peers::Peer;
 
 use crate::announce::{self, Endpoint, Role};
-use crate::config::Config;
+use crate::config::{Config, Limits};
 use crate::datagram::Datagram;
 use crate::event::{Event, Sample};
 use crate::reader::{Budgets, Reader, WriterProxy};
@@ -196,7 +196,8 @@ impl<P: Lend> Participant<P> {
     /// Makes a writer.
     pub fn create_writer(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
         let id = EntityId::user_writer(self.new_entity());
-        self.writers.insert(id, Writer::new(id, options.qos, self.config.limits.kept));
+        let Limits { kept, kept_bytes, .. } = self.config.limits;
+        self.writers.insert(id, Writer::new(id, options.qos, kept).within(kept_bytes));
         self.announce_endpoint(now, stamp, id, options);
         id
     }

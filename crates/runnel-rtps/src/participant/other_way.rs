@@ -104,10 +104,10 @@ impl<P: Lend> Participant<P> {
         true
     }
 
-    /// The user has had all samples of a writer before `next`.
+    /// The user has had all samples of a writer before `next`; which counts also if the two have parted meanwhile.
     pub fn pass_over(&mut self, now: Instant, (reader, writer): (EntityId, Guid), next: SequenceNumber) {
-        let proxy = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer));
-        let Some(proxy) = proxy else { return };
+        let Some(of) = self.readers.get_mut(&reader) else { return };
+        let Some(proxy) = of.writer_mut(writer) else { return of.pass_over_left(writer, next) };
         proxy.pass_over(next);
         self.after(now, reader, writer);
     }

@@ -11,7 +11,7 @@ pub(crate) use fragments::Complete;
 use proxy::Left;
 pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
 
-use crate::wire::{Guid, GuidPrefix};
+use crate::wire::{Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -85,6 +85,12 @@ impl Reader {
         for writer in of_it.collect::<Vec<_>>() {
             self.leave(writer);
         }
+    }
+
+    /// Of a writer that was left the user has had all samples before `next`, whatever has come here.
+    pub fn pass_over_left(&mut self, writer: Guid, next: SequenceNumber) {
+        let left = self.left.iter_mut().find(|left| left.writer == writer);
+        left.into_iter().for_each(|left| left.pass_over(next));
     }
 
     fn remember(&mut self, left: Left) {

@@ -4,6 +4,7 @@ use super::{Arrival, Budgets, Reader, WriterProxy, WriterSpec, copied};
 use crate::wire::{
     DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Message, SequenceNumber, Submessage, VendorId, begin,
 };
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -233,7 +234,72 @@ fn a_repair_that_waits_for_room_was_no_slower_for_that() {
     assert!(proxy.take_held().is_some() && proxy.take_held().is_some());
     proxy.heartbeat(at(5001), &heartbeat(1, 3, 2));
     assert_eq!(missing(&mut proxy, at(5001)), [3]);
-    assert_eq!(proxy.timeout(), Some(at(5011)));
+    assert!(proxy.timeout().is_some_and(|retry| retry <= at(5011)));
+}
+
+/// A sample is sent each 10 ms and each tenth is lost, and what is asked for comes after so many milliseconds: how often each
+/// of the last that were lost was asked for, on average.
+fn asked_each(takes: u64) -> f64 {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    let _ = proxy.answer(at(0), READER);
+    let mut under_way = VecDeque::new();
+    let mut asked = BTreeMap::<i64, u32>::new();
+    for millis in 10..20_000 {
+        let (now, sent) = (at(millis), millis as i64 / 10);
+        if millis % 10 == 0 && sent % 10 != 5 {
+            comes(&mut proxy, now, sent);
+        }
+        while let Some((_, number)) = under_way.pop_front_if(|(then, _)| *then <= now) {
+            comes(&mut proxy, now, number);
+        }
+        while proxy.take_held().is_some() {}
+        if proxy.handle_timeout(now) {
+            for number in missing(&mut proxy, now) {
+                *asked.entry(number).or_default() += 1;
+                under_way.push_back((now + Duration::from_millis(takes), number));
+            }
+        }
+    }
+    let late: Vec<u32> = asked.values().rev().skip(2).take(20).copied().collect();
+    f64::from(late.iter().sum::<u32>()) / late.len() as f64
+}
+
+#[test]
+fn on_a_long_way_it_is_learnt_not_to_ask_twice_for_what_is_under_way() {
+    for takes in [1, 8, 50, 200] {
+        let each = asked_each(takes);
+        assert!(each < 1.2, "{each} times each where a repair takes {takes} ms");
+    }
+}
+
+#[test]
+fn on_a_short_way_what_is_lost_twice_is_asked_for_again_at_once() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    for turn in 0..20 {
+        let (now, number) = (at(100 * turn), 2 * turn as i64 + 2);
+        comes(&mut proxy, now, number);
+        assert_eq!(missing(&mut proxy, now), [number - 1]);
+        if turn < 19 {
+            comes(&mut proxy, now + Duration::from_micros(300), number - 1);
+            while proxy.take_held().is_some() {}
+        }
+    }
+    assert_eq!(proxy.timeout(), Some(at(1902)));
+}
+
+#[test]
+fn what_was_asked_for_a_moment_ago_is_under_way_when_the_rest_is_asked_for_again() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
+    assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
+    proxy.heartbeat(at(9), &heartbeat(1, 4, 2));
+    assert_eq!(missing(&mut proxy, at(9)), [3, 4]);
+    assert!(proxy.handle_timeout(at(10)));
+    assert_eq!(missing(&mut proxy, at(10)), [1, 2]);
+    assert!(proxy.handle_timeout(at(20)));
+    assert_eq!(missing(&mut proxy, at(20)), [1, 2, 3, 4]);
 }
 
 #[test]

@@ -24,8 +24,9 @@ const MOST_GONE: usize = 256;
 pub(crate) struct Writer<B> {
     pub id: EntityId,
     pub qos: QoS,
-    /// How many samples a writer holds that keeps all.
+    /// How many samples a writer holds that keeps all, and of how many bytes before another one has to wait.
     limit: usize,
+    limit_bytes: usize,
     history: History<B>,
     readers: Vec<ReaderProxy>,
     /// How often readers have been joined or left.
@@ -73,6 +74,7 @@ impl<B: Bytes> Writer<B> {
             id,
             qos,
             limit: limit.max(1),
+            limit_bytes: usize::MAX,
             history: History::new(),
             readers: Vec::new(),
             changes: 0,
@@ -86,6 +88,12 @@ impl<B: Bytes> Writer<B> {
             queued: false,
             armed: None,
         }
+    }
+
+    /// If it keeps all, it holds no more bytes than these and a sample more.
+    #[must_use]
+    pub fn within(self, limit_bytes: usize) -> Self {
+        Self { limit_bytes: limit_bytes.max(1), ..self }
     }
 
     pub fn history(&self) -> &History<B> {
@@ -156,7 +164,7 @@ impl<B: Bytes> Writer<B> {
     /// The reader that stands in the way of another sample.
     pub fn full(&self) -> Option<Full> {
         let is_full = self.qos.history == Keep::KeepAll
-            && self.history.len() >= self.limit
+            && (self.history.len() >= self.limit || self.history.bytes() >= self.limit_bytes)
             && self.history.find(|number| self.may_go(number)).is_none();
         // Those who come later are owed the last ones alone: what everybody has had makes room.
         let held_for = self.readers.iter().filter(|reader| is_full && reader.is_reliable());
@@ -198,15 +206,27 @@ impl<B: Bytes> Writer<B> {
             if self.history.len() <= most {
                 break;
             }
-            let place = self.history.find(|number| self.may_go(number));
-            let Some(change) = place.and_then(|place| self.history.take(place)) else { break };
-            if self.readers.iter().any(|reader| reader.misses(change.number)) {
-                self.overwritten = self.overwritten.saturating_add(1);
-            }
-            out = Some(change.payload);
+            let Some(payload) = self.displace() else { break };
+            out = Some(payload);
+        }
+        while self.qos.history == Keep::KeepAll
+            && self.history.bytes() > self.limit_bytes
+            && let Some(payload) = self.displace()
+        {
+            out = Some(payload);
         }
         self.held_over = self.history.len().saturating_sub(most).min(self.readers.len());
         out
+    }
+
+    /// Lets go of the oldest sample that may go.
+    fn displace(&mut self) -> Option<B> {
+        let place = self.history.find(|number| self.may_go(number))?;
+        let change = self.history.take(place)?;
+        if self.readers.iter().any(|reader| reader.misses(change.number)) {
+            self.overwritten = self.overwritten.saturating_add(1);
+        }
+        Some(change.payload)
     }
 
     /// How many samples it holds at most.

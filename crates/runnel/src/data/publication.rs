@@ -2,6 +2,7 @@
 //! publishes; what a socket does not take waits in that link's bounded queue.
 
 mod blank;
+mod ending;
 mod framed;
 mod life;
 mod link;
@@ -90,6 +91,8 @@ struct State {
     reserved: Vec<Reservation>,
     /// Messages that were copied for subscribers that are gone, because they held as much as they may.
     copied: u64,
+    /// Somebody waits for what was published to arrive.
+    wait: Option<ending::Wait>,
 }
 
 /// A message to be published.
@@ -140,6 +143,7 @@ impl Publication {
             reserved: Vec::new(),
             seq: 0,
             copied: 0,
+            wait: None,
         };
         let (channels, state, info) = (AtomicUsize::new(0), Mutex::new(state), Arc::new(info));
         Self {
@@ -503,8 +507,7 @@ impl Publication {
 
     /// True if every message went to the kernel, or is with the subscriber's process where ROS 2 tells.
     pub(crate) fn is_flushed(&self) -> bool {
-        let mut state = lock(&self.state);
-        state.links.iter().all(Link::is_flushed) && state.is_acknowledged()
+        lock(&self.state).is_flushed()
     }
 }
 
@@ -519,6 +522,10 @@ impl Drop for Publication {
 }
 
 impl State {
+    fn is_flushed(&mut self) -> bool {
+        self.links.iter().all(Link::is_flushed) && self.is_acknowledged()
+    }
+
     /// Who stands in the way of another message, whatever its bytes.
     fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
         self.full_local().or_else(|| self.full_in_ros2(offer))

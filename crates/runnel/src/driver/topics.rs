@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use runnel_core::names::{Generation, validate_name};
 use runnel_core::qos::QoS;
+use runnel_core::time::Instant;
+use runnel_io::clock;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
 
@@ -78,6 +80,21 @@ impl Driver {
             self.offer_less(publication);
             self.remove_writers(std::slice::from_ref(offer));
         }
+    }
+
+    /// Until when what was published with this is waited for. If nobody waits for it yet, a wait begins for all that was
+    /// published in the process.
+    pub(crate) fn waits_until(&self, publication: &Publication) -> Instant {
+        let now = clock::monotonic();
+        let begin = || {
+            self.nodes
+                .iter()
+                .flat_map(|node| node.outputs.values())
+                .for_each(|output| output.begin_wait(now));
+            publication.begin_wait(now);
+            publication.is_waited_for().unwrap_or(now)
+        };
+        publication.is_waited_for().unwrap_or_else(begin)
     }
 
     /// What a publisher of a topic offers, given what is asked for now.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, Weak};
-use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_io::clock;
@@ -106,6 +105,16 @@ impl NodeInner {
             self.context.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
         }
     }
+
+    /// What was published just before an end is still to arrive.
+    fn wait_for_arrival(&self, publication: &Publication, has_arrived: impl Fn() -> bool) {
+        if has_arrived() {
+            return;
+        }
+        let until = self.driver().waits_until(publication);
+        let left = until.since(clock::monotonic());
+        let _ = self.context.shared.wait_out(left, |_| has_arrived());
+    }
 }
 
 impl Offering {
@@ -125,18 +134,14 @@ impl Drop for Offering {
         if publication.is_offered_alone(&self.offer) {
             return;
         }
-        // What was published just before is still to arrive.
-        let shared = &node.context.shared;
-        let _ = shared.wait_out(Duration::from_secs(1), |_| self.offer.is_acknowledged());
+        node.wait_for_arrival(publication, || self.offer.is_acknowledged());
         node.driver().withdraw(publication, &self.offer);
     }
 }
 
 impl Drop for PublisherEnd {
     fn drop(&mut self) {
-        // What was published just before the end is still to arrive.
-        let shared = &self.node.context.shared;
-        let _ = shared.wait_out(Duration::from_secs(1), |_| self.publication.is_flushed());
+        self.node.wait_for_arrival(&self.publication, || self.publication.is_flushed());
         let mut publishers = lock(&self.node.publishers);
         if self.stays {
             publishers.remove(&self.topic);
@@ -148,3 +153,6 @@ impl Drop for PublisherEnd {
         publishers.remove(&self.topic);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ mod sample;
 mod settings;
 mod sockets;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod told;
 
 use std::io;

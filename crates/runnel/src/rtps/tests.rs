@@ -16,16 +16,16 @@ use crate::ipc::Frame;
 
 const LONG: Duration = Duration::from_secs(20);
 
-fn waker() -> Waker {
+pub(crate) fn waker() -> Waker {
     Reactor::new().unwrap().waker().clone()
 }
 
-fn settings(domain: u16, peers: &str) -> Ros2Settings {
+pub(crate) fn settings(domain: u16, peers: &str) -> Ros2Settings {
     let peers = peers.split_whitespace().map(|peer| peer.parse().unwrap()).collect();
     Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::Usual, enclave: "/".into(), rate: None }
 }
 
-fn chatter(qos: QoS) -> EndpointOptions {
+pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
     endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, None)
 }
 

@@ -1,18 +1,15 @@
 //! What a writer is told: what came and what is missing, and when that is asked for again.
 
 use super::WriterProxy;
+use super::timing::{LONGEST, Timing};
 use crate::wire::{
     AckNack, BITS, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
 };
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How long a repair may take until it is asked for again: at least, and at most.
-const SHORTEST_RETRY: Duration = Duration::from_millis(10);
-const LONGEST_RETRY: Duration = Duration::from_millis(500);
-
 /// After so many times in vain the pauses grow.
-const PATIENT_TRIES: u32 = 8;
+const PATIENT_TRIES: u32 = 16;
 
 /// How often a writer is asked what it has until it says so; if it does not, it is asked now and then for as long as it is
 /// there. It may have said so once, and not have noticed that it was lost.
@@ -23,17 +20,15 @@ const GREETING_PAUSE: Duration = Duration::from_secs(3);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retry {
     pub(super) at: Option<Instant>,
-    /// How often the writer was told since a repair came.
-    pub(super) tries: u32,
-    /// And how often that was since none came in time.
+    /// How often nothing came in time since something did.
     vain: u32,
-    /// What was asked for last, up to here, and when.
+    /// Up to here what is missing was asked for.
     up_to: SequenceNumber,
+    /// And up to here that was so long ago, when the time comes, that it is asked for again.
+    overdue: SequenceNumber,
     /// Up to here nothing is missing that has neither begun nor been asked for.
     looked: SequenceNumber,
-    asked: Instant,
-    /// How long a repair takes, as far as is known.
-    pub(super) takes: Duration,
+    pub(super) timing: Timing,
 }
 
 /// The last number there is: no writer gets there.
@@ -41,14 +36,13 @@ const LAST: SequenceNumber = SequenceNumber(i64::MAX);
 
 impl Retry {
     pub fn new() -> Self {
-        let nothing = SequenceNumber::ZERO;
-        let (asked, takes) = (Instant(0), SHORTEST_RETRY);
-        Self { at: None, tries: 0, vain: 0, up_to: nothing, looked: nothing, asked, takes }
+        let none = SequenceNumber::ZERO;
+        Self { at: None, vain: 0, up_to: none, overdue: none, looked: none, timing: Timing::new() }
     }
 
     /// Nothing is missing.
     pub fn stop(&mut self) {
-        (self.at, self.tries, self.vain) = (None, 0, 0);
+        (self.at, self.vain, self.overdue) = (None, 0, self.up_to);
     }
 
     /// Something of what is missing has come.
@@ -97,7 +91,7 @@ impl WriterProxy {
             return self.wants_answer();
         }
         let missing = self.first_missing().filter(|_| self.greeted);
-        let quiet = self.fragments_came + self.retry.takes;
+        let quiet = self.fragments_came + self.retry.timing.pause_of_fragments();
         match missing {
             Some(number) if self.fragments.has_begun(number) && now < quiet => self.retry.at = Some(quiet),
             Some(number) => {
@@ -121,11 +115,11 @@ impl WriterProxy {
             return None;
         }
         let writer = self.spec.guid.entity;
-        // What was asked for a moment ago is under way, unless nothing of that comes.
-        let again = self.retry.vain > 0 || self.retry.at.is_none_or(|at| at <= now);
-        let from = if again { self.next } else { self.retry.up_to.next() };
-        let (missing, fragments) = self.all_missing(from);
-        if again || !self.is_missing_something() {
+        // What was asked for a moment ago is under way.
+        let is_time = self.retry.at.is_none_or(|at| at <= now);
+        let overdue = if is_time { self.retry.overdue } else { SequenceNumber::ZERO };
+        let (missing, fragments) = self.all_missing(now, overdue);
+        if is_time || !self.is_missing_something() {
             self.plan_retry(now);
         }
         self.acknowledgements = self.acknowledgements.wrapping_add(1);
@@ -134,24 +128,29 @@ impl WriterProxy {
         Some((AckNack { reader, writer, missing, count, is_final }, nack))
     }
 
-    /// The samples from one on that are missing as a whole, as many as a set holds, and the fragments of the first that is
-    /// incomplete; notes that they are asked for.
-    fn all_missing(&mut self, from: SequenceNumber) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
+    /// The samples that are missing as a whole and were not asked for or are overdue, as many as a set holds, and the
+    /// fragments of the first that is incomplete; notes that they are asked for.
+    fn all_missing(
+        &mut self,
+        now: Instant,
+        overdue: SequenceNumber,
+    ) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
         let mut missing = SequenceSet::new(self.next);
         let mut fragments = None;
-        let mut up_to = self.retry.up_to;
+        let Retry { mut up_to, mut timing, .. } = self.retry;
+        let under_way = overdue.next()..=up_to;
         let is_known = self.greeted || !self.held.is_empty();
         let end = self.end_of_room();
         for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
             match self.fragments.missing(number) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
-                _ if self.fragments.has_begun(number) || number < from => {}
-                _ if missing.insert(number) => {}
+                _ if self.fragments.has_begun(number) || under_way.contains(&number) => {}
+                _ if missing.insert(number) => timing.note_asked(now, number),
                 _ => break,
             }
             up_to = up_to.max(number);
         }
-        self.retry.up_to = up_to;
+        (self.retry.up_to, self.retry.timing) = (up_to, timing);
         (missing, fragments)
     }
 
@@ -160,11 +159,10 @@ impl WriterProxy {
             return self.retry.stop();
         }
         let doublings = self.retry.vain.saturating_sub(PATIENT_TRIES).min(8);
-        let is_mute = !self.greeted && self.retry.tries >= GREETINGS;
-        let pause =
-            if is_mute { GREETING_PAUSE } else { (self.retry.takes * (1 << doublings)).min(LONGEST_RETRY) };
-        self.retry.tries = self.retry.tries.saturating_add(1);
-        (self.retry.at, self.retry.asked) = (Some(now + pause), now);
+        let is_mute = !self.greeted && self.retry.vain >= GREETINGS;
+        let pause = (self.retry.timing.pause() * (1 << doublings)).min(LONGEST);
+        self.retry.at = Some(now + if is_mute { GREETING_PAUSE } else { pause });
+        self.retry.overdue = self.retry.up_to;
     }
 
     /// What is missing and has not been asked for is asked for at once, but for fragments that may be under way. It is looked
@@ -203,14 +201,9 @@ impl WriterProxy {
         if self.is_full { last.next() } else { LAST }
     }
 
-    /// A sample that was asked for has come: so long does that take.
+    /// A sample that may have been asked for has come.
     pub(super) fn note_repaired(&mut self, now: Instant, number: SequenceNumber) {
-        if number <= self.retry.up_to && self.retry.tries == 1 {
-            let took = now.since(self.retry.asked);
-            self.retry.takes =
-                ((self.retry.takes * 3 + took * 3 / 2) / 4).clamp(SHORTEST_RETRY, LONGEST_RETRY);
-        }
-        self.retry.tries = self.retry.tries.min(1);
+        self.retry.timing.note_came(now, number);
         self.retry.note_progress();
     }
 

@@ -32,6 +32,7 @@ impl WriterProxy {
         }
         self.last = self.last.max(number);
         if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+            self.retry.timing.note_came_again(number);
             return Arrival::Late;
         }
         self.fragments.forget(number);
@@ -170,7 +171,7 @@ impl WriterProxy {
         let whole = self.fragments.take(frag, stamp, &self.spec.budgets.incomplete);
         if self.spec.reliable && whole.is_none() {
             self.note_missing();
-            self.retry.at = self.retry.at.or(Some(now + self.retry.takes));
+            self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause_of_fragments()));
         }
         whole
     }
@@ -197,6 +198,7 @@ impl WriterProxy {
             self.next = self.next.max(end);
         }
         self.fragments.forget_before(self.next);
+        self.retry.timing.note_done(self.next);
         while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() < self.next) {
             self.held_bytes -= entry.remove().sample.bytes.len();
         }

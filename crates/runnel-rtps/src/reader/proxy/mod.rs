@@ -3,6 +3,7 @@
 mod answer;
 mod arrival;
 mod gaps;
+mod timing;
 
 pub(crate) use arrival::{Arrival, copied};
 
@@ -85,6 +86,13 @@ pub(crate) struct Left {
     next: Option<SequenceNumber>,
     /// It takes no acknowledgement with a count that it has had.
     pub acknowledgements: u32,
+}
+
+impl Left {
+    /// The user has had all before `next`.
+    pub fn pass_over(&mut self, next: SequenceNumber) {
+        self.next = self.next.map(|had| had.max(next));
+    }
 }
 
 impl WriterProxy {

@@ -108,16 +108,24 @@ impl Publication {
                 return Err(Refused::Full { subscriber, message: filled, bytes });
             }
         }
+        let translate = filled.translate;
         let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
         if let Some(frame) = &ros1 {
             let length = frame.as_ref().len() - LENGTH;
             LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
         }
+        let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
             self.send_cdr(&mut state, frame, offer);
         }
-        if let Some(frame) = ros1 {
-            complaint = self.publish_frame(&mut state, frame, offer, |_| true);
+        // A link that stood by until now carries on.
+        if as_bytes || state.has_carrying_link(offer) {
+            let ros1 = ros1.or_else(|| state.in_ros1(&sent?, translate));
+            if let Some(frame) = ros1 {
+                complaint = self.publish_frame(&mut state, frame, offer, |_| true);
+            }
+        } else {
+            ros1.into_iter().for_each(|unheard| state.give_back(unheard));
         }
         state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);
@@ -127,7 +135,7 @@ impl Publication {
     }
 }
 
-/// A message in the encodings that somebody is to get it in.
+/// A message in the encodings that somebody is to get it in. If it was written in ROS 1's it is there in any case.
 struct Frames {
     ros1: Option<Frame>,
     cdr: Option<Frame>,
@@ -137,21 +145,25 @@ impl State {
     /// What was written, in each encoding that is wanted. The other one is had first, since it may not be to be had. If
     /// nobody listens, the next message is written into the same memory.
     fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool, offer: &Offer) -> Result<Frames, Unfit> {
-        let (from_ros1, in_ros2) = (filled.encoding.is_ros1(), offer.is_heard_in_ros2());
+        let in_ros2 = offer.is_heard_in_ros2();
         let translate = filled.translate;
-        let mut other = None;
-        if from_ros1 && in_ros2 {
-            other = Some(self.framed_cdr(false, |out| translate(filled.message(), Encoding::Xcdr1, out))?);
-        } else if !from_ros1 && as_bytes {
-            other = Some(self.framed(false, |out| translate(filled.message(), Encoding::Ros1, out))?);
+        if filled.encoding.is_ros1() {
+            let translated = |out: &mut Vec<u8>| translate(filled.message(), Encoding::Xcdr1, out);
+            let cdr = if in_ros2 { Some(self.framed_cdr(false, translated)?) } else { None };
+            return Ok(Frames { ros1: Some(self.frozen(filled.blank)), cdr });
         }
-        let frame = if from_ros1 { self.frozen(filled.blank) } else { frozen(filled.blank) };
-        let wanted = if from_ros1 { as_bytes } else { in_ros2 };
-        let mut own = Some(frame);
-        if !wanted {
-            own.take().into_iter().for_each(|unheard| self.give_back(unheard));
+        let translated = |out: &mut Vec<u8>| translate(filled.message(), Encoding::Ros1, out);
+        let ros1 = if as_bytes { Some(self.framed(false, translated)?) } else { None };
+        let mut cdr = Some(frozen(filled.blank));
+        if !in_ros2 {
+            cdr.take().into_iter().for_each(|unheard| self.give_back(unheard));
         }
-        let (ros1, cdr) = if from_ros1 { (own, other) } else { (other, own) };
         Ok(Frames { ros1, cdr })
+    }
+
+    /// What was written in the encoding of ROS 2 in that of ROS 1.
+    fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
+        let message = cdr.as_ref().get(LENGTH..)?;
+        self.framed(false, |out| translate(message, Encoding::Ros1, out)).ok()
     }
 }

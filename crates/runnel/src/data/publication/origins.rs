@@ -129,6 +129,11 @@ impl State {
         links.chain(self.datagram_links.iter().map(|link| link.origin)).flatten().collect()
     }
 
+    /// Whether there is any link of ROS 1, be it one that stands by.
+    pub(super) fn has_links(&self) -> bool {
+        !(self.links.is_empty() && self.datagram_links.is_empty())
+    }
+
     /// Whether any link carries what is published with an offer.
     pub(super) fn has_carrying_link(&self, offer: &Offer) -> bool {
         self.links.iter().any(|link| !offer.reaches(link.origin))

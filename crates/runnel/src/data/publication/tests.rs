@@ -5,8 +5,12 @@ use std::sync::atomic::AtomicBool;
 use super::super::qos_events::QosEvents;
 use super::super::ready::When;
 use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
+use crate::rtps::Rtps;
+use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
 use runnel_core::qos::QoS;
+use runnel_core::wire::Encoding;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+use runnel_testkit::namespace::require_private_network;
 
 use super::*;
 
@@ -259,4 +263,44 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
     assert!(places.len() <= 4, "{places:?}");
     let kept = |most| lock(&publication.state).kept(most, |_| true).count();
     assert_eq!([kept(0), kept(2), kept(10)], [0, 2, 3]);
+}
+
+/// Publishes with an offer whose writer has lost a subscriber in both graphs, which nobody has been told of before. What that
+/// gets by its link of ROS 1.
+fn heard_when_rtps_has_lost_it(publish: impl Fn(&Publication, &Offer)) -> Vec<u8> {
+    require_private_network();
+    let rtps = Arc::new(Rtps::open(&rtps_settings(67, ""), waker()).unwrap());
+    let publication = publication();
+    let offer = publication.offer(QoS::default(), &Arc::default());
+    offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), rtps.create_writer(chatter(QoS::default()))));
+    let far = join_datagrams(&publication, Some(5));
+    let other = Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) };
+    offer.met(other, None);
+    offer.set_reached(u32::MAX, vec![5]);
+    publish(&publication, &offer);
+    let mut datagram = [0; 100];
+    let received = far.recv(&mut datagram).unwrap();
+    received.map_or_else(Vec::new, |length| datagram[..length].to_vec())
+}
+
+#[test]
+fn a_link_carries_the_message_by_which_it_is_learnt_that_rtps_does_no_longer_also_if_that_is_a_loan() {
+    let by_value = heard_when_rtps_has_lost_it(|publication, offer| {
+        assert!(publication.publish(Byte, offer).is_ok());
+    });
+    assert_eq!(by_value.last(), Some(&1));
+    for encoding in [Encoding::Ros1, Encoding::Xcdr1] {
+        let by_loan = heard_when_rtps_has_lost_it(|publication, offer| {
+            let mut blank = publication.blank(1, encoding).unwrap();
+            *blank.bytes_mut().last_mut().unwrap() = 1;
+            let translate = |bytes: &[u8], _: Encoding, out: &mut Vec<u8>| {
+                out.extend_from_slice(bytes);
+                Ok(())
+            };
+            assert!(
+                publication.publish_filled(Filled { blank, encoding, translate: &translate }, offer).is_ok()
+            );
+        });
+        assert_eq!(by_loan, by_value, "{encoding:?}");
+    }
 }

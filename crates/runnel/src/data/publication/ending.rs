@@ -1,0 +1,43 @@
+//! What was published just before publishers end, and is still to arrive: it is waited for once, however many of them end one
+//! after the other.
+
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+
+use super::{Publication, State};
+use crate::sync::lock;
+
+/// So long is waited for subscribers that do not take what was published.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What had been published when a wait began, and until when it is waited for.
+pub(super) struct Wait {
+    published: u64,
+    until: Instant,
+}
+
+impl Publication {
+    /// Until when what was published so far is waited for, if a wait for it has begun.
+    pub(crate) fn is_waited_for(&self) -> Option<Instant> {
+        lock(&self.state).wait_for(self.published())
+    }
+
+    /// A wait begins for all that was published and is still to arrive, unless it is waited for already.
+    pub(crate) fn begin_wait(&self, now: Instant) {
+        let mut state = lock(&self.state);
+        let published = self.published();
+        if state.is_flushed() {
+            // Who comes after this, and gets what is kept, is waited for as well.
+            state.wait = None;
+        } else if state.wait_for(published).is_none() {
+            state.wait = Some(Wait { published, until: now + PATIENCE });
+        }
+    }
+}
+
+impl State {
+    fn wait_for(&self, published: u64) -> Option<Instant> {
+        self.wait.as_ref().filter(|wait| wait.published == published).map(|wait| wait.until)
+    }
+}

@@ -1,0 +1,52 @@
+//! Ends of publishers while a subscriber in the ROS 2 graph stands still.
+
+use std::time::{Duration, Instant};
+
+use runnel_core::qos::QoS;
+use runnel_msgs::std_msgs::Empty;
+use runnel_testkit::namespace::require_private_network;
+
+use crate::{Context, ContextOptions, Graphs, Node, Publisher, Subscription};
+
+/// Longer than anything here takes; only a failure waits for it.
+const LONG: Duration = Duration::from_secs(60);
+
+fn node(name: &str) -> Node {
+    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(68).ipc(false))
+        .unwrap()
+        .create_node(name)
+        .unwrap()
+}
+
+/// A publisher and its subscription, which have met.
+fn pair(talker: &Node, listener: &Node, number: usize) -> (Publisher<Empty>, Subscription) {
+    let topic = format!("data{number}");
+    let publisher = talker.create_publisher(&topic, QoS::default()).unwrap();
+    let subscription = listener.create_subscription(&topic, QoS::default(), |_: &Empty| {}).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    (publisher, subscription)
+}
+
+/// How long the end of publishers takes.
+fn end(publishers: impl IntoIterator<Item = Publisher<Empty>>) -> Duration {
+    let begun = Instant::now();
+    publishers.into_iter().for_each(drop);
+    begun.elapsed()
+}
+
+#[test]
+fn what_was_published_before_publishers_end_is_waited_for_once_and_what_is_published_later_again() {
+    require_private_network();
+    let (talker, listener) = (node("talker"), node("listener"));
+    let (mut publishers, _subscriptions): (Vec<_>, Vec<_>) =
+        (0..6).map(|number| pair(&talker, &listener, number)).unzip();
+    let _stands_still = listener.inner.driver();
+    publishers.iter().for_each(|publisher| publisher.publish(Empty {}).unwrap());
+    let later = publishers.pop();
+    let took = end(publishers);
+    assert!((1..3).contains(&took.as_secs()), "five ends took {took:?}");
+    later.iter().for_each(|publisher| publisher.publish(Empty {}).unwrap());
+    let took = end(later);
+    assert!((1..3).contains(&took.as_secs()), "the end of one that has published more took {took:?}");
+}
