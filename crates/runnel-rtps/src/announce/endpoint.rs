@@ -113,6 +113,9 @@ impl Endpoint {
                 self.representations.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
             });
         }
+        if self.expects_inline_qos {
+            list.bytes(pid::EXPECTS_INLINE_QOS, &[1]);
+        }
         if !self.user_data.is_empty() {
             list.octets(pid::USER_DATA, &self.user_data);
         }

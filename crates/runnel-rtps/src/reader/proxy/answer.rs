@@ -194,11 +194,10 @@ impl WriterProxy {
         self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
     }
 
-    /// Where those samples end that there is room for: beyond what is held none can be kept, and to ask for them would have
-    /// them sent in vain again and again.
+    /// Where those samples end that there is room for: without any it is the next one that all wait for, and others would be
+    /// sent in vain again and again, and take what room there is from the next of other writers.
     fn end_of_room(&self) -> SequenceNumber {
-        let last = self.held.last_key_value().map_or(self.next, |(last, _)| self.next.max(*last));
-        if self.is_full { last.next() } else { LAST }
+        if self.is_full { self.next.next() } else { LAST }
     }
 
     /// A sample that may have been asked for has come.

@@ -64,8 +64,8 @@ impl ReaderProxy {
         let there = history.at_or_after(number.max(self.start)).map(|change| change.number);
         let end = there.unwrap_or(history.last().next()).min(self.last_due(history).next());
         let mut gap = Gap::range(reader, writer, number, end.max(number.next()));
-        let is_gone = |number| number < self.start || history.get(number).is_none() && !self.has_lost(number);
         let mut asked = core::mem::take(&mut self.asked);
+        let is_gone = |number| number < self.start || history.get(number).is_none() && !self.has_lost(number);
         asked.retain(|other| *other >= gap.list.base && !(is_gone(*other) && gap.list.insert(*other)));
         self.asked = asked;
         gap.emit(out.out());
