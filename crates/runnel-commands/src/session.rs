@@ -93,6 +93,15 @@ impl Session {
         Ok(Context::with_options(self.options(true).graphs(graphs))?)
     }
 
+    /// The same in both, of which that of ROS 1 is joined when its master comes: nothing waits for that, and nobody is told of it.
+    ///
+    /// # Errors
+    /// When the environment is malformed.
+    pub fn running_before_master(&self) -> Result<Context, CliError> {
+        let options = self.options(true).graphs(Graphs::Both).master_comes_later(true);
+        Ok(Context::with_options(options)?)
+    }
+
     /// True if the user says which master is meant.
     pub fn names_master(&self) -> bool {
         let variable = std::env::var_os("ROS_MASTER_URI").is_some_and(|uri| !uri.is_empty());

@@ -86,6 +86,28 @@ fn a_writer_that_keeps_all_waits_also_when_what_it_holds_are_few_long_samples() 
 }
 
 #[test]
+fn what_a_reader_without_room_holds_is_its_users_when_the_writer_leaves_and_comes_once() {
+    for lost in [false, true] {
+        let (mut net, writer, reader) = pair(1, QoS::keep_all(), QoS::keep_all());
+        give(&mut net, reader, 2);
+        (0..10).for_each(|number| drop(net.write(0, writer, &sample(number, 10)).unwrap()));
+        net.run_for(secs(1));
+        assert_eq!(heard(&net, reader), [0, 1]);
+        if lost {
+            net.blackout = true;
+            net.run_for(secs(45));
+        } else {
+            net.remove(0, writer);
+        }
+        net.run_until("it is gone", secs(5), |net| !net.is_matched(1, reader));
+        assert_eq!(heard(&net, reader), (0..10).collect::<Vec<_>>(), "lost by a lease {lost}");
+        net.blackout = false;
+        net.run_for(secs(60));
+        assert_eq!(heard(&net, reader).len(), 10);
+    }
+}
+
+#[test]
 fn nothing_is_lost_doubled_or_out_of_order_with_little_room_in_foul_weather() {
     for len in [10, 5_000] {
         let (mut net, writer, reader) = pair(2, QoS::keep_all(), QoS::keep_all());

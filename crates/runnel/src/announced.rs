@@ -16,7 +16,7 @@ use crate::forms::Forms;
 const QUEUE_BYTES: usize = 1 << 30;
 
 /// Messages that a publisher which keeps all holds for one slow subscriber before it waits, and a subscription that
-/// keeps all before it drops the oldest.
+/// keeps all before its publishers are to wait, and those that cannot have it drop the oldest.
 const KEEP_ALL: usize = 1000;
 
 /// What stands for any type, in names and sums.

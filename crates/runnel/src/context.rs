@@ -45,6 +45,7 @@ pub struct ContextOptions {
     shared_memory: [usize; 2],
     graphs: Graphs,
     domain: Option<u16>,
+    master_comes_later: bool,
 }
 
 impl Default for ContextOptions {
@@ -63,6 +64,7 @@ impl Default for ContextOptions {
             shared_memory: SHARED_MEMORY,
             graphs: Graphs::default(),
             domain: None,
+            master_comes_later: false,
         }
     }
 }
@@ -132,6 +134,14 @@ impl ContextOptions {
         self
     }
 
+    /// Whether a master need not be there yet. Nodes join the ROS 1 graph when it answers, as they do anyway; until it has
+    /// answered them once, nothing waits for it and no warning says that it does not.
+    #[must_use]
+    pub fn master_comes_later(mut self, later: bool) -> Self {
+        self.master_comes_later = later;
+        self
+    }
+
     /// Whether nodes follow `/clock` while the parameter `/use_sim_time` is true.
     #[must_use]
     pub fn sim_time(mut self, followed: bool) -> Self {
@@ -196,6 +206,9 @@ impl Context {
         }
         let mut settings = Settings::read(&arguments, options.graphs)?;
         settings.ipc = settings.ipc.filter(|_| options.ipc);
+        if let Some(ros1) = &mut settings.ros1 {
+            ros1.master_comes_later = options.master_comes_later;
+        }
         if let (Some(ros2), Some(domain)) = (&mut settings.ros2, options.domain) {
             ros2.domain = domain;
         }

@@ -54,6 +54,8 @@ pub(crate) struct Ros1Settings {
     pub(crate) host: String,
     /// The address that sockets listen on.
     pub(crate) bind: IpAddr,
+    /// Nothing waits for the master before it has answered once.
+    pub(crate) master_comes_later: bool,
 }
 
 impl Settings {
@@ -76,7 +78,7 @@ impl Ros1Settings {
             None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
         let bind = address_to_bind(&host, family);
-        Ok(Self { master, host, bind })
+        Ok(Self { master, host, bind, master_comes_later: false })
     }
 }
 

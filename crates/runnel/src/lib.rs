@@ -95,7 +95,9 @@ pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
 pub use rate::Rate;
-pub use ros2_graph::{EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
+pub use ros2_graph::{
+    DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
+};
 pub use rtps::Range as DiscoveryRange;
 pub use runnel_core as core;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use runnel_core::names::{self, DdsTopic};
-use runnel_core::qos::QoS;
+use runnel_core::qos::{Policy, QoS};
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::wire::Guid;
@@ -77,6 +77,19 @@ pub enum EndpointType {
     Subscription,
 }
 
+/// How messages are encoded. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataRepresentation {
+    /// As ROS 2 encodes them.
+    Xcdr1,
+    /// As text.
+    Xml,
+    /// The newer form of XCDR.
+    Xcdr2,
+    /// One that DDS does not know, by its number.
+    Other(i16),
+}
+
 /// A publisher or subscription of the ROS 2 graph.
 #[derive(Clone, Debug)]
 pub struct EndpointInfo {
@@ -94,6 +107,8 @@ pub struct EndpointInfo {
     pub qos: QoS,
     /// True if it tells its history and depth; otherwise what [`EndpointInfo::qos`] has for these is not known.
     pub tells_history: bool,
+    /// The encodings that a subscription reads, or that a publisher offers, of which it writes the first. At least one.
+    pub representations: Vec<DataRepresentation>,
     /// The full name of its node, if its participant has told of that.
     pub node: Option<String>,
 }
@@ -149,6 +164,37 @@ impl EndpointInfo {
     /// Its type as ROS 2 spells it, such as `std_msgs/msg/String`; as DDS does if it is not of ROS.
     pub fn ros_type(&self) -> String {
         names::ros_type(&self.dds_type).unwrap_or_else(|| self.dds_type.clone())
+    }
+
+    /// By which policies a subscription gets nothing of a publisher, whose topic and type it has.
+    pub fn incompatible_with(&self, publisher: &EndpointInfo) -> Vec<Policy> {
+        let mut policies = self.qos.incompatible_with(&publisher.qos);
+        if !publisher.representations.first().is_some_and(|written| self.representations.contains(written)) {
+            policies.push(Policy::DataRepresentation);
+        }
+        policies
+    }
+}
+
+impl From<i16> for DataRepresentation {
+    fn from(number: i16) -> Self {
+        match number {
+            0 => Self::Xcdr1,
+            1 => Self::Xml,
+            2 => Self::Xcdr2,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl fmt::Display for DataRepresentation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Xcdr1 => f.write_str("XCDR1"),
+            Self::Xml => f.write_str("XML"),
+            Self::Xcdr2 => f.write_str("XCDR2"),
+            Self::Other(number) => write!(f, "unknown {number}"),
+        }
     }
 }
 

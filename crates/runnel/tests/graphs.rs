@@ -1,6 +1,8 @@
 //! Contexts whose nodes are not in the ROS 1 graph, or not in that alone: what needs no master is had without one.
 
 mod common;
+#[path = "common/logged.rs"]
+mod logged;
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
@@ -233,6 +235,31 @@ fn a_master_that_is_dead_stands_in_nobodys_way_in_ros_2() {
     let _subscription = heard.subscribe(&node, 10.into());
     publish(&chatter, &["one"]);
     common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+}
+
+/// One that is silent costs a wait and a warning, but not where it is said to come later.
+#[test]
+fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
+    logged::keep_log();
+    // It takes connections and answers nobody.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    for (domain, master) in [(60, address.as_str()), (61, "localhost:1")] {
+        let options =
+            ContextOptions::default().signals(false).arguments([format!("__master:=http://{master}")]);
+        let options = options.graphs(Graphs::Both).domain_id(domain).master_comes_later(true);
+        let context = Context::with_options(options).unwrap();
+        let start = clock::monotonic();
+        let node = context.create_node("patient").unwrap();
+        let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+        let heard = Heard::default();
+        let subscription = heard.subscribe(&node, 10.into());
+        publish(&chatter, &["one"]);
+        common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+        drop((chatter, subscription, node));
+        assert_at_once(start);
+        assert!(!logged::is_logged(&["/patient", "the master"]), "{master}");
+    }
 }
 
 #[test]

@@ -282,6 +282,38 @@ fn who_hears_nothing_of_a_publisher_is_pointed_out() {
 }
 
 #[test]
+fn a_reader_of_another_encoding_is_pointed_out() {
+    let graph = Ros2Graph::new();
+    let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
+    let _listener = ready(graph.listener(Origin::Cyclone11, &["/text", "--xcdr2"]));
+    let info = answer(&graph, &["topic", "info", "-v", "/text"]);
+    for line in ["Data representation: XCDR1", "Data representation: XCDR2"] {
+        assert!(info.lines().any(|said| said == line), "{line} is not in {info}");
+    }
+    let told = "data representation XCDR1 is offered and XCDR2 asked for\n";
+    assert!(
+        info.contains("Nothing goes from the publisher of /kilted_talker") && info.ends_with(told),
+        "{info}"
+    );
+}
+
+/// A policy that the user names is asked for, also where messages are only counted.
+#[test]
+fn what_is_measured_is_what_the_asked_quality_of_service_brings() {
+    let graph = Ros2Graph::new();
+    let words = ["/text", "--wait", "0", "--rate", "20", "--reliability", "best_effort"];
+    let _talker = ready(graph.talker(KILTED, &words));
+    for command in ["hz", "bw"] {
+        let words = ["topic", command, "/text", "--qos-reliability"];
+        let mut strict = running(&graph, &[&words[..], &["reliable"]].concat());
+        let mut lenient = running(&graph, &[&words[..], &["best_effort"]].concat());
+        lenient.wait_for_line(|line| line.starts_with("average"), within(PATIENCE)).unwrap();
+        strict.wait_for_line(|line| line.contains("reliability"), within(PATIENCE)).unwrap();
+        assert!(!strict.output().contains("average"), "{}", strict.output());
+    }
+}
+
+#[test]
 fn without_a_master_ros_1_is_left_out_unless_it_is_asked_for() {
     let graph = Ros2Graph::new();
     let listed = runnel(&graph, &["topic", "list"]);

@@ -15,7 +15,8 @@ pub fn tell(session: &Session, no_master_at: Option<&str>, heard: &Ros2Graph, ea
     match no_master_at {
         _ if nobody => session.output.note(&nobody_text(no_master_at, ear)),
         Some(uri) if session.names_master() => {
-            session.output.note(&format!("no master at {uri}: ROS 1 is left out"));
+            let then = if ear.awaits_master { "joined when it answers" } else { "left out" };
+            session.output.note(&format!("no master at {uri}: ROS 1 is {then}"));
         }
         _ => {}
     }
@@ -28,6 +29,8 @@ pub struct Ear {
     within: Duration,
     /// There is no interface by which anybody could be heard.
     has_no_interface: bool,
+    /// The command goes on, and joins the graph of ROS 1 when its master comes.
+    awaits_master: bool,
 }
 
 impl Ear {
@@ -39,6 +42,7 @@ impl Ear {
             range: context.discovery_range().unwrap_or(DiscoveryRange::Subnet),
             within,
             has_no_interface: up.is_ok_and(|up| up.iter().all(|interface| interface.addresses.is_empty())),
+            awaits_master: context.graphs() == Graphs::Both,
         }
     }
 
@@ -91,7 +95,8 @@ impl Heard {
 
 fn nobody_text(no_master_at: Option<&str>, ear: &Ear) -> String {
     let ros1 = no_master_at.map_or_else(String::new, |uri| format!("no master answers at {uri}, and "));
-    format!("nobody is there: {ros1}{} (see --wait){}", ear.nobody(), ear.limits())
+    let (yet, hint) = if ear.awaits_master { (" yet", "") } else { ("", " (see --wait)") };
+    format!("nobody is there{yet}: {ros1}{}{hint}{}", ear.nobody(), ear.limits())
 }
 
 #[cfg(test)]
@@ -99,7 +104,7 @@ mod tests {
     use super::*;
 
     fn ear(domain: u16, range: DiscoveryRange, within: Duration) -> Ear {
-        Ear { domain, range, within, has_no_interface: false }
+        Ear { domain, range, within, has_no_interface: false, awaits_master: false }
     }
 
     #[test]
@@ -111,6 +116,9 @@ mod tests {
         let late = ear(7, DiscoveryRange::Subnet, Duration::from_secs(3));
         let expected = "nobody is there: nobody of ROS 2 in domain 7 within 3 s (see --wait)";
         assert_eq!(nobody_text(None, &late), expected);
+        let going_on = Ear { awaits_master: true, ..soon };
+        let expected = "nobody is there yet: no master answers at http://m:1/, and nobody of ROS 2 in domain 0 within 0.2 s";
+        assert_eq!(nobody_text(Some("http://m:1/"), &going_on), expected);
     }
 
     #[test]

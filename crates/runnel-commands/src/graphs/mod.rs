@@ -25,6 +25,7 @@ use crate::session::Session;
 /// What is seen of the graphs that a command is about.
 pub struct Sight {
     context: Context,
+    /// Those that are there.
     graphs: Graphs,
     /// What was heard of that of ROS 2, but for what is this program's own; `None` if it is left out.
     pub ros2: Option<Ros2Graph>,
@@ -40,13 +41,18 @@ impl Sight {
         Self::of(session, session.asking_in(there.graphs)?, &there, listening)
     }
 
-    /// The same for a command that goes on in them until Ctrl-C.
+    /// The same for a command that goes on in them until Ctrl-C, and in ROS 1 from when its master comes, if the user has not
+    /// left that out.
     ///
     /// # Errors
     /// As [`Sight::open`].
     pub fn running(session: &Session, which: Which, listening: &Listening) -> Result<Self, CliError> {
         let there = which.decide(session)?;
-        Self::of(session, session.running_in(there.graphs)?, &there, listening)
+        let context = match there.no_master_at {
+            Some(_) => session.running_before_master()?,
+            None => session.running_in(there.graphs)?,
+        };
+        Self::of(session, context, &there, listening)
     }
 
     fn of(
@@ -76,7 +82,7 @@ impl Sight {
         (self.graphs != Graphs::Ros2).then(|| Graph::new(&self.context))
     }
 
-    /// In whose form messages are made that are for all graphs that are there.
+    /// In whose form messages are made: that of ROS 1, if it is there.
     pub fn generation(&self) -> Generation {
         if self.graphs == Graphs::Ros2 { Generation::Ros2 } else { Generation::Ros1 }
     }

@@ -134,7 +134,7 @@ pub fn is_hidden(name: &str) -> bool {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use runnel::{Gid, ParticipantInfo, QoS};
+    use runnel::{DataRepresentation, Gid, ParticipantInfo, QoS};
 
     /// A participant of this number.
     pub fn participant(number: u8) -> ParticipantInfo {
@@ -165,6 +165,7 @@ pub mod tests {
             type_hash: Some("RIHS01_ab".into()),
             qos: QoS::default(),
             tells_history: false,
+            representations: vec![DataRepresentation::Xcdr1],
             node: Some(format!("/node{of}")),
         };
         let endpoints: Vec<_> = endpoints.iter().enumerate().map(end).collect();

@@ -145,6 +145,7 @@ impl<P: Lend> Participant<P> {
     /// An endpoint of ours and another have nothing to do with each other any more, if they had.
     fn part(&mut self, local: EntityId, remote: Guid) {
         self.elsewhere.forget(local, remote);
+        self.give_held(local, remote);
         let parted = match self.writers.get_mut(&local) {
             Some(writer) => writer.leave(remote),
             None => self.readers.get_mut(&local).is_some_and(|reader| reader.leave(remote)),

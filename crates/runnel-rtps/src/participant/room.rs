@@ -1,7 +1,8 @@
 //! Readers whose user has room for so many samples: more are held and not acknowledged, so that writers wait.
 
 use super::Participant;
-use crate::reader::{Complete, Reader};
+use crate::event::{Sample, SamplePayload};
+use crate::reader::{Complete, Reader, WriterProxy};
 use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::BTreeMap;
@@ -22,6 +23,20 @@ impl<P: Lend> Participant<P> {
             writers.retain(|writer| self.deliver_held(now, reader, *writer));
         }
         progressed.into_iter().for_each(|writer| self.tell_progress(reader, writer));
+    }
+
+    /// A writer is about to leave a reader: what was held for want of room alone is the user's, who gets it now.
+    pub(super) fn give_held(&mut self, reader: EntityId, writer: Guid) {
+        if reader.is_builtin() {
+            return;
+        }
+        while let Some((number, sample)) = self.writer_of(reader, writer).and_then(WriterProxy::take_held) {
+            let Complete { bytes, stamp, is_key, .. } = sample;
+            if !is_key {
+                let payload = SamplePayload::Own(bytes);
+                self.samples.push_back(Sample { reader, writer, number, stamp, payload });
+            }
+        }
     }
 
     /// Holds a sample that came early, if there is room for it or others can make some.

@@ -43,6 +43,8 @@ pub(crate) struct NodeSlot {
     pub(crate) answered: HashMap<(Role, String), Option<String>>,
     /// Why the master could not be reached, until it can.
     pub(crate) unreachable: Option<String>,
+    /// The master need not be there yet, and has not answered so far: nobody waits for it.
+    pub(crate) awaits_master: bool,
     /// Why the node has been told to stop.
     pub(crate) stopped: Option<String>,
     /// Everything is unregistered.
@@ -55,8 +57,14 @@ pub(crate) struct NodeSlot {
     pub(crate) follows_sim_time: bool,
 }
 
-/// What a node is in the ROS 1 graph with: its engine, and the sockets that listens on.
-pub(crate) type Ros1End = (Box<Ros1Node>, Vec<(Listener, Port)>);
+/// What a node is in the ROS 1 graph with.
+pub(crate) struct Ros1End {
+    pub(crate) engine: Box<Ros1Node>,
+    /// The sockets that the engine listens on.
+    pub(crate) listeners: Vec<(Listener, Port)>,
+    /// The master need not be there yet.
+    pub(crate) awaits_master: bool,
+}
 
 /// What was kept for a node. It holds callbacks of the user's, whose end must not happen under the driver's lock.
 #[must_use]
@@ -76,8 +84,8 @@ impl Driver {
         origin: Option<u64>,
     ) -> io::Result<NodeKey> {
         let key = NodeKey(self.nodes.insert_with(|_| NodeSlot::new(name, ros2, origin)));
-        if let Some((engine, listeners)) = ros1
-            && let Err(error) = self.join_ros1(key, engine, listeners)
+        if let Some(end) = ros1
+            && let Err(error) = self.join_ros1(key, end)
         {
             self.nodes.remove(key.0);
             return Err(error);
@@ -91,15 +99,10 @@ impl Driver {
         Ok(key)
     }
 
-    fn join_ros1(
-        &mut self,
-        key: NodeKey,
-        engine: Box<Ros1Node>,
-        listeners: Vec<(Listener, Port)>,
-    ) -> io::Result<()> {
-        let engine = self.add_engine_of(Some(key), Engine::Node(engine), listeners)?;
+    fn join_ros1(&mut self, key: NodeKey, end: Ros1End) -> io::Result<()> {
+        let engine = self.add_engine_of(Some(key), Engine::Node(end.engine), end.listeners)?;
         if let Some(node) = self.node_slot(key) {
-            node.ros1 = Some(engine);
+            (node.ros1, node.awaits_master) = (Some(engine), end.awaits_master);
         }
         self.share_locals();
         Ok(())
@@ -220,6 +223,7 @@ impl NodeSlot {
             locals: HashMap::new(),
             answered: HashMap::new(),
             unreachable: None,
+            awaits_master: false,
             stopped: None,
             closed: false,
             log: None,
@@ -235,7 +239,7 @@ impl NodeSlot {
 
     /// True if nobody is to be told any more that it ends.
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed || self.ros1.is_none()
+        self.closed || self.ros1.is_none() || self.awaits_master
     }
 
     /// Says something of the node.
@@ -276,12 +280,15 @@ impl NodeSlot {
         match event {
             NodeEvent::Registered { role, name } => {
                 self.unreachable = None;
+                self.awaits_master = false;
                 self.answered.insert((role, name), None);
             }
             NodeEvent::RegistrationRefused { role, name, why } => {
+                self.awaits_master = false;
                 self.say(log::Level::Error, format_args!("the master refuses {name}: {why}"));
                 self.answered.insert((role, name), Some(why));
             }
+            NodeEvent::MasterUnreachable { .. } if self.awaits_master => {}
             NodeEvent::MasterUnreachable { why } => {
                 let meanwhile = if self.ros2 { ", while ROS 2 goes on" } else { "" };
                 let text =

@@ -42,7 +42,9 @@ pub(super) fn end(
         same_host: shared.turning.driver().same_host(),
         origin,
     };
-    Ok((Box::new(Ros1Node::new(config)), vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)]))
+    let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];
+    let engine = Box::new(Ros1Node::new(config));
+    Ok(Ros1End { engine, listeners, awaits_master: settings.master_comes_later })
 }
 
 /// What peers may make a node hold. Its own calls and links take descriptors, too.
@@ -93,7 +95,7 @@ impl NodeInner {
                 Some(Some(why)) => registered = Err(Error::Refused(why.clone())),
                 Some(None) => {}
                 None if slot.stopped.is_some() => registered = Err(Error::ShuttingDown),
-                None => return slot.unreachable.is_some(),
+                None => return slot.unreachable.is_some() || slot.awaits_master,
             }
             true
         })?;

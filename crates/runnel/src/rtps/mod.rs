@@ -170,18 +170,18 @@ impl Rtps {
     ) -> Instant {
         self.work(|participant, now| {
             participant.handle_datagram(now, from, datagram);
-            brought.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
-            brought.events.extend(std::iter::from_fn(|| participant.poll_event()));
+            brought.take(participant);
             now
         })
     }
 
-    /// What has happened beside.
-    pub(crate) fn take_events(&self) -> Vec<Event> {
-        if !self.has_events.load(Ordering::SeqCst) {
-            return Vec::new();
-        }
-        self.work(|participant, _| std::iter::from_fn(|| participant.poll_event()).collect())
+    /// What has happened beside, and what came of it.
+    pub(crate) fn take_events(&self) -> Option<Brought> {
+        self.has_events.load(Ordering::SeqCst).then(|| {
+            let mut brought = Brought::default();
+            self.work(|participant, _| brought.take(participant));
+            brought
+        })
     }
 
     /// A subscription has room again for what its reader holds back.

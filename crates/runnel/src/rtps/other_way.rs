@@ -83,7 +83,8 @@ impl Rtps {
 }
 
 impl Brought {
-    fn take(&mut self, participant: &mut Participant<CdrFrame>) {
+    /// Takes what a participant has.
+    pub(super) fn take(&mut self, participant: &mut Participant<CdrFrame>) {
         self.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
         self.events.extend(std::iter::from_fn(|| participant.poll_event()));
     }

@@ -6,10 +6,10 @@ use runnel::io::clock;
 use runnel::{Context, RawMessage};
 use serde_json::json;
 
-use super::measure::{DEPTH, PERIOD, subscribed};
+use super::measure::{Measured, PERIOD, subscribed};
 use super::statistics::{Bandwidth, Flow};
 use super::subject;
-use super::transport::{Transport, tell_lost};
+use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Which};
@@ -29,7 +29,7 @@ pub struct Args {
     window: usize,
 
     #[command(flatten)]
-    transport: Transport,
+    asked: Asked,
 
     #[command(flatten)]
     which: Which,
@@ -42,25 +42,19 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     subject::check(session, [&args.topic])?;
     let sight = Sight::running(session, args.which, &args.listening)?;
     let topic = subject::topic(session, &sight, &args.topic)?;
-    measure(session, sight.context(), topic, args.window, args.transport)
+    let of = Measured::asked(args.window, &args.asked);
+    measure(session, sight.context(), topic, of)
 }
 
-/// Measures a topic over a window of messages, and reports once a second until the user ends it.
-pub fn measure(
-    session: &Session,
-    context: &Context,
-    topic: String,
-    window: usize,
-    transport: Transport,
-) -> Result<(), CliError> {
+/// Measures a topic, and reports once a second until the user ends it.
+pub fn measure(session: &Session, context: &Context, topic: String, of: Measured) -> Result<(), CliError> {
     let node = session.node(context, "bw")?;
     let ending = Ending::of(context);
-    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(window)));
+    let bandwidth = Arc::new(Mutex::new(Bandwidth::new(of.window)));
     let count = Arc::clone(&bandwidth);
     let arrived =
         move |message: &RawMessage<'_>| lock(&count).arrived(clock::monotonic(), message.bytes().len());
-    let qos = transport.qos(DEPTH);
-    let subscription = node.create_raw_subscription(&topic, None, qos, arrived)?;
+    let subscription = node.create_raw_subscription(&topic, None, of.options(), arrived)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {

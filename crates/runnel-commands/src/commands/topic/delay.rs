@@ -8,10 +8,10 @@ use runnel::io::clock;
 use runnel::{Context, RawMessage, Time};
 use serde_json::json;
 
-use super::measure::{DEPTH, PERIOD, subscribed};
+use super::measure::{Measured, PERIOD, subscribed};
 use super::statistics::{Delays, Summary, WIDEST};
 use super::subject;
-use super::transport::{Transport, tell_lost};
+use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Which};
@@ -32,7 +32,7 @@ pub struct Args {
     window: usize,
 
     #[command(flatten)]
-    transport: Transport,
+    asked: Asked,
 
     #[command(flatten)]
     which: Which,
@@ -45,21 +45,21 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     subject::check(session, [&args.topic])?;
     let sight = Sight::running(session, args.which, &args.listening)?;
     let topic = subject::topic(session, &sight, &args.topic)?;
-    measure(session, sight.context(), topic, args.window, args.transport, report)
+    let of = Measured::asked(args.window, &args.asked);
+    measure(session, sight.context(), topic, of, report)
 }
 
-/// Measures a topic over a window of messages, and reports once a second until the user ends it.
+/// Measures a topic, and reports once a second until the user ends it.
 pub fn measure(
     session: &Session,
     context: &Context,
     topic: String,
-    window: usize,
-    transport: Transport,
+    of: Measured,
     mut report: impl FnMut(Output, &str, Option<(Summary, usize)>) -> Result<(), CliError> + Send + 'static,
 ) -> Result<(), CliError> {
     let node = session.node(context, "delay")?;
     let ending = Ending::of(context);
-    let delays = Arc::new(Mutex::new(Delays::new(window)));
+    let delays = Arc::new(Mutex::new(Delays::new(of.window)));
     let (count, end) = (Arc::clone(&delays), ending.clone());
     let mut types = ReceivedTypes::new(session.types_loader());
     let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
@@ -67,8 +67,7 @@ pub fn measure(
         Ok(None) => {}
         Err(error) => end.unless_ok(Err(error)),
     };
-    let qos = transport.qos(DEPTH);
-    let subscription = node.create_raw_subscription(&topic, None, qos, take)?;
+    let subscription = node.create_raw_subscription(&topic, None, of.options(), take)?;
     subscribed(session.output, &topic)?;
     let (output, end) = (session.output, ending.clone());
     let _timer = node.create_timer(PERIOD, move || {

@@ -6,9 +6,9 @@ use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml::{self, EchoOptions};
 use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
-use super::qos::{AskedQos, matching};
+use super::qos::matching;
 use super::subject::{self, Subject};
-use super::transport::{Transport, tell_lost};
+use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Which};
@@ -71,10 +71,7 @@ pub struct Args {
     truncate_length: usize,
 
     #[command(flatten)]
-    transport: Transport,
-
-    #[command(flatten)]
-    qos: AskedQos,
+    asked: Asked,
 
     #[command(flatten)]
     which: Which,
@@ -112,7 +109,7 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     let ending = Ending::of(context);
     let schema = args.type_name.as_ref().map(|name| session.types()?.message_in(sight.generation(), name));
     let schema = schema.transpose()?;
-    let qos = args.qos.over(best_qos(&sight, &subject.topic, schema.is_some(), args.transport));
+    let qos = args.asked.over(best_qos(&sight, &subject.topic, schema.is_some()));
     let printer = Printer::new(args, subject.field, session)?;
     let subscription = subscribe(&node, &subject.topic, schema.as_deref(), qos, printer, ending.clone())?;
     ending.wait()?;
@@ -125,16 +122,16 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
 }
 
 /// Asks for as much as publishers give: each publisher where any type is taken, and all of them where it is one type.
-fn best_qos(sight: &Sight, topic: &str, one_type: bool, transport: Transport) -> QoS {
-    let Some(graph) = sight.ros2.as_ref() else { return transport.qos(DEPTH) };
+fn best_qos(sight: &Sight, topic: &str, one_type: bool) -> QoS {
+    let Some(graph) = sight.ros2.as_ref() else { return QoS::keep_last(DEPTH) };
     if !one_type {
-        return transport.qos(DEPTH).reliability_best_available().durability_best_available();
+        return QoS::keep_last(DEPTH).reliability_best_available().durability_best_available();
     }
     let publishes = |end: &&EndpointInfo| {
         end.endpoint_type == EndpointType::Publisher && end.ros_topic() == Some(DdsTopic::Topic(topic))
     };
     let offered: Vec<QoS> = graph.endpoints.iter().filter(publishes).map(|end| end.qos).collect();
-    QoS { ros1_transport: transport.qos(DEPTH).ros1_transport, ..matching(&offered, DEPTH) }
+    matching(&offered, DEPTH)
 }
 
 fn subscribe(

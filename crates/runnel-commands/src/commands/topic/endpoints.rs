@@ -1,8 +1,8 @@
 //! The part of `runnel topic info` that is about ROS 2.
 
 use runnel::core::names::DdsTopic;
-use runnel::core::qos::{Policy, QoS};
-use runnel::{Context, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
+use runnel::core::qos::Policy;
+use runnel::{Context, DataRepresentation, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
 use super::links::Links;
@@ -85,9 +85,11 @@ impl<'a> Endpoints<'a> {
             self.links.as_ref().map(|links| links.text(self.graph, end, &publishers)).unwrap_or_default();
         format!(
             "Node name: {name}\nNode namespace: {namespace}\nTopic type: {}\nTopic type hash: {hash}\n\
-             Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nQoS profile:\n{}{links}",
+             Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nData representation: {}\n\
+             QoS profile:\n{}{links}",
             end.ros_type(),
             end.gid,
+            listed(&end.representations),
             qos::text(&end.qos, end.tells_history)
         )
     }
@@ -126,6 +128,7 @@ impl<'a> Endpoints<'a> {
                 "type_hash": end.type_hash,
                 "gid": end.gid.to_string(),
                 "participant": self.graph.participant(end.gid).map(participant_json),
+                "data_representations": end.representations.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "qos": qos::to_json(&end.qos, end.tells_history),
             });
             if let Some(links) = &self.links {
@@ -178,30 +181,36 @@ fn why_not(publisher: &EndpointInfo, subscription: &EndpointInfo) -> Option<Stri
     if publisher.dds_type != subscription.dds_type {
         return Some(format!("the types are {} and {}", publisher.ros_type(), subscription.ros_type()));
     }
-    let missing = subscription.qos.incompatible_with(&publisher.qos);
+    let missing = subscription.incompatible_with(publisher);
     let word = |policy: &Policy| {
-        let (offered, asked) = (value(&publisher.qos, *policy), value(&subscription.qos, *policy));
+        let (offered, asked) = (value(publisher, *policy), value(subscription, *policy));
         format!("{policy} {offered} is offered and {asked} asked for")
     };
     let words: Vec<String> = missing.iter().map(word).collect();
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-fn value(of: &QoS, policy: Policy) -> String {
+fn value(end: &EndpointInfo, policy: Policy) -> String {
+    let of = &end.qos;
     match policy {
         Policy::Reliability => qos::reliability(of.reliability).to_owned(),
         Policy::Durability => qos::durability(of.durability).to_owned(),
         Policy::Deadline => qos::time(of.deadline),
         Policy::Liveliness => qos::liveliness(of.liveliness).to_owned(),
         Policy::LivelinessLease => qos::time(of.liveliness_lease),
-        Policy::DataRepresentation => String::new(),
+        Policy::DataRepresentation => listed(&end.representations),
     }
+}
+
+fn listed(representations: &[DataRepresentation]) -> String {
+    representations.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graphs::tests::graph;
+    use runnel::core::qos::QoS;
 
     #[test]
     fn it_reads_as_ros2_prints_it() {
@@ -215,8 +224,8 @@ mod tests {
         let expected = "Type: std_msgs/msg/String\n\nPublisher count: 1\n\nNode name: node1\nNode namespace: /\n\
                         Topic type: std_msgs/msg/String\nTopic type hash: RIHS01_ab\nEndpoint type: PUBLISHER\n\
                         GID: 01.0f.00.00.00.00.00.00.00.00.00.01.00.00.00.03\n\
-                        Participant: Fast DDS at 10.0.0.1:7410\nQoS profile:\n  Reliability: RELIABLE\n  \
-                        History (Depth): UNKNOWN\n";
+                        Participant: Fast DDS at 10.0.0.1:7410\nData representation: XCDR1\nQoS profile:\n  \
+                        Reliability: RELIABLE\n  History (Depth): UNKNOWN\n";
         assert!(text.starts_with(expected), "{text}");
         assert!(
             text.contains(
@@ -229,15 +238,19 @@ mod tests {
 
     #[test]
     fn who_gets_nothing_is_told_why() {
-        let mut graph = graph(&[("rt/a", 1, true), ("rt/a", 2, false), ("rt/a", 3, false)]);
+        let mut graph =
+            graph(&[("rt/a", 1, true), ("rt/a", 2, false), ("rt/a", 3, false), ("rt/a", 4, false)]);
         graph.endpoints[0].qos = QoS::keep_last(1).best_effort();
         graph.endpoints[2].dds_type = "std_msgs::msg::dds_::Int32_".into();
+        graph.endpoints[3].qos = QoS::keep_last(1).best_effort();
+        graph.endpoints[3].representations = vec![DataRepresentation::Xcdr2, DataRepresentation::Xml];
         let ends = Endpoints::of(&graph, "/a").expect("it is there");
         let expected = [
             "Nothing goes from the publisher of /node1 to the subscription of /node2: reliability BEST_EFFORT is offered and RELIABLE asked for",
             "Nothing goes from the publisher of /node1 to the subscription of /node3: the types are std_msgs/msg/String and std_msgs/msg/Int32",
+            "Nothing goes from the publisher of /node1 to the subscription of /node4: data representation XCDR1 is offered and XCDR2, XML asked for",
         ];
         assert_eq!(ends.strangers(), expected);
-        assert!(ends.text(false).ends_with(&format!("Subscription count: 2\n\n{}\n", expected.join("\n"))));
+        assert!(ends.text(false).ends_with(&format!("Subscription count: 3\n\n{}\n", expected.join("\n"))));
     }
 }

@@ -6,10 +6,10 @@ use runnel::io::clock;
 use runnel::{Context, RawMessage};
 use serde_json::json;
 
-use super::measure::{DEPTH, PERIOD, subscribed};
+use super::measure::{Measured, PERIOD, subscribed};
 use super::statistics::{Intervals, Summary, WIDEST};
 use super::subject;
-use super::transport::{Transport, tell_lost};
+use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Which};
@@ -29,7 +29,7 @@ pub struct Args {
     window: usize,
 
     #[command(flatten)]
-    transport: Transport,
+    asked: Asked,
 
     #[command(flatten)]
     which: Which,
@@ -45,30 +45,29 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let sight = Sight::running(session, args.which, &args.listening)?;
     let topics = args.topics.iter().map(|typed| subject::topic(session, &sight, typed));
     let topics = topics.collect::<Result<Vec<String>, CliError>>()?;
-    measure(session, sight.context(), topics, args.window, args.transport, report)
+    let of = Measured::asked(args.window, &args.asked);
+    measure(session, sight.context(), topics, of, report)
 }
 
 /// The times between the messages of each topic and how many there were, where some came since the last report.
 type News<'a> = [(&'a str, Option<(Summary, usize)>)];
 
-/// Measures topics over a window of messages, and reports once a second until the user ends it.
+/// Measures topics, and reports once a second until the user ends it.
 pub fn measure(
     session: &Session,
     context: &Context,
     topics: Vec<String>,
-    window: usize,
-    transport: Transport,
+    of: Measured,
     report: fn(Output, &News<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let node = session.node(context, "hz")?;
     let ending = Ending::of(context);
     let (mut subscriptions, mut measured) = (Vec::new(), Vec::new());
     for topic in topics {
-        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(window)));
+        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(of.window)));
         let count = Arc::clone(&intervals);
         let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
-        let qos = transport.qos(DEPTH);
-        subscriptions.push(node.create_raw_subscription(&topic, None, qos, arrived)?);
+        subscriptions.push(node.create_raw_subscription(&topic, None, of.options(), arrived)?);
         subscribed(session.output, &topic)?;
         measured.push((topic, intervals));
     }

@@ -9,12 +9,12 @@ pub mod hz;
 mod info;
 mod links;
 mod list;
-mod measure;
+pub mod measure;
 pub mod publish;
 pub mod qos;
 pub mod statistics;
 mod subject;
-pub mod transport;
+mod transport;
 mod type_name;
 
 use clap::Subcommand;

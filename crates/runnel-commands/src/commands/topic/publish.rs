@@ -7,10 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
+use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml;
 use runnel::io::clock;
-use runnel::{Context, DynamicPublisher, QoS, Rate};
+use runnel::{Context, DynamicPublisher, EndpointInfo, EndpointType, QoS, Rate, Reliability};
 
 use super::qos::AskedQos;
 use crate::completion;
@@ -27,9 +28,10 @@ const DEPTH: usize = 100;
 /// How long a few messages wait for subscribers, or are kept for them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a few messages wait after subscribers of ROS 2 have acknowledged that they know the publisher: in some
-/// implementations one thread does that, and another, which receives, hears nothing of it for a moment.
-const SETTLING: Duration = Duration::from_millis(50);
+/// How long a few messages wait after best-effort subscriptions have acknowledged that they know the publisher, and how long
+/// that stays after the last message: in many implementations one thread hears of publishers that come and go, and another,
+/// which receives, is behind it for a moment or before it. To other subscriptions what is lost is sent again.
+const SETTLING: Duration = Duration::from_millis(100);
 
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
@@ -122,14 +124,14 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let job =
         Job { args, context: &context, publisher, generation: sight.generation(), output: session.output };
     let came = job.wait_for_subscribers(&sight)?;
-    if sight.ros2.is_some() && args.ends() && job.publisher.subscription_count() > 0 {
-        context.sleep(SETTLING)?;
-    }
+    let settling = if args.ends() && some_lose(&context, &topic)? { SETTLING } else { Duration::ZERO };
+    context.sleep(settling)?;
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
         _ => job.publish_again_and_again()?,
     }
+    context.sleep(settling)?;
     job.stay(came)?;
     job.tell_of_losses();
     Ok(())
@@ -193,6 +195,18 @@ fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Cl
 fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     let name = &schema.def.name;
     CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show {name}')"))
+}
+
+/// True if a subscription of ROS 2 gets what is lost on the way no second time.
+fn some_lose(context: &Context, topic: &str) -> Result<bool, CliError> {
+    let graph = context.ros2_graph()?.unwrap_or_default();
+    let loses = |end: &EndpointInfo| {
+        let subscribes = end.endpoint_type == EndpointType::Subscription;
+        subscribes
+            && end.qos.reliability == Reliability::BestEffort
+            && end.ros_topic() == Some(DdsTopic::Topic(topic))
+    };
+    Ok(graph.endpoints.iter().any(loses))
 }
 
 /// The subscribers of ROS 1 that are not in ROS 2 as well, which are connected once.

@@ -2,21 +2,24 @@
 
 use runnel::{QoS, Subscription};
 
+use super::qos::AskedQos;
 use crate::output::counted;
 
-/// What is asked of publishers.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct Transport {
+/// What the user asks of publishers.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Asked {
     /// Have publishers send datagrams (UDPROS) if they can: what is lost is not sent again
     #[arg(long)]
     udp: bool,
+
+    #[command(flatten)]
+    qos: AskedQos,
 }
 
-impl Transport {
-    /// To keep at most so many messages waiting.
-    pub fn qos(self, depth: usize) -> QoS {
-        let qos = QoS::keep_last(depth);
-        if self.udp { qos.udpros() } else { qos }
+impl Asked {
+    /// The same as part of the QoS that the command would choose otherwise.
+    pub fn over(&self, otherwise: QoS) -> QoS {
+        self.qos.over(if self.udp { otherwise.udpros() } else { otherwise })
     }
 }
 

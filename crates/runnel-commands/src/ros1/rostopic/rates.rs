@@ -4,8 +4,8 @@ use runnel::Context;
 
 use super::Failure;
 use super::subject::Subject;
+use crate::commands::topic::measure::Measured;
 use crate::commands::topic::statistics::{Summary, WIDEST};
-use crate::commands::topic::transport::Transport;
 use crate::commands::topic::{bw, delay, hz};
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -67,15 +67,13 @@ pub fn hz(args: &HzArgs, session: &Session) -> Result<(), Failure> {
         topics.push(topic);
     }
     let report = if topics.len() == 1 { hz::report } else { report_several };
-    Ok(hz::measure(session, &context, topics, messages(args.window), Transport::default(), report)?)
+    Ok(hz::measure(session, &context, topics, all(args.window), report)?)
 }
 
 pub fn bw(args: &BwArgs, session: &Session) -> Result<(), Failure> {
     let context = session.running()?;
     match published(session, &context, &args.topic)? {
-        Some(topic) => {
-            Ok(bw::measure(session, &context, topic, messages(args.window), Transport::default())?)
-        }
+        Some(topic) => Ok(bw::measure(session, &context, topic, all(args.window))?),
         None => Ok(()),
     }
 }
@@ -89,7 +87,7 @@ pub fn delay(args: &DelayArgs, session: &Session) -> Result<(), Failure> {
         any |= news.is_some();
         if any { delay::report(output, topic, news) } else { Ok(()) }
     };
-    Ok(delay::measure(session, &context, topic, messages(args.window), Transport::default(), report)?)
+    Ok(delay::measure(session, &context, topic, all(args.window), report)?)
 }
 
 /// The topic, once the master knows its type.
@@ -98,8 +96,9 @@ fn published(session: &Session, context: &Context, typed: &str) -> Result<Option
     Ok(subject.map(|subject| subject.topic))
 }
 
-fn messages(window: i64) -> usize {
-    usize::try_from(window).unwrap_or(WIDEST)
+/// All that is published, over a window of so many messages.
+fn all(window: i64) -> Measured {
+    Measured::all(usize::try_from(window).unwrap_or(WIDEST))
 }
 
 /// What is printed of several topics: of those that have news, a row each.
@@ -207,6 +206,6 @@ mod tests {
 
     #[test]
     fn no_window_is_the_widest() {
-        assert_eq!([-1, 7].map(messages), [WIDEST, 7]);
+        assert_eq!([-1, 7].map(|window| all(window).window), [WIDEST, 7]);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::{Queue, SubscriptionCore};
+use crate::data::QueueBound;
 use crate::rtps::Rtps;
 use crate::sync::lock;
 
@@ -35,6 +36,14 @@ impl SubscriptionCore {
     fn room_in(&self, queue: &Queue) -> usize {
         let bound = self.options.bound;
         if queue.bytes() > bound.bytes / 2 { 0 } else { bound.messages.saturating_sub(queue.len()) }
+    }
+
+    /// What waits at most before the oldest is dropped. Publishers of other processes that were promised room find it, also if
+    /// those of this process have filled it meanwhile, or if they are gone and all that came of them is to be had.
+    pub(super) fn most_waiting(&self) -> QueueBound {
+        let QueueBound { messages, bytes } = self.options.bound;
+        let promised = if self.room.rtps.get().is_some() { messages } else { 0 };
+        QueueBound { messages: messages.saturating_add(promised), bytes }
     }
 
     /// It is told when there is room for what a reader holds back.
@@ -71,7 +80,6 @@ impl SubscriptionCore {
 mod tests {
     use super::super::{LinkInfo, SubscriptionSpec};
     use super::*;
-    use crate::data::QueueBound;
     use crate::data::qos_events::QosEvents;
     use crate::data::ready::{ReadyQueue, When};
     use crate::data::received::Received;

@@ -83,7 +83,7 @@ impl Driver {
         let links = self.links_from(origin, &topic);
         for link in &links {
             self.read_all(*link);
-            let _ = (0..READS).take_while(|_| self.look_at_sessions()).count();
+            self.hear_the_rest(*link);
         }
         from.beside.heard(links.iter().filter_map(|link| self.stats_of(*link)))
     }

@@ -141,6 +141,9 @@ impl Driver {
     fn end_pair(&mut self, key: Key) {
         if matches!(self.sockets.get(key), Some(Socket::SampleInput(_))) {
             self.hear_the_rest(key);
+            if let Some(session) = self.session_of(key) {
+                self.catch_up_on_samples_of(session);
+            }
             self.stops_coming(key);
         }
         self.remove_socket(key);

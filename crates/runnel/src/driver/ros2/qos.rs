@@ -132,7 +132,12 @@ impl Driver {
         let room = if end.any { share(room) } else { room };
         end.room = Some(room);
         let held = rtps.set_room(reader, room);
+        let outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
         held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
+        if outermost {
+            self.ros2.handing_out = false;
+            self.catch_up_on_samples();
+        }
         self.tell_room_of(reader);
     }
 

@@ -9,7 +9,9 @@ use runnel_rtps::{Participant, Peer};
 
 use super::graph::TOPIC;
 use super::{Driver, Ros2};
-use crate::ros2_graph::{EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph};
+use crate::ros2_graph::{
+    DataRepresentation, EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
+};
 use crate::rtps::CdrFrame;
 
 impl Driver {
@@ -104,7 +106,16 @@ fn endpoint(of: &Endpoint, nodes: &HashMap<Guid, String>) -> EndpointInfo {
         type_hash: value_of(&of.user_data, "typehash"),
         qos: of.qos,
         tells_history: of.tells_history,
+        representations: representations(of),
         node: nodes.get(&of.guid).cloned(),
+    }
+}
+
+/// What it does not name is XCDR1.
+fn representations(of: &Endpoint) -> Vec<DataRepresentation> {
+    match of.representations.as_slice() {
+        [] => vec![DataRepresentation::Xcdr1],
+        named => named.iter().copied().map(DataRepresentation::from).collect(),
     }
 }
 

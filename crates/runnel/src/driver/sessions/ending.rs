@@ -55,12 +55,12 @@ impl Ending {
 impl Driver {
     /// A session ends. `why` is what the peer did, if it ended so.
     pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
-        // It was read, as the peer sees it.
-        self.catch_up_on_samples();
+        self.catch_up_on_samples_of(session);
         if why.is_none() {
             // What the peer sent before its end counts.
             self.hear_all(session);
             self.catch_up(session);
+            self.catch_up_on_samples_of(session);
         }
         self.give_up_late(session);
         self.samples_stop_coming(session);

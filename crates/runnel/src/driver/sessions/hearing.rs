@@ -103,6 +103,7 @@ impl Driver {
 
     /// Takes one record; false if there is none.
     fn hear_one(&mut self, session: Key) -> Result<bool, String> {
+        let puts_off_samples = self.puts_off_samples();
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         let Some(record) = open.receiver.peek()? else { return Ok(false) };
         let link = open.link_of(record.channel);
@@ -120,7 +121,7 @@ impl Driver {
             && let Some(key) = link
             && let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key)
             && input.takes_at_once(open.receiver.number(&record)?)
-            && !self.ros2.is_receiving()
+            && !puts_off_samples
         {
             let length = record.len as usize - size_of::<u64>();
             let copy = |into: &mut Vec<u8>| open.receiver.copy_sample(&record, into);
@@ -260,16 +261,17 @@ impl Driver {
         carried.into_iter().for_each(|key| self.stops_coming(key));
     }
 
-    /// Takes what a link's session still has for it: the link is about to end.
+    /// Takes what a link's session still has for it: the link is about to end, or others are to be heard after it.
     pub(in crate::driver) fn hear_the_rest(&mut self, key: Key) {
-        let Some(meeting) = self.meeting_of(key) else { return };
-        if let Some(Socket::Session(session)) =
-            self.sessions.peers.get(&meeting.process).and_then(|key| self.sockets.get(*key))
-        {
-            let session = *session;
+        if let Some(session) = self.session_of(key) {
             self.hear_all(session);
             self.catch_up(session);
         }
+    }
+
+    /// The session with the process at the other end of a link.
+    pub(in crate::driver) fn session_of(&self, link: Key) -> Option<Key> {
+        self.sessions.session_with(self.meeting_of(link)?.process, &self.sockets)
     }
 
     /// Takes what a session has: no more than its ring holds, since the peer may go on.

@@ -1,7 +1,9 @@
-//! What sessions bring of the ROS 2 graph while datagrams of that graph are being handed out. Those were sent before it, and
+//! What sessions bring of the ROS 2 graph while samples of that graph are being handed out. Those were sent before it, and
 //! so it waits until they are with their subscriptions.
 //!
 //! Sessions are looked at in the middle of that where what came by ROS 1 is to be heard first.
+
+use std::collections::VecDeque;
 
 use super::Key;
 use crate::driver::Driver;
@@ -10,7 +12,11 @@ use crate::ipc::Heard;
 
 /// The records of one turn that wait, in the order in which they came: no more than rings hold.
 #[derive(Default)]
-pub(super) struct PutOff(Vec<Waiting>);
+pub(super) struct PutOff {
+    waiting: VecDeque<Waiting>,
+    /// They are being handed on: what comes meanwhile waits behind them.
+    handing_on: bool,
+}
 
 struct Waiting {
     session: Key,
@@ -20,17 +26,22 @@ struct Waiting {
 
 impl PutOff {
     fn has(&self, session: Key, channel: u32) -> bool {
-        self.0.iter().any(|waiting| (waiting.session, waiting.channel) == (session, channel))
+        self.waiting.iter().any(|waiting| (waiting.session, waiting.channel) == (session, channel))
     }
 }
 
 impl Driver {
+    /// True while samples have to wait for others that are being handed out.
+    pub(super) fn puts_off_samples(&self) -> bool {
+        self.ros2.is_handing_out() || self.sessions.put_off.handing_on
+    }
+
     /// Has a record wait if it must; gives back one that need not.
     pub(super) fn put_off(&mut self, session: Key, channel: u32, heard: Heard) -> Option<Heard> {
-        if !self.ros2.is_receiving() || !self.is_of_samples(session, channel, &heard) {
+        if !self.puts_off_samples() || !self.is_of_samples(session, channel, &heard) {
             return Some(heard);
         }
-        self.sessions.put_off.0.push(Waiting { session, channel, heard });
+        self.sessions.put_off.waiting.push_back(Waiting { session, channel, heard });
         None
     }
 
@@ -44,12 +55,30 @@ impl Driver {
         is_carried && (is_pair || self.sessions.put_off.has(session, channel))
     }
 
-    /// Does what was put off: all datagrams before it have been handed out, or its session ends.
+    /// Does what was put off, once all that came before it has been handed out.
     pub(in crate::driver) fn catch_up_on_samples(&mut self) {
-        for Waiting { session, channel, heard } in std::mem::take(&mut self.sessions.put_off.0) {
-            if let Err(why) = self.take_record(session, channel, heard) {
-                self.end_session(session, Some(why));
-            }
+        if self.puts_off_samples() {
+            return;
+        }
+        self.sessions.put_off.handing_on = true;
+        while let Some(waiting) = self.sessions.put_off.waiting.pop_front() {
+            self.take_put_off(waiting);
+        }
+        self.sessions.put_off.handing_on = false;
+    }
+
+    /// Does what was put off of a session that ends, or from which a pair parts: it was read, as the peer sees it.
+    pub(in crate::driver) fn catch_up_on_samples_of(&mut self, session: Key) {
+        let waiting = std::mem::take(&mut self.sessions.put_off.waiting);
+        let (its, others) = waiting.into_iter().partition(|waiting| waiting.session == session);
+        self.sessions.put_off.waiting = others;
+        let its: VecDeque<Waiting> = its;
+        its.into_iter().for_each(|waiting| self.take_put_off(waiting));
+    }
+
+    fn take_put_off(&mut self, Waiting { session, channel, heard }: Waiting) {
+        if let Err(why) = self.take_record(session, channel, heard) {
+            self.end_session(session, Some(why));
         }
     }
 }

@@ -364,3 +364,22 @@ fn what_a_talker_that_had_lost_a_listener_sent_by_ros1_is_heard_before_what_ros2
         scope.spawn(move || lost_and_found(many.transient_local().udpros(), true));
     });
 }
+
+#[test]
+fn what_memory_brings_while_what_was_put_off_is_handed_on_comes_after_it() {
+    let mut scene = Scene::begun(QoS::keep_all(), true);
+    read(&scene.node, Interest::Read, is_rtps);
+    scene.spin_until("memory carries", |scene| comes_by_memory(scene) && scene.sockets(is_of_ros1) == 1);
+    let node = Arc::clone(&scene.node.inner);
+    let mut driver = node.driver();
+    driver.ros2.handing_out = true;
+    scene.publish(2);
+    while driver.look_at_sessions() {}
+    scene.publish(1);
+    // What came by ROS 1 is to be heard before the first of them, and sessions are looked at for that.
+    driver.ros2.readers.values().flat_map(|end| end.links.values()).for_each(|from| from.beside.forget());
+    driver.ros2.handing_out = false;
+    driver.catch_up_on_samples();
+    drop(driver);
+    scene.check();
+}
