@@ -48,9 +48,10 @@ fn what_is_lost_of_a_burst_is_asked_for_and_sent_once() {
 #[test]
 fn who_is_lost_again_and_again_gets_nothing_twice() {
     let qos = QoS::keep_last(10).transient_local();
-    for seed in 0..10 {
+    // All fit into one datagram, or each takes one and what is said first is about few of them.
+    for (seed, len) in (0..10).flat_map(|seed| [(seed, 20), (seed, 1000)]) {
         let (mut net, writer, reader) = pair(seed, qos, qos);
-        (0..10).for_each(|number| drop(net.write(0, writer, &sample(number, 20))));
+        (0..10).for_each(|number| drop(net.write(0, writer, &sample(number, len))));
         net.run_for(secs(1));
         for _ in 0..3 {
             net.blackout = true;
@@ -190,4 +191,43 @@ fn what_makes_room_behind_a_sample_that_is_held_over_is_lost_to_who_did_not_get_
         let lost: u64 = net.nodes[node].events.iter().map(lost).sum();
         assert_eq!((net.texts(node, readers[node - 1]).len(), lost), (5, 46), "{node}");
     }
+}
+
+/// A participant on the host of the first one.
+fn neighbour(net: &mut Net) -> usize {
+    let host = net.nodes[0].address.ip();
+    let addresses = vec![(host, 7412).into()];
+    net.add_with(|config| (config.unicast, config.own_addresses) = (addresses, vec![host]))
+}
+
+/// Within a host one that is longer than any datagram may be would never be sent, and asked for and made alike again.
+#[test]
+fn fragments_that_are_sent_again_beside_short_samples_are_in_datagrams_of_their_own() {
+    for (is_near, long, most) in [(false, 5_000, 1_444), (true, 100_000, 64_000)] {
+        let mut net = Net::new(3);
+        net.add();
+        let b = if is_near { neighbour(&mut net) } else { net.add() };
+        let (writer, reader) = (net.writer(0, TOPIC, QoS::keep_all()), net.reader(b, TOPIC, QoS::keep_all()));
+        net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(b, reader));
+        net.weather = Weather { loss: 20, ..Weather::FAIR };
+        for number in 0..200 {
+            net.write(0, writer, &sample(number, if number % 5 == 0 { long } else { 700 })).unwrap();
+        }
+        net.run_until("all are heard", secs(30), |net| heard(net, reader).len() == 200);
+        let longest = net.longest[&net.nodes[b].address];
+        assert!(longest <= most, "{longest} bytes");
+    }
+}
+
+/// A sample whose last fragments are lost shows that only by what follows, and what follows never ends.
+#[test]
+fn of_long_samples_in_a_steady_stream_what_is_lost_is_sent_again_in_time() {
+    let (mut net, writer, reader) = pair(7, QoS::keep_last(20), QoS::keep_last(20));
+    net.weather = Weather { loss: 3, ..Weather::FAIR };
+    for number in 0..500 {
+        net.write(0, writer, &sample(number, 20_000)).unwrap();
+        net.run_for(millis(2));
+    }
+    net.run_for(secs(1));
+    assert_eq!(heard(&net, reader), (0..500).collect::<Vec<_>>());
 }

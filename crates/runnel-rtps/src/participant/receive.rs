@@ -104,7 +104,9 @@ impl<P: Lend> Participant<P> {
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
                 let names_us = context.destination == self.config.prefix;
-                self.participant_heard(context.now, (context.from, names_us), context.datagram.len(), data);
+                // Whoever announces several by one datagram has sent no more bytes for that.
+                let len = if context.announced { 0 } else { context.datagram.len() };
+                self.participant_heard(context.now, (context.from, names_us), len, data);
                 context.announced = true;
                 // It knew of us before we knew of it.
                 if names_us {

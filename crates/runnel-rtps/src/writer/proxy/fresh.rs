@@ -7,19 +7,23 @@ use crate::wire::{EntityId, SequenceNumber};
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
-    /// Puts in samples, or a fragment of one, that it has not been sent yet. If a fragment must wait: until when.
+    /// Puts samples, or a fragment of one, that it has not been sent yet into a datagram that was `empty` with so many bytes.
+    /// If a fragment must wait: until when.
     pub(super) fn fill_fresh<B: Bytes>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
         history: &History<B>,
+        empty: usize,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         let last = self.last_due(history);
         while self.next <= last && !out.has_body() && !self.waits_for_room() {
             let change = self.come_to_next(ends, last, history, out)?;
             if !self.is_short(change) {
-                return if Self::is_empty(out) { self.fill_fragment(now, ends, history, out) } else { None };
+                // A fragment has a datagram of its own.
+                let alone = out.len() == empty;
+                return if alone { self.fill_fragment(now, ends, history, out) } else { None };
             }
             if !self.fits(change, out.len()) {
                 return None;

@@ -189,12 +189,15 @@ impl ReaderProxy {
             && plain(other)
     }
 
-    /// What was sent to another reader of its participant has reached it as well.
+    /// What was sent to another reader of its participant has reached it as well: by the same socket, at the same pace.
     pub(super) fn follow(&mut self, now: Instant, leader: &Self) {
         if !self.owes_acknowledgement() {
             self.since = now;
         }
-        (self.next, self.fragment) = (leader.next, leader.fragment);
+        (self.next, self.fragment, self.pacer) = (leader.next, leader.fragment, leader.pacer);
+        if self.flight.follow(&leader.flight, now, self.next.previous()) {
+            (self.heartbeat, self.since) = (false, now);
+        }
     }
 
     pub(super) fn assert_liveliness(&mut self) {
@@ -258,12 +261,13 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> Filled {
         let empty = out.len();
+        self.flight.begin();
         let owed = self.owes_acknowledgement();
         self.skip_what_is_gone(history);
         let mut not_before = self.fill_repairs(now, ends, history, out);
         if not_before.is_none() && !out.has_body() {
             let next = self.next;
-            not_before = self.fill_fresh(now, ends, history, out);
+            not_before = self.fill_fresh(now, ends, history, empty, out);
             if owed && self.next > next {
                 self.ask_along(now);
             }

@@ -32,12 +32,14 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
+        let empty = out.len();
         while let Some(number) = self.asked.first().copied() {
             if !self.fill_repair(number, ends, history, out) {
                 return None;
             }
         }
-        if Self::is_empty(out) { self.fill_fragment_repair(now, ends, history, out) } else { None }
+        // A fragment has a datagram of its own.
+        if out.len() > empty { None } else { self.fill_fragment_repair(now, ends, history, out) }
     }
 
     /// Puts in a sample, or has its fragments sent, or tells that it is gone. False if it has no room in this datagram.
