@@ -122,9 +122,13 @@ impl<B: Bytes> Writer<B> {
         self.qos.durability == Durability::TransientLocal
     }
 
-    /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was.
+    /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was, but may be
+    /// reached elsewhere.
     pub fn join(&mut self, spec: ReaderSpec) {
-        if self.readers.iter().any(|reader| reader.guid() == spec.guid) {
+        if let Some(reader) = self.readers.iter_mut().find(|reader| reader.guid() == spec.guid) {
+            if reader.address() != spec.address {
+                reader.move_to(spec.address);
+            }
             return;
         }
         let latching = self.is_latching() && spec.wants_earlier;
