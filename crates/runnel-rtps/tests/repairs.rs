@@ -166,6 +166,36 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
     assert_eq!(say(&message(prefix, |out| tell(out, 3..=3))), [true, false, true]);
 }
 
+/// One that did not listen is told so at once, though another is in the midst of the oldest still, and is told later.
+#[test]
+fn what_makes_room_behind_a_sample_that_is_held_over_is_lost_to_who_did_not_get_it() {
+    let qos = QoS::keep_last(5);
+    let mut net = Net::new(1);
+    net.add_with(|config| config.other_host.rate = Rate::steady(1_000_000));
+    // The first reader is of the writer's host, where nothing is paced.
+    let host = net.nodes[0].address.ip();
+    net.add_with(|config| (config.unicast, config.own_addresses) = (vec![(host, 7412).into()], vec![host]));
+    net.add();
+    let writer = net.writer(0, TOPIC, qos);
+    let readers = [1, 2].map(|node| net.reader(node, TOPIC, qos));
+    net.run_until("they meet", secs(3), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.run_for(millis(50));
+    net.write(0, writer, &sample(0, 400_000)).unwrap();
+    net.run_for(millis(20));
+    net.nodes[1].stopped = true;
+    for number in 1..=50 {
+        net.write(0, writer, &sample(number, 100)).unwrap();
+        net.run_for(millis(1));
+    }
+    net.nodes[1].stopped = false;
+    for (node, time) in [(1, millis(100)), (2, secs(5))] {
+        net.run_for(time);
+        let lost = |event: &Event| if let Event::SampleLost { count, .. } = event { *count } else { 0 };
+        let lost: u64 = net.nodes[node].events.iter().map(lost).sum();
+        assert_eq!((net.texts(node, readers[node - 1]).len(), lost), (5, 46), "{node}");
+    }
+}
+
 /// A participant on the host of the first one.
 fn neighbour(net: &mut Net) -> usize {
     let host = net.nodes[0].address.ip();

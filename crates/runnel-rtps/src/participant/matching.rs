@@ -105,6 +105,7 @@ impl<P: Lend> Participant<P> {
                 && !self.elsewhere.has_got_earlier(local, reader),
             datagram: path.datagram,
             rate: path.rate,
+            inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
         };
         self.elsewhere.joined(local, reader);
         self.writers.get_mut(&local)?.join(spec);
