@@ -1,6 +1,7 @@
 //! The receiving side: a bounded queue between the sockets and the user's callback.
 
 mod beside;
+mod link_info;
 mod queue;
 mod room;
 mod spares;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
 use runnel_core::time::Instant;
-use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
+use runnel_core::wire::DecodeError;
 use runnel_io::clock;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
@@ -26,70 +27,10 @@ use super::watch::{Pulse, Watched};
 use crate::ipc::Frame;
 use crate::logging::console;
 use crate::sync::{lock, try_lock};
-use beside::Beside;
+pub(crate) use link_info::LinkInfo;
 use queue::Item;
 pub(crate) use queue::Queue;
 use room::Room;
-
-/// What a subscription knows of the publisher that a message came from. What each message touches comes first.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub(crate) struct LinkInfo {
-    pub(crate) stats: Arc<LinkStats>,
-    pub(crate) latching: bool,
-    /// How its messages are serialized.
-    pub(crate) encoding: Encoding,
-    pub(crate) publisher: String,
-    pub(crate) type_name: String,
-    pub(crate) md5: String,
-    pub(crate) definition: String,
-    /// By what the publisher's node is known in both graphs, if it is in both.
-    pub(crate) origin: Option<u64>,
-    /// What had come of that node by ROS 1 when something came by this link last.
-    pub(crate) beside: Arc<Beside>,
-    /// How long its messages may wait for a callback.
-    pub(crate) lifespan: Option<Duration>,
-    /// The type hash of ROS 2; empty if the publisher does not tell.
-    pub(crate) type_hash: String,
-    /// Its messages that could not be read.
-    pub(crate) malformed: AtomicU64,
-}
-
-impl LinkInfo {
-    /// The same link, whose publisher is known by this name now.
-    pub(crate) fn named(&self, publisher: &str) -> Self {
-        Self {
-            stats: Arc::clone(&self.stats),
-            latching: self.latching,
-            encoding: self.encoding,
-            publisher: publisher.to_owned(),
-            type_name: self.type_name.clone(),
-            md5: self.md5.clone(),
-            definition: self.definition.clone(),
-            origin: self.origin,
-            beside: Arc::clone(&self.beside),
-            lifespan: self.lifespan,
-            type_hash: self.type_hash.clone(),
-            malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
-        }
-    }
-
-    /// One of its messages that has come now. As its publisher's clock may be another, its life is counted from here on.
-    fn item(self: &Arc<Self>, bytes: Received) -> Item {
-        let until = self.lifespan.map(|lifespan| clock::monotonic() + lifespan);
-        Item::Bytes { bytes, from: Arc::clone(self) }.until(until)
-    }
-
-    /// Reads one of its messages into a value.
-    pub(crate) fn read_into<T: Wire>(&self, value: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
-        if self.encoding.is_ros1() { decode_into(value, bytes) } else { cdr::decode_into(value, bytes) }
-    }
-
-    /// Reads a view of one of its messages.
-    pub(crate) fn read_view<'a, T: Wire>(&self, bytes: &'a [u8]) -> Result<T::View<'a>, DecodeError> {
-        if self.encoding.is_ros1() { decode_view::<T>(bytes) } else { cdr::decode_view::<T>(bytes) }
-    }
-}
 
 /// A message that subscribers of this process take by reference.
 pub(crate) type SharedMessage = Arc<dyn Any + Send + Sync>;

@@ -3,11 +3,13 @@
 mod any;
 mod complaints;
 mod dual;
+mod endpoints;
 mod graph;
 mod inbox;
 mod links;
 mod neighbours;
 mod qos;
+mod receiving;
 mod sight;
 
 use std::collections::{HashMap, HashSet};
@@ -16,32 +18,26 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_io::interfaces::Changes;
-use runnel_io::{Datagrams, Interest, Token, clock};
-use runnel_rtps::announce::Role;
+use runnel_io::{Interest, Token, clock};
+use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
-use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::nodes::NodeKey;
 use super::socket::Socket;
 use super::table::Key;
 use super::throttle::Throttle;
 use super::{Driver, Turned};
-use crate::announced::Topic;
-use crate::data::{LinkInfo, Offer, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, Offer, SubscriptionCore, TopicInput};
 use crate::logging::console;
-use crate::rtps::{Brought, Ros2Settings, Rtps, endpoint_of, ros2_name};
+use crate::rtps::{Brought, Ros2Settings, Rtps};
 use any::AnyEnd;
 pub(super) use any::as_offered;
 use complaints::Complaints;
 use graph::Graph;
 use inbox::Inbox;
 use neighbours::Neighbours;
-
-/// So often that is done where all that has come is to be received; peers may send without end.
-const MOST_BATCHES: usize = 256;
 
 /// What is further off than that need not be done to the microsecond: no fragment waits so long for its turn.
 const AT_LEISURE: Duration = Duration::from_millis(3);
@@ -203,171 +199,6 @@ impl Driver {
     pub(crate) fn is_acknowledged_in_ros2(&self) -> bool {
         let offers = self.ros2.writers.values().filter_map(|end| end.offer.upgrade());
         offers.into_iter().all(|offer| offer.is_acknowledged())
-    }
-
-    /// What a node publishes a topic with is offered to others.
-    pub(super) fn add_writer(&mut self, node: NodeKey, topic: &Topic, offer: &Arc<Offer>) {
-        let (Some(rtps), Some(ros2)) = (self.ros2.rtps.clone(), &topic.ros2) else { return };
-        if !ros2.is_known() {
-            return;
-        }
-        let origin = self.node_slot(node).and_then(|slot| slot.origin);
-        let id =
-            rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
-        offer.set_writer(RtpsWriter::new(rtps, id));
-        let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
-        self.ros2.writers.insert(id, end);
-        self.tell_of_nodes();
-        self.take_ros2_events();
-        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader);
-    }
-
-    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
-        for id in offers.iter().filter_map(|offer| offer.writer_id()) {
-            self.pairs_of_endpoint_parted(id);
-            self.ros2.writers.remove(&id);
-            if let Some(rtps) = &self.ros2.rtps {
-                rtps.remove_endpoint(id);
-            }
-        }
-        self.tell_of_nodes();
-    }
-
-    /// What a subscription asks for is asked of others. What it then gets its messages by.
-    pub(super) fn add_reader(
-        &mut self,
-        node: NodeKey,
-        topic: &Topic,
-        qos: QoS,
-        core: &Arc<SubscriptionCore>,
-    ) -> Option<Arc<TopicInput>> {
-        let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref()?);
-        if ros2.is_any() {
-            return Some(self.add_any(node, topic, qos, core));
-        }
-        if !ros2.is_known() {
-            return None;
-        }
-        let input = Arc::new(TopicInput::default());
-        input.add(Arc::clone(core));
-        let origin = self.node_slot(node).and_then(|slot| slot.origin);
-        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, origin));
-        let end = ReaderEnd {
-            node,
-            topic: topic.name.clone(),
-            core: Arc::downgrade(core),
-            input: Arc::clone(&input),
-            type_name: ros2_name(&ros2.dds_type),
-            md5: topic.told_type().1.to_owned(),
-            type_hash: ros2.rihs01.clone(),
-            any: false,
-            links: HashMap::new(),
-            lapsed: HashSet::new(),
-            room: None,
-        };
-        self.ros2.readers.insert(id, end);
-        self.begin_room(id);
-        self.tell_of_nodes();
-        self.take_ros2_events();
-        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer);
-        Some(input)
-    }
-
-    pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
-        self.ros2.any.retain(|end| !end.is_of(core));
-        let is_of = |end: &ReaderEnd| std::ptr::eq(end.core.as_ptr(), Arc::as_ptr(core));
-        let readers = self.ros2.readers.iter().filter(|(_, end)| is_of(end));
-        let ids: Vec<EntityId> = readers.map(|(id, _)| *id).collect();
-        self.end_readers(&ids);
-    }
-
-    fn end_readers(&mut self, ids: &[EntityId]) {
-        for id in ids {
-            self.pairs_of_endpoint_parted(*id);
-            self.ros2.readers.remove(id);
-            if let Some(rtps) = &self.ros2.rtps {
-                rtps.remove_endpoint(*id);
-            }
-        }
-        if !ids.is_empty() {
-            self.tell_of_nodes();
-        }
-    }
-
-    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
-    pub(super) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
-        let Some(rtps) = self.ros2.rtps.clone() else { return false };
-        if std::mem::replace(&mut self.ros2.handing_out, true) {
-            return false;
-        }
-        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
-        let mut any = false;
-        for (datagram, from) in inbox.receive(socket) {
-            any = true;
-            let mut brought = std::mem::take(&mut self.ros2.brought);
-            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
-            self.give_brought(brought, datagram);
-        }
-        self.ros2.inbox = Some(inbox);
-        self.ros2.handing_out = false;
-        self.catch_up_on_samples();
-        any
-    }
-
-    /// What has come is given to whom it concerns, some of it from this datagram.
-    pub(super) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
-        for event in brought.events.drain(..) {
-            if let Event::Unmatched { local, remote } = event {
-                // What was held for its user comes before it is gone.
-                let is_of_pair = |sample: &mut Sample| (sample.reader, sample.writer) == (local, remote);
-                let held: Vec<Sample> = brought.samples.extract_if(.., is_of_pair).collect();
-                held.into_iter().for_each(|sample| self.sample_came(sample, datagram));
-            }
-            self.ros2_event(event);
-        }
-        brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
-        self.ros2.brought = brought;
-    }
-
-    /// Receives what has come so far, unless that is being done.
-    pub(super) fn hear_rtps(&mut self) {
-        for key in self.sockets.keys() {
-            let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
-            let socket = Arc::clone(socket);
-            let mut batches = 0;
-            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
-                batches += 1;
-            }
-        }
-    }
-
-    fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
-        if self.ros2.graph.is_reader(sample.reader) {
-            let from = sample.writer.prefix;
-            let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
-            complaint.into_iter().for_each(|line| self.warn_of_participant(format_args!("{line}")));
-            self.say_of_participant(from);
-            return self.name_publishers(from);
-        }
-        self.hear_ros1_first(sample.reader, sample.writer);
-        let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
-        let length = sample.payload.bytes(datagram).len();
-        if let Some(from) = end.links.get(&sample.writer) {
-            match sample.payload {
-                SamplePayload::Own(bytes) => end.input.push(bytes, from),
-                SamplePayload::Here(place) => {
-                    let bytes = datagram.get(place).unwrap_or_default();
-                    end.input.push_filled(bytes.len(), from, |into| {
-                        into.clear();
-                        into.extend_from_slice(bytes);
-                    });
-                }
-            }
-        }
-        if end.room.is_some() {
-            self.room_taken(sample.reader, length);
-            self.pair_progressed(sample.reader, sample.writer, length);
-        }
     }
 
     /// What has happened in the ROS 2 graph while others worked on the participant.

@@ -9,6 +9,10 @@ use crate::rtps::Rtps;
 use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
 use runnel_core::qos::QoS;
 use runnel_core::wire::Encoding;
+use runnel_io::{Datagrams, Token};
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::SubscriberLink;
+use runnel_ros1::udpros::Fragmenter;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_testkit::namespace::require_private_network;
 

@@ -1,0 +1,133 @@
+//! Links of ROS 1: how they begin, go over to memory and come back, and end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use litemap::LiteMap;
+use runnel_core::time::Instant;
+use runnel_io::{Datagrams, Stream, Token};
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::SubscriberLink;
+use runnel_ros1::udpros::Fragmenter;
+
+use super::link::Link;
+use super::{Publication, State, complain};
+use crate::data::datagrams::{DatagramLink, Refusals};
+use crate::ipc::Sender;
+use crate::sync::lock;
+
+impl Publication {
+    /// A subscriber's link stands: it gets our header, which is unsent, then the message that was kept.
+    pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
+        let mut state = lock(&self.state);
+        let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
+        link.flush_if_waiting(&self.reactor);
+        let before = state.counts();
+        let stands_by = state.way_begins(link.origin);
+        if let Some(latched) = state.latched.as_ref().filter(|_| !stands_by) {
+            self.count_dropped(link.offer(&self.reactor, &latched.frame));
+        }
+        state.links.push(link);
+        state.tell_count(&before);
+    }
+
+    /// A subscriber's link of datagrams stands: it gets the message that was kept.
+    pub(crate) fn join_datagrams(
+        &self,
+        link: SubscriberLink,
+        fragmenter: Fragmenter,
+        token: Token,
+        socket: Arc<Datagrams>,
+    ) {
+        let mut state = lock(&self.state);
+        let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
+        let (refused, refusals, too_long) = (false, Refusals::default(), 0);
+        let before = state.counts();
+        let stands_by = state.way_begins(origin);
+        let mut link = DatagramLink {
+            conn,
+            token,
+            socket,
+            fragmenter,
+            stats,
+            topic,
+            subscriber,
+            origin,
+            refused,
+            refusals,
+            too_long,
+        };
+        let latched = state.latched.as_ref().filter(|_| !stands_by);
+        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
+        state.datagram_links.push(link);
+        state.tell_count(&before);
+        drop(state);
+        complain(complaint);
+    }
+
+    /// The socket of a link of datagrams tells that one of them did not get there; with `refused`, that nobody takes it
+    /// there. Whether the subscriber counts as gone.
+    pub(crate) fn undelivered(&self, conn: ConnId, refused: bool, now: Instant) -> bool {
+        let mut state = lock(&self.state);
+        let Some(link) = state.datagram_links.iter_mut().find(|link| link.conn == conn) else { return false };
+        link.stats.count_dropped(1);
+        self.count_dropped(1);
+        refused && link.refusals.refused(now)
+    }
+
+    /// Whether the subscriber of a link of datagrams was found to be gone.
+    pub(crate) fn is_refused(&self, conn: ConnId) -> bool {
+        lock(&self.state).datagram_links.iter().any(|link| link.conn == conn && link.refused)
+    }
+
+    /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
+    /// be now, also because the subscriber has not mapped yet what is reserved.
+    pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
+        let mut state = lock(&self.state);
+        let State { links, reserved, .. } = &mut *state;
+        let Some(link) = links.iter_mut().find(|link| link.conn == conn) else { return true };
+        if reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+            return false;
+        }
+        let gone_over = link.go_over(&self.reactor, sender, token);
+        self.count_channels(&state);
+        gone_over
+    }
+
+    /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
+    /// did not read of each channel.
+    pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+        let mut state = lock(&self.state);
+        let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
+        link.fall_back(&self.reactor, sender, unread);
+        self.count_channels(&state);
+    }
+
+    /// The socket of a link takes more.
+    pub(crate) fn writable(&self, conn: ConnId) {
+        let mut state = lock(&self.state);
+        if let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) {
+            link.flush(&self.reactor);
+        }
+    }
+
+    /// A subscriber's link is gone.
+    pub(crate) fn leave(&self, conn: ConnId) {
+        let mut state = lock(&self.state);
+        let before = state.counts();
+        let State { links, datagram_links, copied, .. } = &mut *state;
+        *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
+        let links = links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let datagram_links = datagram_links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let gone: Vec<_> = links.chain(datagram_links).collect();
+        gone.into_iter().for_each(|origin| state.way_ends(origin));
+        self.count_channels(&state);
+        state.tell_count(&before);
+    }
+
+    pub(super) fn count_channels(&self, state: &State) {
+        let channels =
+            state.links.iter().filter(|link| link.is_channel() && !state.stands_by(link.origin)).count();
+        self.channels.store(channels, Ordering::Relaxed);
+    }
+}

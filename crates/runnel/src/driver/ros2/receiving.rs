@@ -1,0 +1,91 @@
+//! What datagrams bring, and to whom it goes.
+
+use std::sync::Arc;
+
+use runnel_io::Datagrams;
+use runnel_rtps::{Event, Sample, SamplePayload};
+
+use super::super::Driver;
+use super::super::socket::Socket;
+use crate::rtps::Brought;
+
+/// So often that is done where all that has come is to be received; peers may send without end.
+const MOST_BATCHES: usize = 256;
+
+impl Driver {
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
+    pub(in crate::driver) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
+        let Some(rtps) = self.ros2.rtps.clone() else { return false };
+        if std::mem::replace(&mut self.ros2.handing_out, true) {
+            return false;
+        }
+        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
+        let mut any = false;
+        for (datagram, from) in inbox.receive(socket) {
+            any = true;
+            let mut brought = std::mem::take(&mut self.ros2.brought);
+            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
+            self.give_brought(brought, datagram);
+        }
+        self.ros2.inbox = Some(inbox);
+        self.ros2.handing_out = false;
+        self.catch_up_on_samples();
+        any
+    }
+
+    /// What has come is given to whom it concerns, some of it from this datagram.
+    pub(in crate::driver) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
+        for event in brought.events.drain(..) {
+            if let Event::Unmatched { local, remote } = event {
+                // What was held for its user comes before it is gone.
+                let is_of_pair = |sample: &mut Sample| (sample.reader, sample.writer) == (local, remote);
+                let held: Vec<Sample> = brought.samples.extract_if(.., is_of_pair).collect();
+                held.into_iter().for_each(|sample| self.sample_came(sample, datagram));
+            }
+            self.ros2_event(event);
+        }
+        brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
+        self.ros2.brought = brought;
+    }
+
+    /// Receives what has come so far, unless that is being done.
+    pub(in crate::driver) fn hear_rtps(&mut self) {
+        for key in self.sockets.keys() {
+            let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
+            let socket = Arc::clone(socket);
+            let mut batches = 0;
+            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
+                batches += 1;
+            }
+        }
+    }
+
+    pub(super) fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
+        if self.ros2.graph.is_reader(sample.reader) {
+            let from = sample.writer.prefix;
+            let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
+            complaint.into_iter().for_each(|line| self.warn_of_participant(format_args!("{line}")));
+            self.say_of_named(from);
+            return self.name_publishers(from);
+        }
+        self.hear_ros1_first(sample.reader, sample.writer);
+        let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let length = sample.payload.bytes(datagram).len();
+        if let Some(from) = end.links.get(&sample.writer) {
+            match sample.payload {
+                SamplePayload::Own(bytes) => end.input.push(bytes, from),
+                SamplePayload::Here(place) => {
+                    let bytes = datagram.get(place).unwrap_or_default();
+                    end.input.push_filled(bytes.len(), from, |into| {
+                        into.clear();
+                        into.extend_from_slice(bytes);
+                    });
+                }
+            }
+        }
+        if end.room.is_some() {
+            self.room_taken(sample.reader, length);
+            self.pair_progressed(sample.reader, sample.writer, length);
+        }
+    }
+}
