@@ -10,8 +10,8 @@ use net::{GROUP, Net, announcement, forged_prefix, millis, number_of, sample, se
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
 use runnel_rtps::wire::{
-    self, AckNack, Data, EntityId, Gap, Heartbeat, InfoDestination, NackFrag, Payload, SequenceNumber,
-    SequenceSet, VendorId,
+    self, AckNack, Data, EntityId, Gap, Heartbeat, InfoDestination, InfoSource, NackFrag, Payload,
+    SequenceNumber, SequenceSet, VendorId,
 };
 
 const TOPIC: &str = "rt/chatter";
@@ -48,6 +48,30 @@ fn reflected_discovery_sends_no_third_party_more_than_three_times_what_was_sent(
     assert!(reflects_at_most_threefold(10) > 0, "a stranger is answered");
     let reflected = reflects_at_most_threefold(4000);
     assert_eq!(reflected, 0, "what we say of ourselves is longer than what a stranger may cost");
+}
+
+#[test]
+fn several_announcements_in_one_datagram_are_worth_no_more_than_its_bytes() {
+    let mut net = Net::new(2);
+    net.add();
+    net.run_for(secs(1));
+    let mut all = Vec::new();
+    for number in 0..200 {
+        let prefix = forged_prefix(number);
+        let one = announcement(prefix, from(1), Some(secs(20)));
+        // The header of the first, and of each other what its submessages are said to be from.
+        match all.is_empty() {
+            true => all = one,
+            false => {
+                InfoSource { version: (2, 3), vendor: VendorId::FAST_DDS, prefix }.emit(&mut all);
+                all.extend_from_slice(&one[20..]);
+            }
+        }
+    }
+    net.send(from(7), GROUP.parse().unwrap(), &all);
+    net.run_for(secs(60));
+    let reflected: usize = net.astray.values().sum();
+    assert!((1..=3 * all.len()).contains(&reflected), "{reflected} bytes for {}", all.len());
 }
 
 /// Of a participant that has so much to say of itself. How many bytes it sent to the victim.

@@ -104,6 +104,7 @@ impl<P: Lend> Participant<P> {
             wants_earlier: reader.qos.durability == Durability::TransientLocal && !elsewhere,
             datagram: path.datagram,
             rate: path.rate,
+            inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
         };
         self.elsewhere.forget(local, remote);
         self.writers.get_mut(&local)?.join(spec);

@@ -5,6 +5,7 @@ use crate::wire::{BITS, DataFrag, FragmentSet, SequenceNumber, Timestamp};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use runnel_core::time::Instant;
 
 /// How many samples of a writer may be incomplete at a time; the oldest makes room for another.
 const MOST_INCOMPLETE: usize = 4;
@@ -15,6 +16,8 @@ pub(crate) struct Fragments {
     samples: BTreeMap<SequenceNumber, Incomplete>,
     /// Samples that had begun were forgotten, though they are wanted.
     forgotten: bool,
+    /// A later sample came than one that lacks fragments, which are to be asked for.
+    passed: bool,
 }
 
 /// A sample of which some fragments have come.
@@ -29,6 +32,11 @@ struct Incomplete {
     highest: u32,
     /// All fragments before this one have come.
     first_missing: u32,
+    /// A later sample has come, so all of this one was sent; and all that did not come has been asked for since.
+    passed: bool,
+    asked: bool,
+    /// When fragments of it came last.
+    came: Instant,
     _claim: Claim,
     stamp: Option<Timestamp>,
     is_key: bool,
@@ -52,6 +60,9 @@ impl Incomplete {
             missing: count,
             highest: 0,
             first_missing: 1,
+            passed: false,
+            asked: false,
+            came: Instant(0),
             _claim: claim,
             stamp,
             is_key: frag.is_key,
@@ -101,6 +112,7 @@ impl Fragments {
     /// checked that the sample is not too long.
     pub fn take(
         &mut self,
+        now: Instant,
         frag: &DataFrag<'_>,
         stamp: Option<Timestamp>,
         budget: &Budget,
@@ -108,6 +120,7 @@ impl Fragments {
         if !self.samples.contains_key(&frag.number) {
             self.make_room(frag.number)?;
             let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
+            self.pass(frag.number);
             self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim));
         }
         let sample = self.samples.get_mut(&frag.number)?;
@@ -115,6 +128,7 @@ impl Fragments {
             return None;
         }
         sample.take(frag);
+        sample.came = now;
         if sample.missing > 0 {
             return None;
         }
@@ -185,6 +199,16 @@ impl Fragments {
         self.samples.remove(&number);
     }
 
+    /// When fragments of any incomplete sample came last.
+    pub fn last_came(&self) -> Option<Instant> {
+        self.samples.values().map(|sample| sample.came).max()
+    }
+
+    /// When fragments of a sample came last, some but not all of which have.
+    pub fn came(&self, number: SequenceNumber) -> Option<Instant> {
+        self.samples.get(&number).map(|sample| sample.came)
+    }
+
     /// True if some but not all fragments of a sample have come.
     pub fn has_begun(&self, number: SequenceNumber) -> bool {
         self.samples.contains_key(&number)
@@ -202,9 +226,32 @@ impl Fragments {
         self.know(number, u32::MAX);
     }
 
-    /// The fragments of a sample that are missing, up to the highest that is known of: as many as a set holds.
-    pub fn missing(&self, number: SequenceNumber) -> Option<FragmentSet> {
-        let sample = self.samples.get(&number)?;
+    /// Something of this sample has come: of those before it all was sent, and is there to be asked for.
+    pub fn pass(&mut self, number: SequenceNumber) {
+        for sample in
+            self.samples.range_mut(..number).map(|(_, sample)| sample).filter(|sample| !sample.passed)
+        {
+            (sample.highest, sample.passed) = (sample.count(), true);
+            self.passed = true;
+        }
+    }
+
+    /// True if samples were passed that lack fragments, since this was last asked.
+    pub fn take_passed(&mut self) -> bool {
+        core::mem::take(&mut self.passed)
+    }
+
+    /// These fragments of a sample are asked for.
+    pub fn note_asked(&mut self, number: SequenceNumber, missing: &FragmentSet) {
+        if let Some(sample) = self.samples.get_mut(&number) {
+            sample.asked = sample.passed && missing.iter().count() == sample.missing as usize;
+        }
+    }
+
+    /// The fragments of a sample that are missing, up to the highest that is known of: as many as a set holds. Nothing if all of
+    /// them were asked for and none was sent for the first time since, unless they are to be asked for `again`.
+    pub fn missing(&self, number: SequenceNumber, again: bool) -> Option<FragmentSet> {
+        let sample = self.samples.get(&number).filter(|sample| again || !sample.asked)?;
         // What a set holds is all that there is to be looked through.
         let last = sample.highest.min(sample.first_missing.saturating_add(BITS - 1));
         let mut missing = (sample.first_missing..=last).filter(|fragment| !sample.has(*fragment));
@@ -237,7 +284,7 @@ mod tests {
         let Some(Ok(Submessage::DataFrag(frag))) = Message::parse(&out).unwrap().submessages().next() else {
             panic!("no fragment");
         };
-        fragments.take(&frag, None, &Budget::new(1 << 20))
+        fragments.take(Instant(0), &frag, None, &Budget::new(1 << 20))
     }
 
     #[test]
@@ -254,10 +301,10 @@ mod tests {
     fn what_is_missing_is_told_up_to_the_highest_that_is_known() {
         let mut fragments = Fragments::default();
         take(&mut fragments, 7, 2, &SAMPLE);
-        assert!(fragments.missing(SequenceNumber(7)).unwrap().iter().eq([1]));
+        assert!(fragments.missing(SequenceNumber(7), false).unwrap().iter().eq([1]));
         fragments.know_all(SequenceNumber(7));
-        assert!(fragments.missing(SequenceNumber(7)).unwrap().iter().eq([1, 3, 4]));
-        assert_eq!(fragments.missing(SequenceNumber(8)), None);
+        assert!(fragments.missing(SequenceNumber(7), false).unwrap().iter().eq([1, 3, 4]));
+        assert_eq!(fragments.missing(SequenceNumber(8), false), None);
     }
 
     #[test]
@@ -266,7 +313,7 @@ mod tests {
         let long = vec![1; 3000];
         take(&mut fragments, 1, 2, &long);
         take(&mut fragments, 1, 1000, &long);
-        let missing = fragments.missing(SequenceNumber(1)).unwrap();
+        let missing = fragments.missing(SequenceNumber(1), false).unwrap();
         assert_eq!((missing.base, missing.iter().count(), missing.iter().max()), (1, 255, Some(256)));
     }
 

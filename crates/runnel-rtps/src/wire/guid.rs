@@ -50,6 +50,11 @@ impl GuidPrefix {
     /// Nobody, or whoever is concerned.
     pub const UNKNOWN: Self = Self([0; 12]);
 
+    /// True for participants of this vendor, whose number their names begin with. Source: RTPS 2.5, section 9.3.1.5.
+    pub fn is_of(self, vendor: VendorId) -> bool {
+        self.0.starts_with(&vendor.0)
+    }
+
     /// One of its endpoints.
     pub const fn with(self, entity: EntityId) -> Guid {
         Guid { prefix: self, entity }

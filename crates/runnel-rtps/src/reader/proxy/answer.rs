@@ -59,8 +59,9 @@ impl WriterProxy {
         }
         if !self.greeted {
             self.greeted = true;
-            // One that has fewer samples than it had is another, whose name is the same.
-            let had = self.had.filter(|had| *had <= heartbeat.last.next());
+            // One that has fewer samples than it had is another, whose name is the same. Ours tell of no more than they have
+            // sent by now, and that may have been overtaken.
+            let had = self.had.filter(|had| self.is_named_once() || *had <= heartbeat.last.next());
             self.advance_to(heartbeat.first.max(had.unwrap_or(self.next)));
         } else if heartbeat.first > self.next {
             self.lose_before(heartbeat.first);
@@ -91,9 +92,11 @@ impl WriterProxy {
             return self.wants_answer();
         }
         let missing = self.first_missing().filter(|_| self.greeted);
-        let quiet = self.fragments_came + self.retry.timing.pause_of_fragments();
+        let came = missing.and_then(|number| self.fragments.came(number));
+        let quiet = came.map(|came| came + self.retry.timing.pause_of_fragments());
         match missing {
-            Some(number) if self.fragments.has_begun(number) && now < quiet => self.retry.at = Some(quiet),
+            // More of it may be under way, whatever comes of others.
+            Some(_) if quiet.is_some_and(|quiet| now < quiet) => self.retry.at = quiet,
             Some(number) => {
                 self.fragments.know_all(number);
                 self.retry.vain = self.retry.vain.saturating_add(1);
@@ -117,7 +120,7 @@ impl WriterProxy {
         let writer = self.spec.guid.entity;
         // What was asked for a moment ago is under way.
         let is_time = self.retry.at.is_none_or(|at| at <= now);
-        let overdue = if is_time { self.retry.overdue } else { SequenceNumber::ZERO };
+        let overdue = is_time.then_some(self.retry.overdue);
         let (missing, fragments) = self.all_missing(now, overdue);
         if is_time || !self.is_missing_something() {
             self.plan_retry(now);
@@ -129,20 +132,21 @@ impl WriterProxy {
     }
 
     /// The samples that are missing as a whole and were not asked for or are overdue, as many as a set holds, and the
-    /// fragments of the first that is incomplete; notes that they are asked for.
+    /// fragments of the first that is incomplete and was not asked for either, if nothing is overdue; notes that they are
+    /// asked for.
     fn all_missing(
         &mut self,
         now: Instant,
-        overdue: SequenceNumber,
+        overdue: Option<SequenceNumber>,
     ) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
         let mut missing = SequenceSet::new(self.next);
         let mut fragments = None;
         let Retry { mut up_to, mut timing, .. } = self.retry;
-        let under_way = overdue.next()..=up_to;
+        let under_way = overdue.unwrap_or(SequenceNumber::ZERO).next()..=up_to;
         let is_known = self.greeted || !self.held.is_empty();
         let end = self.end_of_room();
         for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
-            match self.fragments.missing(number) {
+            match self.fragments.missing(number, overdue.is_some()) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
                 _ if self.fragments.has_begun(number) || under_way.contains(&number) => {}
                 _ if missing.insert(number) => timing.note_asked(now, number),
@@ -151,6 +155,9 @@ impl WriterProxy {
             up_to = up_to.max(number);
         }
         (self.retry.up_to, self.retry.timing) = (up_to, timing);
+        if let Some((number, of_it)) = &fragments {
+            self.fragments.note_asked(*number, of_it);
+        }
         (missing, fragments)
     }
 
@@ -177,8 +184,9 @@ impl WriterProxy {
         let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
         let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
         self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
-        let end = self.end_of_room();
-        self.owes_answer |= away.is_some_and(|away| away < end && away.distance_from(self.next) < BITS);
+        // What has found no room is asked for when there is some, or in a while.
+        let may_ask = |away: SequenceNumber| !self.is_full && away.distance_from(self.next) < BITS;
+        self.owes_answer |= self.fragments.take_passed() | away.is_some_and(may_ask);
     }
 
     /// A sample that has come found no room, and is missing again.
@@ -193,11 +201,10 @@ impl WriterProxy {
         self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
     }
 
-    /// Where those samples end that there is room for: beyond what is held none can be kept, and to ask for them would have
-    /// them sent in vain again and again.
+    /// Where those samples end that there is room for: without any it is the next one that all wait for, and others would be
+    /// sent in vain again and again, and take what room there is from the next of other writers.
     fn end_of_room(&self) -> SequenceNumber {
-        let last = self.held.last_key_value().map_or(self.next, |(last, _)| self.next.max(*last));
-        if self.is_full { last.next() } else { LAST }
+        if self.is_full { self.next.next() } else { LAST }
     }
 
     /// A sample that may have been asked for has come.

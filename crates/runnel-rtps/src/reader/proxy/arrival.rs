@@ -36,6 +36,7 @@ impl WriterProxy {
             return Arrival::Late;
         }
         self.fragments.forget(number);
+        self.fragments.pass(number);
         if !self.greeted || number > self.next || !has_room {
             return Arrival::Early;
         }
@@ -166,9 +167,10 @@ impl WriterProxy {
         if !self.fragments.has_room(number, len, self.spec.most_bytes) {
             return None;
         }
-        self.fragments_came = now;
         self.retry.note_progress();
-        let whole = self.fragments.take(frag, stamp, &self.spec.budgets.incomplete);
+        let whole = self.fragments.take(now, frag, stamp, &self.spec.budgets.incomplete);
+        let is_refused = whole.is_none() && !self.fragments.has_begun(number);
+        self.is_full |= is_refused && !self.spec.budgets.incomplete.has(len);
         if self.spec.reliable && whole.is_none() {
             self.note_missing();
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause_of_fragments()));

@@ -40,8 +40,15 @@ impl WriterProxy {
 
     /// What is missing before a sample is not waited for any longer, and lost.
     pub fn give_up_before(&mut self, number: SequenceNumber) {
-        self.greeted = true;
+        self.go_on_unasked();
         self.lose_before(number);
+    }
+
+    /// Goes on behind what it had, though the writer has not said what it has.
+    fn go_on_unasked(&mut self) {
+        if !core::mem::replace(&mut self.greeted, true) {
+            self.next = self.next.max(self.had.unwrap_or(self.next));
+        }
     }
 
     /// A sample that has come finds no room, and is lost.
@@ -55,7 +62,8 @@ impl WriterProxy {
 
     /// The user has had all before `next`, whatever has come here.
     pub fn pass_over(&mut self, next: SequenceNumber) {
-        (self.greeted, self.last) = (true, self.last.max(next.previous()));
+        self.go_on_unasked();
+        self.last = self.last.max(next.previous());
         self.advance_to(next);
     }
 

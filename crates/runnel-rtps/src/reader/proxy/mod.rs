@@ -10,11 +10,15 @@ pub(crate) use arrival::{Arrival, copied};
 use super::budget::{Budgets, Claim};
 use super::fragments::{Complete, Fragments};
 use crate::count::Latest;
-use crate::wire::{Guid, SequenceNumber};
+use crate::wire::{Guid, SequenceNumber, VendorId};
 use alloc::collections::BTreeMap;
 use answer::Retry;
 use core::net::SocketAddr;
+use core::time::Duration;
 use runnel_core::time::Instant;
+
+/// Of a sample that is wanted some fragments come more often than this: they are asked for again before.
+const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// A writer to be joined to a reader.
 #[derive(Clone, Debug)]
@@ -59,8 +63,6 @@ pub(crate) struct WriterProxy {
     /// The writer is to be told what came and what is missing.
     owes_answer: bool,
     retry: Retry,
-    /// When fragments came last.
-    fragments_came: Instant,
     /// It stands in line to answer.
     pub queued: bool,
     /// When its timer goes off next.
@@ -114,7 +116,6 @@ impl WriterProxy {
             lost: 0,
             owes_answer: reliable,
             retry: Retry::new(),
-            fragments_came: Instant(0),
             queued: false,
             armed: None,
         }
@@ -122,7 +123,17 @@ impl WriterProxy {
 
     /// A writer that was left, and may not know that it was.
     pub fn found_again(spec: WriterSpec, left: Left) -> Self {
-        Self { had: left.next, acknowledgements: left.acknowledgements, ..Self::new(spec) }
+        let mut proxy = Self { had: left.next, acknowledgements: left.acknowledgements, ..Self::new(spec) };
+        if proxy.is_named_once() && !proxy.spec.reliable {
+            proxy.next = proxy.had.unwrap_or(proxy.next);
+        }
+        proxy
+    }
+
+    /// True for writers of ours: their names are random, and none comes back as another. Those of others may be made of what
+    /// is the same after a restart.
+    fn is_named_once(&self) -> bool {
+        self.spec.guid.prefix.is_of(VendorId::RUNNEL)
     }
 
     /// A writer that may have been left and forgotten, and may not know that: its acknowledgements begin behind this count.
@@ -136,7 +147,7 @@ impl WriterProxy {
         Left {
             writer: self.spec.guid,
             // One that has said nothing since it was found again had what it had before.
-            next: if self.greeted { (self.spec.reliable && is_user).then_some(self.next) } else { self.had },
+            next: if self.greeted { is_user.then_some(self.next) } else { self.had },
             acknowledgements: self.acknowledgements,
         }
     }
@@ -178,6 +189,11 @@ impl WriterProxy {
     /// How many bytes its incomplete samples take.
     pub fn incomplete_bytes(&self) -> usize {
         self.fragments.bytes()
+    }
+
+    /// True if it has incomplete samples of which nothing has come for a while.
+    pub fn has_stalled(&self, now: Instant) -> bool {
+        self.fragments.last_came().is_some_and(|came| came + STANDSTILL <= now)
     }
 
     /// What is incomplete makes room for what others send; it is asked for again.

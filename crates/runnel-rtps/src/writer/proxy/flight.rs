@@ -25,6 +25,9 @@ pub(super) struct Flight {
     /// Of which so much has arrived or is lost.
     known: u64,
     probes: VecDeque<Probe>,
+    /// What the datagram that is being put together adds to what was sent, and whether it asks for an acknowledgement.
+    adds: u64,
+    asks: bool,
 }
 
 /// The reader was asked for an acknowledgement.
@@ -37,9 +40,25 @@ struct Probe {
 }
 
 impl Flight {
+    /// A datagram is put together.
+    pub fn begin(&mut self) {
+        (self.adds, self.asks) = (0, false);
+    }
+
     /// A datagram of so many bytes sets out.
     pub fn send(&mut self, len: usize) {
-        self.sent += len as u64 + DATAGRAM_COST;
+        self.adds = len as u64 + DATAGRAM_COST;
+        self.sent += self.adds;
+    }
+
+    /// The datagram that was put together last for another reader is for this one as well, which it takes up to this sample.
+    /// True if that asks it for an acknowledgement.
+    pub fn follow(&mut self, leader: &Self, at: Instant, number: SequenceNumber) -> bool {
+        self.sent += leader.adds;
+        if leader.asks {
+            self.ask(at, number);
+        }
+        leader.asks
     }
 
     /// The reader is asked for an acknowledgement of what it has been sent, up to this sample.
@@ -48,6 +67,7 @@ impl Flight {
             self.probes.pop_back();
         }
         self.probes.push_back(Probe { at, number, sent: self.sent });
+        self.asks = true;
     }
 
     /// The reader tells that it has heard of samples up to this one. What had been sent when it was asked is under way no more,
