@@ -2,10 +2,13 @@
 
 mod net;
 
-use net::{Net, millis, number_of, sample, secs};
+use net::{Net, Stranger, message, millis, number_of, sample, secs};
 use runnel_core::qos::{Liveliness, Policy, QoS};
 use runnel_rtps::Event;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::wire::{
+    Data, DataFrag, EntityId, Heartbeat, Message, Parameter, Payload, SequenceNumber, Submessage, pid,
+};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -175,5 +178,79 @@ fn signs_of_life_survive_foul_weather() {
         net.weather = net::Weather::foul(30);
         net.run_for(secs(60));
         assert_eq!(count(&net, b, life(false)), 0, "seed {seed}");
+    }
+}
+
+/// "Manual by participant", which ROS does not have: its user says for all of them together that they live.
+#[test]
+fn what_a_participant_says_by_hand_is_a_sign_of_life_of_its_writers() {
+    let qos = QoS::default().liveliness(Liveliness::Automatic, Some(millis(200)));
+    let mut net = Net::new(1);
+    let a = net.add();
+    let (reader, stranger) = (net.reader(a, TOPIC, qos), Stranger::meet(&mut net, 1));
+    let endpoint = stranger.endpoint(&net, reader, EntityId::user_writer(1));
+    stranger.has(&mut net, &endpoint);
+    let (reader, writer) = (EntityId::MESSAGE_READER, EntityId::MESSAGE_WRITER);
+    let first = SequenceNumber(1);
+    let heartbeat =
+        Heartbeat { reader, writer, first, last: first, count: 1, is_final: true, liveliness: false };
+    stranger.say(&mut net, &message(stranger.prefix, |out| heartbeat.emit(out)));
+    for number in 1..20 {
+        let mut sign = vec![0, 1, 0, 0];
+        sign.extend(stranger.prefix.0);
+        sign.extend([0, 0, 0, 2, 0, 0, 0, 0]);
+        let told = message(stranger.prefix, |out| {
+            Data::emit(out, (reader, writer), SequenceNumber(number), &[], Payload::Value(&sign));
+        });
+        stranger.say(&mut net, &told);
+        net.run_for(millis(100));
+    }
+    assert_eq!(count(&net, a, life(false)), 0);
+    net.run_for(millis(300));
+    assert_eq!(count(&net, a, life(false)), 1);
+}
+
+/// The topic that each sample and fragment names which a participant is sent next.
+fn topics_told(net: &mut Net, node: usize) -> Vec<Option<String>> {
+    let (now, participant) = (net.now, &mut net.nodes[node].participant);
+    let mut told = Vec::new();
+    while let Some(transmit) = participant.poll_transmit(now) {
+        let bytes = transmit.parts.concat();
+        assert!(bytes.len() <= 1444, "{} bytes", bytes.len());
+        for submessage in Message::parse(&bytes).unwrap().submessages() {
+            let (Submessage::Data(Data { inline_qos, .. })
+            | Submessage::DataFrag(DataFrag { inline_qos, .. })) = submessage.unwrap()
+            else {
+                continue;
+            };
+            let is_lifespan = |parameter: Parameter| parameter.id == pid::LIFESPAN;
+            let topic = inline_qos.find(pid::TOPIC_NAME).filter(|_| inline_qos.iter().any(is_lifespan));
+            told.push(topic.map(|mut topic| {
+                let len = topic.u32().unwrap() as usize;
+                String::from_utf8(topic.take(len - 1).unwrap().to_vec()).unwrap()
+            }));
+        }
+    }
+    told
+}
+
+#[test]
+fn who_asks_for_it_is_told_topic_and_qos_with_each_sample() {
+    let qos = QoS::sensor_data().lifespan(secs(9));
+    for expects_inline_qos in [false, true] {
+        let mut net = Net::new(1);
+        let a = net.add();
+        let topic = format!("rt/{}", "a".repeat(200));
+        let (writer, like) = (net.writer(a, &topic, qos), net.reader(a, &topic, QoS::sensor_data()));
+        let stranger = Stranger::meet(&mut net, 1);
+        let endpoint = stranger.endpoint(&net, like, EntityId::user_reader(1));
+        stranger.has(&mut net, &Endpoint { expects_inline_qos, ..endpoint });
+        for len in [100, 1280, 5000] {
+            let (now, stamp) = (net.now, net.stamp());
+            net.nodes[a].participant.write(now, stamp, writer, sample(1, len)[..].into()).unwrap();
+            let told = topics_told(&mut net, a);
+            let expected = expects_inline_qos.then(|| topic.clone());
+            assert!(!told.is_empty() && told.iter().all(|topic| *topic == expected), "{told:?}");
+        }
     }
 }

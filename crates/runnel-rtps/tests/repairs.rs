@@ -124,17 +124,18 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
     let mut greeting = announcement(prefix, address, Some(secs(300)));
     let ours = net.nodes[0].participant.prefix();
     InfoDestination { prefix: ours }.emit(&mut greeting);
-    let ports = [7501, 7502].map(|port| std::net::SocketAddr::new(address.ip(), port));
+    let ports = [7501, 7502, 7503].map(|port| std::net::SocketAddr::new(address.ip(), port));
     let like = net.nodes[0].participant.endpoint(ours.with(like)).unwrap().clone();
+    // So many readers are told of, each with a port; the third time it is the second again, with another port.
     let endpoint = |index: usize| Endpoint {
-        guid: prefix.with(EntityId::user_reader(index as u32 + 1)),
+        guid: prefix.with(EntityId::user_reader(index.min(1) as u32 + 1)),
         unicast: vec![ports[index]],
         ..like.clone()
     };
-    let told = message(prefix, |out| {
-        for (number, index) in [(1, 0), (2, 1)] {
+    let tell = |out: &mut Vec<u8>, numbers: std::ops::RangeInclusive<i64>| {
+        for number in numbers {
             let mut payload = vec![];
-            endpoint(index).emit(&mut payload);
+            endpoint(number as usize - 1).emit(&mut payload);
             let ends = (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER);
             Data::emit(out, ends, SequenceNumber(number), &[], Payload::Value(&payload));
             let (first, last) = (SequenceNumber(1), SequenceNumber(number));
@@ -150,17 +151,49 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
             }
             .emit(out);
         }
-    });
-    for bytes in [greeting, told] {
-        net.send(address, net.nodes[0].address, &bytes);
+    };
+    let mut say = |bytes: &[u8]| {
+        net.send(address, net.nodes[0].address, bytes);
+        net.run_for(millis(1));
+        net.astray.clear();
+        net.write(0, writer, &sample(1, 100)).unwrap();
+        net.run_for(millis(5));
+        assert!(net.nodes[0].participant.matched(writer).len() <= 2);
+        ports.map(|port| net.astray.get(&port).is_some_and(|bytes| *bytes > 100))
+    };
+    assert_eq!(say(&greeting), [false; 3]);
+    assert_eq!(say(&message(prefix, |out| tell(out, 1..=2))), [true, true, false]);
+    assert_eq!(say(&message(prefix, |out| tell(out, 3..=3))), [true, false, true]);
+}
+
+/// One that did not listen is told so at once, though another is in the midst of the oldest still, and is told later.
+#[test]
+fn what_makes_room_behind_a_sample_that_is_held_over_is_lost_to_who_did_not_get_it() {
+    let qos = QoS::keep_last(5);
+    let mut net = Net::new(1);
+    net.add_with(|config| config.other_host.rate = Rate::steady(1_000_000));
+    // The first reader is of the writer's host, where nothing is paced.
+    let host = net.nodes[0].address.ip();
+    net.add_with(|config| (config.unicast, config.own_addresses) = (vec![(host, 7412).into()], vec![host]));
+    net.add();
+    let writer = net.writer(0, TOPIC, qos);
+    let readers = [1, 2].map(|node| net.reader(node, TOPIC, qos));
+    net.run_until("they meet", secs(3), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.run_for(millis(50));
+    net.write(0, writer, &sample(0, 400_000)).unwrap();
+    net.run_for(millis(20));
+    net.nodes[1].stopped = true;
+    for number in 1..=50 {
+        net.write(0, writer, &sample(number, 100)).unwrap();
         net.run_for(millis(1));
     }
-    assert_eq!(net.nodes[0].participant.matched(writer).len(), 2);
-    net.astray.clear();
-    net.write(0, writer, &sample(1, 100)).unwrap();
-    net.run_for(millis(5));
-    let sent = ports.map(|port| net.astray.get(&port).copied().unwrap_or_default());
-    assert!(sent.iter().all(|bytes| *bytes > 100), "{sent:?}");
+    net.nodes[1].stopped = false;
+    for (node, time) in [(1, millis(100)), (2, secs(5))] {
+        net.run_for(time);
+        let lost = |event: &Event| if let Event::SampleLost { count, .. } = event { *count } else { 0 };
+        let lost: u64 = net.nodes[node].events.iter().map(lost).sum();
+        assert_eq!((net.texts(node, readers[node - 1]).len(), lost), (5, 46), "{node}");
+    }
 }
 
 /// A participant on the host of the first one.

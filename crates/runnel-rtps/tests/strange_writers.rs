@@ -2,13 +2,14 @@
 
 mod net;
 
-use net::{Net, announcement, forged_prefix, message, millis, number_of, sample, secs, told_of};
+use net::{Net, Stranger, message, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
+use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{
-    Data, DataFrag, EntityId, Guid, GuidPrefix, Heartbeat, InfoDestination, Payload, SequenceNumber,
+    Data, DataFrag, EntityId, Heartbeat, InfoSource, InfoTimestamp, Payload, SequenceNumber, Timestamp,
+    VERSION, VendorId,
 };
-use std::net::SocketAddr;
 
 const TOPIC: &str = "rt/chatter";
 
@@ -75,51 +76,24 @@ fn each_sample_that_is_lost_in_pieces_is_counted_once() {
     assert_eq!((net.texts(1, reader).len(), lost(&net, reader)), (2, 4));
 }
 
-/// A participant that is nobody's node.
-struct Stranger {
-    prefix: GuidPrefix,
-    address: SocketAddr,
+/// Tells a reader of the only node that the stranger's writer begins with the fourth sample, which is to come.
+fn say_early(stranger: &Stranger, net: &mut Net, writer: EntityId, reader: EntityId) {
+    let (first, last) = (SequenceNumber(4), SequenceNumber(3));
+    let heartbeat = Heartbeat { reader, writer, first, last, count: 1, is_final: true, liveliness: false };
+    stranger.say(net, &message(stranger.prefix, |out| heartbeat.emit(out)));
 }
 
-impl Stranger {
-    /// One that meets the only node.
-    fn meet(net: &mut Net, number: u8) -> Self {
-        let address = ([10, 9, 9, number], 7410).into();
-        let stranger = Self { prefix: forged_prefix(number.into()), address };
-        let mut greeting = announcement(stranger.prefix, address, Some(secs(300)));
-        InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
-        stranger.say(net, &greeting);
-        assert!(net.nodes[0].participant.peer(stranger.prefix).is_some());
-        stranger
-    }
-
-    fn say(&self, net: &mut Net, bytes: &[u8]) {
-        net.send(self.address, net.nodes[0].address, bytes);
-        net.run_for(millis(1));
-    }
-
-    /// Tells a reader that it begins with the fourth sample, which is to come.
-    fn say_early(&self, net: &mut Net, writer: EntityId, reader: EntityId) {
-        let (first, last) = (SequenceNumber(4), SequenceNumber(3));
-        let heartbeat =
-            Heartbeat { reader, writer, first, last, count: 1, is_final: true, liveliness: false };
-        self.say(net, &message(self.prefix, |out| heartbeat.emit(out)));
-    }
-
-    /// True if a reader gets its fourth sample at once, since it heard early where it begins.
-    fn is_heard(&self, net: &mut Net, reader: EntityId) -> bool {
-        let writer = EntityId::user_writer(1);
-        self.say_early(net, writer, reader);
-        let ours = net.nodes[0].participant.prefix().with(reader);
-        let mut endpoint = net.nodes[0].participant.endpoint(ours).unwrap().clone();
-        endpoint.guid = Guid { prefix: self.prefix, entity: writer };
-        self.say(net, &told_of(&endpoint));
-        let ends = (reader, writer);
-        let fill =
-            |out: &mut Vec<u8>| Data::emit(out, ends, SequenceNumber(4), &[], Payload::Value(&sample(4, 20)));
-        self.say(net, &message(self.prefix, fill));
-        net.texts(0, reader).len() == 1
-    }
+/// True if a reader gets the fourth sample of the stranger's writer at once, since it heard early where that begins.
+fn is_heard(stranger: &Stranger, net: &mut Net, reader: EntityId) -> bool {
+    let writer = EntityId::user_writer(1);
+    say_early(stranger, net, writer, reader);
+    let endpoint = stranger.endpoint(net, reader, writer);
+    stranger.has(net, &endpoint);
+    let ends = (reader, writer);
+    let fill =
+        |out: &mut Vec<u8>| Data::emit(out, ends, SequenceNumber(4), &[], Payload::Value(&sample(4, 20)));
+    stranger.say(net, &message(stranger.prefix, fill));
+    net.texts(0, reader).len() == 1
 }
 
 #[test]
@@ -129,9 +103,10 @@ fn a_writer_that_speaks_early_is_heard_whatever_others_that_never_came_have_said
     let reader = net.reader(0, TOPIC, QoS::default());
     let noisy = Stranger::meet(&mut net, 1);
     for number in 2..600 {
-        noisy.say_early(&mut net, EntityId::user_writer(number), reader);
+        say_early(&noisy, &mut net, EntityId::user_writer(number), reader);
     }
-    assert!(Stranger::meet(&mut net, 2).is_heard(&mut net, reader));
+    let stranger = Stranger::meet(&mut net, 2);
+    assert!(is_heard(&stranger, &mut net, reader));
 }
 
 #[test]
@@ -141,9 +116,68 @@ fn a_writer_that_speaks_early_is_heard_whatever_it_said_to_readers_that_are_gone
     let stranger = Stranger::meet(&mut net, 1);
     for _ in 0..600 {
         let reader = net.reader(0, TOPIC, QoS::default());
-        stranger.say_early(&mut net, EntityId::user_writer(9), reader);
+        say_early(&stranger, &mut net, EntityId::user_writer(9), reader);
         net.remove(0, reader);
     }
     let reader = net.reader(0, TOPIC, QoS::default());
-    assert!(stranger.is_heard(&mut net, reader));
+    assert!(is_heard(&stranger, &mut net, reader));
+}
+
+/// It knew where to begin, and then nothing more is said of that.
+#[test]
+fn a_writer_that_speaks_early_is_heard_though_it_was_not_fit_to_be_met_before() {
+    let mut net = Net::new(1);
+    net.add();
+    let reader = net.reader(0, TOPIC, QoS::default());
+    let (stranger, writer) = (Stranger::meet(&mut net, 1), EntityId::user_writer(1));
+    let endpoint = stranger.endpoint(&net, reader, writer);
+    stranger.has(&mut net, &endpoint);
+    assert!(net.is_matched(0, reader));
+    // Number 2 of the same announcements.
+    let unfit = Endpoint { qos: QoS::sensor_data(), ..endpoint };
+    let mut payload = vec![];
+    unfit.emit(&mut payload);
+    let ends = (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER);
+    let tell = |number, payload: &[u8]| {
+        message(stranger.prefix, |out| {
+            Data::emit(out, ends, SequenceNumber(number), &[], Payload::Value(payload));
+        })
+    };
+    stranger.say(&mut net, &tell(2, &payload));
+    assert!(!net.is_matched(0, reader));
+    say_early(&stranger, &mut net, writer, reader);
+    payload.clear();
+    stranger.endpoint(&net, reader, writer).emit(&mut payload);
+    stranger.say(&mut net, &tell(3, &payload));
+    let guid = stranger.prefix.with(writer);
+    assert_eq!(net.nodes[0].participant.due(reader, guid), Some(SequenceNumber(4)));
+}
+
+/// Source: RTPS 2.5, section 8.3.8.10.
+#[test]
+fn what_is_passed_on_of_another_has_no_time_but_its_own() {
+    let mut net = Net::new(1);
+    net.add();
+    let reader = net.reader(0, TOPIC, QoS::sensor_data());
+    let (stranger, writer) = (Stranger::meet(&mut net, 1), EntityId::user_writer(1));
+    let endpoint = stranger.endpoint(&net, reader, writer);
+    stranger.has(&mut net, &endpoint);
+    let (prefix, time) = (stranger.prefix, Timestamp { seconds: 7, fraction: 0 });
+    let of_stranger = InfoSource { version: VERSION, vendor: VendorId::RUNNEL, prefix };
+    let bytes = message(prefix, |out| {
+        let put = |out: &mut Vec<u8>, number| {
+            let payload = sample(number, 20);
+            let number = SequenceNumber(number.into());
+            Data::emit(out, (reader, writer), number, &[], Payload::Value(&payload));
+        };
+        InfoTimestamp { timestamp: Some(time) }.emit(out);
+        put(out, 1);
+        of_stranger.emit(out);
+        put(out, 2);
+    });
+    let (now, participant) = (net.now, &mut net.nodes[0].participant);
+    participant.handle_datagram(now, stranger.address, &bytes);
+    let stamps: Vec<_> =
+        std::iter::from_fn(|| participant.poll_sample()).map(|sample| sample.stamp).collect();
+    assert_eq!(stamps, [Some(time), None]);
 }

@@ -113,10 +113,24 @@ impl Endpoint {
                 self.representations.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
             });
         }
+        if self.expects_inline_qos {
+            list.bytes(pid::EXPECTS_INLINE_QOS, &[1]);
+        }
         if !self.user_data.is_empty() {
             list.octets(pid::USER_DATA, &self.user_data);
         }
         list.end();
+    }
+
+    /// What each sample of a writer says of it to readers that ask for that: a parameter list. Source: RTPS 2.5, sections
+    /// 8.7.2.2 and 9.6.4.
+    pub(crate) fn inline_qos(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut list = ParametersOut::new(&mut out);
+        list.text(pid::TOPIC_NAME, &self.topic);
+        emit_qos(&self.qos, self.role(), &mut list);
+        list.end();
+        out
     }
 
     /// Roughly how much memory it takes, in bytes.

@@ -8,6 +8,7 @@ mod discovery;
 mod elsewhere;
 mod matching;
 mod moves;
+mod numbers;
 mod other_way;
 mod peers;
 mod receive;
@@ -35,6 +36,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use elsewhere::Elsewhere;
+use numbers::Numbers;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
@@ -71,7 +73,7 @@ pub struct Participant<P> {
     /// Writers that are for some readers only.
     audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
-    next_entity: u32,
+    numbers: Numbers,
     events: VecDeque<Event>,
     samples: VecDeque<Sample>,
     work: VecDeque<Work>,
@@ -132,7 +134,7 @@ impl<P: Lend> Participant<P> {
             elsewhere: Elsewhere::default(),
             audiences: BTreeMap::new(),
             watches: Watches::default(),
-            next_entity: 0,
+            numbers: Numbers::default(),
             events: VecDeque::new(),
             samples: VecDeque::new(),
             work: VecDeque::new(),
@@ -195,10 +197,8 @@ impl<P: Lend> Participant<P> {
 
     /// Makes a writer.
     pub fn create_writer(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
-        let id = EntityId::user_writer(self.new_entity());
-        let Limits { kept, kept_bytes, .. } = self.config.limits;
-        self.writers.insert(id, Writer::new(id, options.qos, kept).within(kept_bytes));
-        self.announce_endpoint(now, stamp, id, options);
+        let id = self.new_id(EntityId::user_writer);
+        self.begin_writer(now, stamp, id, options);
         id
     }
 
@@ -210,22 +210,29 @@ impl<P: Lend> Participant<P> {
         options: EndpointOptions,
         audience: Audience,
     ) -> EntityId {
-        // It has the number that comes next.
-        self.audiences.insert(EntityId::user_writer(self.next_entity + 1), audience);
-        self.create_writer(now, stamp, options)
+        let id = self.new_id(EntityId::user_writer);
+        self.audiences.insert(id, audience);
+        self.begin_writer(now, stamp, id, options);
+        id
+    }
+
+    fn begin_writer(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {
+        let Limits { kept, kept_bytes, .. } = self.config.limits;
+        self.writers.insert(id, Writer::new(id, options.qos, kept).within(kept_bytes));
+        self.announce_endpoint(now, stamp, id, options);
     }
 
     /// Makes a reader.
     pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
-        let id = EntityId::user_reader(self.new_entity());
+        let id = self.new_id(EntityId::user_reader);
         self.readers.insert(id, Reader::new());
         self.announce_endpoint(now, stamp, id, options);
         id
     }
 
-    fn new_entity(&mut self) -> u32 {
-        self.next_entity += 1;
-        self.next_entity
+    /// A name of this kind for an endpoint of ours, which no other bears.
+    fn new_id(&mut self, id: impl Fn(u32) -> EntityId) -> EntityId {
+        id(self.numbers.next(|number| !self.endpoints.contains_key(&id(number))))
     }
 
     fn announce_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {

@@ -438,6 +438,7 @@ impl<P: Lend> Participant<P> {
                     wants_earlier: true,
                     datagram: path.datagram,
                     rate: path.rate,
+                    inline_qos: Vec::new(),
                 });
             }
             if has.has(writer)

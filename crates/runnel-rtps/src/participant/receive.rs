@@ -16,6 +16,9 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
+/// What a participant is taken to fill whose incomplete samples have come to a standstill.
+const ALL: usize = usize::MAX;
+
 /// What the submessages of a message have said so far of those that follow. Source: RTPS 2.5, section 8.3.4.
 #[derive(Clone, Copy)]
 struct Context<'a> {
@@ -235,7 +238,7 @@ impl<P: Lend> Participant<P> {
         for reader in self.concerned(frag.reader, writer) {
             let lacks_room = |proxy: &WriterProxy| proxy.lacks_room(frag.number, frag.sample_len as usize);
             if self.writer_of(reader, writer).is_some_and(|proxy| lacks_room(proxy)) {
-                self.make_room_for(writer.prefix);
+                self.make_room_for(context.now, writer.prefix, frag.sample_len as usize);
             }
             let Some(of) = self.readers.get_mut(&reader) else { continue };
             let has_room = of.has_room();
@@ -251,15 +254,21 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// There is no room for another incomplete sample: the participant whose ones take most begins anew with them, unless
-    /// that is the one that asks.
-    fn make_room_for(&mut self, asks: GuidPrefix) {
+    /// There is no room for another incomplete sample: the participant whose ones take most begins anew with them, if that is
+    /// more than half of all and the one that asks would not have so much. Else two would drive out each other for ever.
+    fn make_room_for(&mut self, now: Instant, asks: GuidPrefix, len: usize) {
         let mut taken: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
-            *taken.entry(writer.guid().prefix).or_default() += writer.incomplete_bytes();
+            let prefix = writer.guid().prefix;
+            let bytes =
+                if prefix != asks && writer.has_stalled(now) { ALL } else { writer.incomplete_bytes() };
+            let of_it = taken.entry(prefix).or_default();
+            *of_it = of_it.saturating_add(bytes);
         }
+        let half = self.budgets.incomplete.most() / 2;
+        let asks_little = taken.remove(&asks).unwrap_or(0) + len <= half;
         let most = taken.into_iter().max_by_key(|(_, bytes)| *bytes);
-        if let Some((prefix, _)) = most.filter(|(prefix, _)| *prefix != asks) {
+        if let Some((prefix, _)) = most.filter(|(_, most)| *most == ALL || *most > half && asks_little) {
             self.readers.values_mut().for_each(|reader| reader.forget_incomplete(prefix));
         }
     }

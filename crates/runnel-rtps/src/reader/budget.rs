@@ -31,6 +31,11 @@ impl Budget {
         Self { claimed: Arc::default(), most }
     }
 
+    /// How many bytes there are, free or not.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
     /// True if so many bytes are free.
     pub fn has(&self, bytes: usize) -> bool {
         self.claimed.load(Ordering::Relaxed).saturating_add(bytes) <= self.most

@@ -199,6 +199,11 @@ impl Fragments {
         self.samples.remove(&number);
     }
 
+    /// When fragments of any incomplete sample came last.
+    pub fn last_came(&self) -> Option<Instant> {
+        self.samples.values().map(|sample| sample.came).max()
+    }
+
     /// When fragments of a sample came last, some but not all of which have.
     pub fn came(&self, number: SequenceNumber) -> Option<Instant> {
         self.samples.get(&number).map(|sample| sample.came)

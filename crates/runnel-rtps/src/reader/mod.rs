@@ -62,14 +62,19 @@ impl Reader {
         writers
     }
 
-    /// Joins a writer; one that is joined already is as it was. Of one that was left, the user gets nothing twice.
+    /// Joins a writer; one that is joined already is as it was, but may be reached elsewhere. Of one that was left, the user
+    /// gets nothing twice.
     pub fn join(&mut self, spec: WriterSpec) {
+        if let Some(writer) = self.writers.get_mut(&spec.guid) {
+            return writer.move_to(spec.address);
+        }
         let left = self.left.iter().position(|left| left.writer == spec.guid);
         let left = left.and_then(|index| self.left.remove(index));
-        self.writers.entry(spec.guid).or_insert_with(|| match left {
+        let writer = match left {
             Some(left) => WriterProxy::found_again(spec, left),
             None => WriterProxy::new_behind(spec, self.forgotten),
-        });
+        };
+        self.writers.insert(writer.guid(), writer);
     }
 
     /// Leaves a writer. True if it was joined.

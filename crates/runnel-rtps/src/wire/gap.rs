@@ -30,6 +30,9 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// How many bytes it takes at most, with a list of 256.
+    pub const MOST_LEN: usize = 64;
+
     /// The samples from `start` to before `end`.
     pub fn range(reader: EntityId, writer: EntityId, start: SequenceNumber, end: SequenceNumber) -> Self {
         Self { reader, writer, start, list: SequenceSet::new(end) }

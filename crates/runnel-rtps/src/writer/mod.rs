@@ -122,32 +122,41 @@ impl<B: Bytes> Writer<B> {
         self.qos.durability == Durability::TransientLocal
     }
 
-    /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was.
+    /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was, but may be
+    /// reached elsewhere.
     pub fn join(&mut self, spec: ReaderSpec) {
-        if self.readers.iter().any(|reader| reader.guid() == spec.guid) {
+        if let Some(reader) = self.readers.iter_mut().find(|reader| reader.guid() == spec.guid) {
+            if reader.address() != spec.address {
+                reader.move_to(spec.address);
+            }
             return;
         }
         let latching = self.is_latching() && spec.wants_earlier;
         let start =
             if latching { self.history.first_of_last(self.most()) } else { self.history.last().next() };
-        self.readers.push(ReaderProxy::new(spec, start));
+        self.readers.push(ReaderProxy::new(spec, start, self.history.last()));
         self.changes = self.changes.wrapping_add(1);
     }
 
     /// Leaves a reader. True if it was joined.
     pub fn leave(&mut self, reader: Guid) -> bool {
-        let before = self.readers.len();
-        self.readers.retain(|proxy| proxy.guid() != reader);
-        self.changes = self.changes.wrapping_add(1);
-        self.trim();
-        self.readers.len() < before
+        self.leave_those(|proxy| proxy.guid() == reader)
     }
 
     /// Leaves all readers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
-        self.readers.retain(|proxy| proxy.guid().prefix != prefix);
-        self.changes = self.changes.wrapping_add(1);
-        self.trim();
+        self.leave_those(|proxy| proxy.guid().prefix == prefix);
+    }
+
+    fn leave_those(&mut self, which: impl Fn(&ReaderProxy) -> bool) -> bool {
+        let before = self.readers.len();
+        self.readers.retain(|proxy| !which(proxy));
+        let left = self.readers.len() < before;
+        if left {
+            self.changes = self.changes.wrapping_add(1);
+            self.trim();
+        }
+        left
     }
 
     /// The readers of a participant are reached elsewhere.

@@ -14,9 +14,12 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
 use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
 
 mod said;
+mod stranger;
 
 #[allow(unused_imports, reason = "some test programs need nothing of it")]
 pub use said::*;
+#[allow(unused_imports, reason = "the same")]
+pub use stranger::Stranger;
 
 pub type Bytes = Arc<[u8]>;
 
@@ -57,6 +60,9 @@ pub struct Node {
     pub events: Vec<Event>,
     pub sent_bytes: usize,
     pub sent: usize,
+    /// Its host's addresses, and the longest datagram that is sent to them and to others.
+    own: Vec<IpAddr>,
+    longest: (usize, usize),
     /// It neither sends nor hears nor looks at the clock.
     pub stopped: bool,
     /// Its clock as it differs from that of the network, in nanoseconds, and where it stands still, if it does.
@@ -161,6 +167,10 @@ impl Net {
         let mut config = self.config();
         change(&mut config);
         let (address, addresses) = (config.unicast[0], config.unicast.clone());
+        // What it says of itself is not cut.
+        let whole = config.user_data.len() + 1000;
+        let (same, other) = (config.same_host.datagram.max(whole), config.other_host.datagram.max(whole));
+        let (own, longest) = (config.own_addresses.clone(), (same, other));
         let index = self.nodes.len();
         self.by_address.extend(addresses.iter().map(|address| (*address, index)));
         self.nodes.push(Node {
@@ -171,6 +181,8 @@ impl Net {
             events: Vec::new(),
             sent_bytes: 0,
             sent: 0,
+            own,
+            longest,
             stopped: false,
             lead: 0,
             still: None,
@@ -267,9 +279,10 @@ impl Net {
             assert!(count < 100_000, "it never stops sending");
             let (to, bytes) = (transmit.to.to_vec(), transmit.parts.concat());
             assert!(bytes.len() > EMPTY, "a datagram with nothing in it");
-            assert!(bytes.len() <= 65_507, "a datagram of {} bytes", bytes.len());
             for to in to {
                 let node = &mut self.nodes[index];
+                let longest = if node.own.contains(&to.ip()) { node.longest.0 } else { node.longest.1 };
+                assert!(bytes.len() <= longest, "a datagram of {} bytes to {to}", bytes.len());
                 node.sent += 1;
                 node.sent_bytes += bytes.len();
                 let of_family = node.addresses.iter().find(|own| own.is_ipv4() == to.is_ipv4());
@@ -303,8 +316,8 @@ impl Net {
     pub fn move_to(&mut self, node: usize, addresses: Vec<SocketAddr>) {
         self.by_address.retain(|_, index| *index != node);
         self.by_address.extend(addresses.iter().map(|address| (*address, node)));
-        let own = addresses.iter().map(SocketAddr::ip).collect();
-        self.nodes[node].addresses = addresses.clone();
+        let own: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
+        (self.nodes[node].addresses, self.nodes[node].own) = (addresses.clone(), own.clone());
         let now = self.nodes[node].time(self.now);
         self.nodes[node].participant.set_addresses(now, addresses, own);
         self.drain(node, &[]);

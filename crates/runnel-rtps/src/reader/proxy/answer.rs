@@ -184,9 +184,9 @@ impl WriterProxy {
         let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
         let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
         self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
-        let end = self.end_of_room();
-        self.owes_answer |= self.fragments.take_passed();
-        self.owes_answer |= away.is_some_and(|away| away < end && away.distance_from(self.next) < BITS);
+        // What has found no room is asked for when there is some, or in a while.
+        let may_ask = |away: SequenceNumber| !self.is_full && away.distance_from(self.next) < BITS;
+        self.owes_answer |= self.fragments.take_passed() | away.is_some_and(may_ask);
     }
 
     /// A sample that has come found no room, and is missing again.
@@ -201,11 +201,10 @@ impl WriterProxy {
         self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
     }
 
-    /// Where those samples end that there is room for: beyond what is held none can be kept, and to ask for them would have
-    /// them sent in vain again and again.
+    /// Where those samples end that there is room for: without any it is the next one that all wait for, and others would be
+    /// sent in vain again and again, and take what room there is from the next of other writers.
     fn end_of_room(&self) -> SequenceNumber {
-        let last = self.held.last_key_value().map_or(self.next, |(last, _)| self.next.max(*last));
-        if self.is_full { last.next() } else { LAST }
+        if self.is_full { self.next.next() } else { LAST }
     }
 
     /// A sample that may have been asked for has come.

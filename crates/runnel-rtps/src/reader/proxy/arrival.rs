@@ -169,6 +169,8 @@ impl WriterProxy {
         }
         self.retry.note_progress();
         let whole = self.fragments.take(now, frag, stamp, &self.spec.budgets.incomplete);
+        let is_refused = whole.is_none() && !self.fragments.has_begun(number);
+        self.is_full |= is_refused && !self.spec.budgets.incomplete.has(len);
         if self.spec.reliable && whole.is_none() {
             self.note_missing();
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause_of_fragments()));

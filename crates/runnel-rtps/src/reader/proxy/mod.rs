@@ -14,7 +14,11 @@ use crate::wire::{Guid, SequenceNumber, VendorId};
 use alloc::collections::BTreeMap;
 use answer::Retry;
 use core::net::SocketAddr;
+use core::time::Duration;
 use runnel_core::time::Instant;
+
+/// Of a sample that is wanted some fragments come more often than this: they are asked for again before.
+const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// A writer to be joined to a reader.
 #[derive(Clone, Debug)]
@@ -185,6 +189,11 @@ impl WriterProxy {
     /// How many bytes its incomplete samples take.
     pub fn incomplete_bytes(&self) -> usize {
         self.fragments.bytes()
+    }
+
+    /// True if it has incomplete samples of which nothing has come for a while.
+    pub fn has_stalled(&self, now: Instant) -> bool {
+        self.fragments.last_came().is_some_and(|came| came + STANDSTILL <= now)
     }
 
     /// What is incomplete makes room for what others send; it is asked for again.

@@ -3,7 +3,7 @@
 use super::ReaderProxy;
 use crate::datagram::{Bytes, Datagram};
 use crate::history::Change;
-use crate::wire::{Data, DataFrag, EntityId, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp};
+use crate::wire::{Data, DataFrag, EntityId, Gap, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp};
 use runnel_core::time::Instant;
 
 /// What takes up room in a datagram before the first sample: header and destination.
@@ -15,7 +15,22 @@ const BESIDE: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
 impl ReaderProxy {
     /// True if a sample has room in a datagram of which so much is full.
     pub(super) fn fits<B: Bytes>(&self, change: &Change<B>, full: usize) -> bool {
-        full + change.payload.bytes().len() + Data::OVERHEAD + BESIDE <= self.spec.datagram
+        full + change.payload.bytes().len() + Data::OVERHEAD + self.beside() <= self.spec.datagram
+    }
+
+    /// What takes up room with a sample of its.
+    fn beside(&self) -> usize {
+        BESIDE + self.spec.inline_qos.len()
+    }
+
+    /// True if there is nothing in a datagram yet: a fragment has one of its own.
+    pub(super) fn is_empty<B: Bytes>(out: &Datagram<B>) -> bool {
+        out.len() <= FRAME
+    }
+
+    /// True if a GAP has room in a datagram, and a heartbeat behind it.
+    pub(super) fn fits_gap<B: Bytes>(&self, out: &Datagram<B>) -> bool {
+        Self::is_empty(out) || out.len() + Gap::MOST_LEN + Heartbeat::LEN <= self.spec.datagram
     }
 
     /// True if a sample needs not be cut.
@@ -26,7 +41,7 @@ impl ReaderProxy {
     /// How long the fragments are that it is sent. Each reader has its own: of those of one writer some may be on this host,
     /// where datagrams are long, and others on the far side of a network.
     fn fragment_len(&self) -> u16 {
-        let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + BESIDE).max(1);
+        let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + self.beside()).max(1);
         u16::try_from(room & !3).unwrap_or(u16::MAX - 3).max(1)
     }
 
@@ -45,7 +60,13 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> u32 {
         out.stamp(change.stamp);
-        out.fragment(ends, change.number, &[], &change.payload, (fragment, self.fragment_len()));
+        out.fragment(
+            ends,
+            change.number,
+            &self.spec.inline_qos,
+            &change.payload,
+            (fragment, self.fragment_len()),
+        );
         self.pacer.went(now, out.len());
         self.fragments(change)
     }

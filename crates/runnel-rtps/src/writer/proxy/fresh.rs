@@ -3,7 +3,7 @@
 use super::{ReaderProxy, put};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::{Change, History};
-use crate::wire::{EntityId, Gap, SequenceNumber};
+use crate::wire::{EntityId, SequenceNumber};
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
@@ -28,7 +28,7 @@ impl ReaderProxy {
             if !self.fits(change, out.len()) {
                 return None;
             }
-            put(change, ends, out);
+            put(change, ends, &self.spec.inline_qos, out);
             self.next = self.next.next();
         }
         None
@@ -39,7 +39,7 @@ impl ReaderProxy {
         self.fragment == 1 && self.flight.is_full()
     }
 
-    /// Steps over what is not there, which it is told of; gives the sample to be sent next, if there is any.
+    /// Steps over what is not there, which it is told of; gives the sample to be sent next, if there is any and room to tell.
     fn come_to_next<'a, B: Bytes>(
         &mut self,
         ends: (EntityId, EntityId),
@@ -52,13 +52,8 @@ impl ReaderProxy {
             self.heartbeat |= self.spec.reliable;
             return None;
         };
-        if change.number > self.next {
-            if self.spec.reliable {
-                Gap::range(ends.0, ends.1, self.next, change.number).emit(out.out());
-            }
-            (self.next, self.fragment) = (change.number, 1);
-        }
-        Some(change)
+        let is_told = change.number == self.next || self.tell_of_hole(ends, change.number, out);
+        is_told.then_some(change)
     }
 
     /// Puts in the next fragment of the next sample. If it must wait: until when.

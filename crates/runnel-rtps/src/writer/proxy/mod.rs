@@ -3,6 +3,7 @@
 mod flight;
 mod fragments;
 mod fresh;
+mod holes;
 mod repairs;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use crate::history::{Change, History};
 use crate::inline_qos;
 use crate::wire::{AckNack, EntityId, Guid, Heartbeat, SequenceNumber};
 use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 use flight::Flight;
@@ -37,6 +39,8 @@ pub(crate) struct ReaderSpec {
     pub datagram: usize,
     /// How fast fragments are sent to it.
     pub rate: Rate,
+    /// What each sample says of its writer to it: a parameter list, or nothing if it does not ask for that.
+    pub inline_qos: Vec<u8>,
 }
 
 /// A reader of a writer.
@@ -45,6 +49,8 @@ pub(crate) struct ReaderProxy {
     spec: ReaderSpec,
     /// The first sample that concerns it.
     start: SequenceNumber,
+    /// The last sample that was written before it came.
+    met_at: SequenceNumber,
     /// The sample to be sent to it next, and the fragment of it.
     next: SequenceNumber,
     fragment: u32,
@@ -77,9 +83,10 @@ pub(super) enum Filled {
 }
 
 impl ReaderProxy {
-    pub(super) fn new(spec: ReaderSpec, start: SequenceNumber) -> Self {
+    pub(super) fn new(spec: ReaderSpec, start: SequenceNumber, met_at: SequenceNumber) -> Self {
         Self {
             start,
+            met_at,
             next: start,
             fragment: 1,
             acked: start.previous(),
@@ -168,11 +175,6 @@ impl ReaderProxy {
         self.spec.reliable && self.acked < self.next.previous()
     }
 
-    /// The first sample that it is told of.
-    fn first_told<B>(&self, history: &History<B>) -> SequenceNumber {
-        history.first().max(self.start).min(self.next)
-    }
-
     /// True if what it is to be sent and told is what the other is to be. Where one came later that is so once the samples
     /// before are held no more: the first would give up what it misses of them if it were told what the other is.
     pub(super) fn is_level_with<B>(&self, other: &Self, history: &History<B>) -> bool {
@@ -180,6 +182,7 @@ impl ReaderProxy {
         // Some have a port for each reader, and only those who acknowledge are waited for.
         let way = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
         way(self) == way(other)
+            && self.spec.inline_qos == other.spec.inline_qos
             && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
             && self.first_told(history) == other.first_told(history)
             && plain(self)
@@ -338,12 +341,13 @@ impl ReaderProxy {
     }
 }
 
-fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), out: &mut Datagram<B>) {
+/// Puts in a whole sample, with this inline QoS if it does not tell that something is gone.
+fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), inline_qos: &[u8], out: &mut Datagram<B>) {
     out.stamp(change.stamp);
     match change.key {
         Some(key) if change.gone => {
             out.data(ends, change.number, &inline_qos::gone(key), &change.payload, true)
         }
-        _ => out.data(ends, change.number, &[], &change.payload, false),
+        _ => out.data(ends, change.number, inline_qos, &change.payload, false),
     }
 }

@@ -3,7 +3,7 @@
 use super::{ReaderProxy, put};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
-use crate::wire::{EntityId, Gap, NackFrag, SequenceNumber};
+use crate::wire::{EntityId, NackFrag, SequenceNumber};
 use runnel_core::time::Instant;
 
 /// How many fragments that a reader misses are remembered.
@@ -51,15 +51,14 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> bool {
         let Some(change) = history.get(number).filter(|_| number >= self.start) else {
-            self.fill_gap(number, ends, history, out);
-            return true;
+            return self.tell_of_asked(number, ends, history, out);
         };
         if !self.is_short(change) {
             self.ask_all_fragments(number, history);
         } else if out.has_body() || !self.fits(change, out.len()) {
             return false;
         } else {
-            put(change, ends, out);
+            put(change, ends, &self.spec.inline_qos, out);
         }
         self.asked.remove(&number);
         true
@@ -83,25 +82,10 @@ impl ReaderProxy {
             Some(change) => drop(self.put_fragment(now, change, fragment, ends, out)),
             None => {
                 self.fragments_asked.retain(|(other, _)| *other != number);
-                self.fill_gap(number, ends, history, out);
+                self.tell_of_asked(number, ends, history, out);
             }
         }
         None
-    }
-
-    /// Tells that this sample and those behind it that are not there either will not come.
-    fn fill_gap<B: Bytes>(
-        &mut self,
-        number: SequenceNumber,
-        (reader, writer): (EntityId, EntityId),
-        history: &History<B>,
-        out: &mut Datagram<B>,
-    ) {
-        let next =
-            history.at_or_after(number.max(self.start)).map_or(history.last().next(), |next| next.number);
-        let end = next.min(self.last_due(history).next()).max(number.next());
-        Gap::range(reader, writer, number, end).emit(out.out());
-        self.asked.retain(|number| *number >= end);
     }
 
     fn ask_all_fragments<B: Bytes>(&mut self, number: SequenceNumber, history: &History<B>) {

@@ -1,7 +1,7 @@
 //! What a reader is sent, and what it may ask for.
 
 use super::*;
-use crate::wire::{FragmentSet, GuidPrefix, NackFrag, Timestamp};
+use crate::wire::{FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -25,8 +25,9 @@ fn proxy(datagram: usize) -> ReaderProxy {
         wants_earlier: false,
         datagram,
         rate: RATE,
+        inline_qos: vec![],
     };
-    ReaderProxy::new(spec, SequenceNumber::FIRST)
+    ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
 }
 
 fn history(lengths: &[usize]) -> History<Sample> {
@@ -96,4 +97,55 @@ fn what_is_behind_a_gap_at_the_end_of_what_is_due_is_not_sent() {
     proxy.suspend(SequenceNumber(3));
     fill(&mut proxy, &mut history);
     assert_eq!(proxy.next, SequenceNumber(3));
+}
+
+/// All that a reader is sent, and how long the longest datagram is.
+fn sent(proxy: &mut ReaderProxy, history: &History<Sample>) -> (Vec<u8>, usize) {
+    let (mut bytes, mut longest) = (vec![], 0);
+    loop {
+        let mut out = Datagram::new();
+        out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
+        if proxy.fill(Instant(0), ENDS, history, &mut 0, &mut out) == Filled::Nothing {
+            return (bytes, longest);
+        }
+        longest = longest.max(out.len());
+        let head = if bytes.is_empty() { 0 } else { 20 };
+        bytes.extend_from_slice(&out.parts().concat()[head..]);
+    }
+}
+
+fn gaps(bytes: &[u8]) -> Vec<Gap> {
+    let all = Message::parse(bytes).unwrap().submessages();
+    all.filter_map(|submessage| if let Submessage::Gap(gap) = submessage.unwrap() { Some(gap) } else { None })
+        .collect()
+}
+
+#[test]
+fn one_gap_tells_of_many_samples_that_are_asked_for() {
+    let (mut proxy, mut history) = (proxy(300), history(&[8; 400]));
+    (proxy.met_at, proxy.next) = (SequenceNumber(400), SequenceNumber(401));
+    history.retain(|change| change.number.0 % 2 == 0);
+    let mut missing = SequenceSet::new(SequenceNumber(1));
+    (1..=255).step_by(2).for_each(|number| assert!(missing.insert(SequenceNumber(number))));
+    let ack = AckNack { reader: ENDS.0, writer: ENDS.1, missing, count: 1, is_final: true };
+    assert!(proxy.acknowledge(Instant(0), &ack, &history));
+    let (bytes, longest) = sent(&mut proxy, &history);
+    let gaps = gaps(&bytes);
+    assert_eq!(gaps.len(), 1);
+    let told = gaps[0].list.iter().map(|number| number.0);
+    assert!(gaps[0].start.0 == 1 && told.eq((3..=255).step_by(2)));
+    assert!(longest <= 300, "{longest} bytes");
+}
+
+#[test]
+fn no_datagram_is_longer_than_its_readers_are_sent_whatever_it_brings() {
+    let (mut proxy, mut history) = (proxy(300), history(&[60; 40]));
+    history.push(Sample(vec![0; 2000]), Timestamp::INVALID, Instant(0));
+    (proxy.met_at, proxy.next) = (SequenceNumber(41), SequenceNumber(42));
+    history.retain(|change| ![6, 7, 8, 20].contains(&change.number.0));
+    proxy.asked.extend((1..=10).map(SequenceNumber));
+    proxy.fragments_asked.extend([(SequenceNumber(41), 2), (SequenceNumber(20), 1), (SequenceNumber(41), 3)]);
+    let (bytes, longest) = sent(&mut proxy, &history);
+    assert!(longest <= 300, "{longest} bytes");
+    assert_eq!(gaps(&bytes).len(), 2);
 }
