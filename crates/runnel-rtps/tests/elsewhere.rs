@@ -83,6 +83,69 @@ fn who_has_gone_over_is_told_of_nothing_earlier_and_a_stranger_of_all() {
 }
 
 #[test]
+fn a_reader_that_comes_when_the_last_of_its_node_has_ended_is_told_of_what_is_earlier_while_the_old_way_stands()
+ {
+    for gone_over in [false, true] {
+        let mut net = Net::new(1);
+        let (a, b) = (net.add(), net.add());
+        let qos = QoS::keep_last(10).transient_local();
+        let writer = net.writer(a, TOPIC, qos);
+        net.nodes[a].participant.heard_elsewhere(writer, WORD);
+        (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
+        let can_go_over = |net: &mut Net, reader| {
+            let event = Event::CanGoOver { writer, reader: net.nodes[b].participant.prefix().with(reader) };
+            net.run_until("it can go over", secs(2), |net| net.nodes[a].events.contains(&event));
+        };
+        let (first, other) = (net.reader_with(b, of_origin(qos)), net.reader_with(b, of_origin(qos)));
+        [first, other].into_iter().for_each(|reader| can_go_over(&mut net, reader));
+        if gone_over {
+            let now = net.now;
+            assert!(net.nodes[a].participant.let_over(now, writer, WORD));
+        }
+        net.remove(b, first);
+        net.run_for(millis(100));
+        let beside = net.reader_with(b, of_origin(qos));
+        net.run_for(millis(100));
+        [other, beside].into_iter().for_each(|reader| net.remove(b, reader));
+        let next = net.reader_with(b, of_origin(qos));
+        can_go_over(&mut net, next);
+        let now = net.now;
+        assert!(net.nodes[a].participant.let_over(now, writer, WORD));
+        net.run_for(millis(100));
+        // Who came while another of its node was there had the other way, or that of RTPS.
+        let heard = |reader| numbers(&net, b, reader);
+        let all = vec![0, 1, 2, 3, 4];
+        assert_eq!(
+            [first, other, beside].map(heard),
+            [vec![], vec![], if gone_over { all.clone() } else { vec![] }]
+        );
+        assert_eq!(heard(next), all);
+    }
+}
+
+#[test]
+fn that_a_way_has_ended_is_no_news_to_readers_that_do_not_fit() {
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add());
+    let writer = net.writer(a, TOPIC, QoS::sensor_data());
+    let strict = net.reader(b, TOPIC, QoS::default());
+    let strict = net.nodes[b].participant.prefix().with(strict);
+    let told = |net: &Net| {
+        let is_told =
+            |event: &&Event| matches!(event, Event::Incompatible { remote, .. } if *remote == strict);
+        net.nodes[a].events.iter().filter(is_told).count()
+    };
+    net.run_until("it is told", secs(2), |net| told(net) == 1);
+    for _ in 0..3 {
+        let now = net.now;
+        net.nodes[a].participant.heard_elsewhere(writer, WORD);
+        net.nodes[a].participant.not_heard_elsewhere(now, writer, WORD);
+        net.run_for(millis(10));
+    }
+    assert_eq!(told(&net), 1);
+}
+
+#[test]
 fn a_reader_is_matched_at_once_when_its_other_way_has_ended() {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());

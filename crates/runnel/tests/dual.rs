@@ -130,6 +130,25 @@ fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_t
 }
 
 #[test]
+fn a_subscription_that_is_made_anew_at_once_gets_what_is_kept() {
+    let (graph, domain) = (Graph::new(), domain());
+    let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+    let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
+    let qos = QoS::keep_last(10).transient_local();
+    let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
+    (0..3).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
+    // The links of ROS 1 to the one before are ended a little later than the next one is known.
+    for _ in 0..30 {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        let _subscription = node.create_subscription("count", qos, hears).unwrap();
+        spin_until(&b, "it hears the last", || heard.lock().unwrap().last() == Some(&2));
+        assert_eq!(*heard.lock().unwrap(), [0, 1, 2]);
+    }
+}
+
+#[test]
 fn one_publisher_of_both_graphs_is_heard_in_each() {
     let (graph, domain) = (Graph::new(), domain());
     let contexts =

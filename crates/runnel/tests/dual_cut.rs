@@ -7,6 +7,7 @@ mod dual_scene;
 mod raw;
 
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Graph, LONG};
@@ -99,6 +100,69 @@ fn check(listener: &Listener, from_here: u32, last: u32) {
     assert!(breaks.len() <= 1 && breaks.iter().all(|pair| pair[1] > pair[0]), "{breaks:?}");
     assert!(before.iter().all(|number| *number < from_here));
     assert!(after.iter().copied().eq(from_here..=last), "nothing is lost or doubled where it comes back");
+}
+
+/// The first message comes by ROS 1, and the later ones by ROS 2.
+fn later_subscriptions_hear_what_ros2_keeps() {
+    let graph = Graph::new();
+    let [a, b] = [0, 1].map(|_| Context::with_options(graph.options().graphs(Graphs::Both)).unwrap());
+    CUT.into_iter().for_each(nft);
+    let talker = a.create_node("talker").unwrap();
+    let kept = QoS::keep_last(1000).transient_local();
+    let publisher = talker.create_publisher::<UInt32>("count", kept).unwrap();
+    let publish = |data| publisher.publish(UInt32 { data }).unwrap();
+    publish(0);
+    let first = Listener::new(&b, kept);
+    spin_until(&b, "ROS 1 brings what is kept", || first.last() == Some(0));
+    let uri = Uri::parse(&format!("http://{}/", Ports::of(&b, "/talker", "/count").rpc)).unwrap();
+
+    nft(MEND);
+    let (mut last, mut by_ros1) = (0, sent_by_ros1(&b, &uri));
+    loop {
+        last += 1;
+        publish(last);
+        spin_until(&b, "it hears on", || first.last() == Some(last));
+        let before = std::mem::replace(&mut by_ros1, sent_by_ros1(&b, &uri));
+        if by_ros1 == before {
+            break;
+        }
+    }
+    let hears = |qos| {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let take = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        (first.node.create_subscription("count", qos, take).unwrap(), heard)
+    };
+    let [(_late, late), (_new, new)] = [kept, QoS::keep_last(1000)].map(hears);
+    spin_until(&b, "the one hears what is kept", || late.lock().unwrap().last() == Some(&last));
+    let outdated = last;
+    spin_until(&b, "the other hears what is new", || {
+        last += 1;
+        publish(last);
+        !new.lock().unwrap().is_empty()
+    });
+    spin_until(&b, "both hear the last", || {
+        [&late, &new].iter().all(|heard| heard.lock().unwrap().last() == Some(&last))
+    });
+    assert_eq!(*late.lock().unwrap(), (0..=last).collect::<Vec<_>>());
+    let new = new.lock().unwrap();
+    assert!(
+        new[0] > outdated && new.iter().copied().eq(new[0]..=last),
+        "{new:?}, and {outdated} was outdated"
+    );
+    first.check();
+}
+
+#[test]
+fn a_later_subscription_of_a_node_that_went_over_to_ros_2_hears_what_is_kept_there_and_nothing_twice() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let host = Host::new();
+            host.ip("link set lo multicast on");
+            host.ip("route add 224.0.0.0/4 dev lo");
+            host.run(later_subscriptions_hear_what_ros2_keeps);
+        });
+    });
 }
 
 #[test]

@@ -141,6 +141,19 @@ fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_
 }
 
 #[test]
+fn what_is_asked_for_exactly_is_not_lessened_within_the_process_either() {
+    let [context] = contexts();
+    let node = context.create_node("both").unwrap();
+    let _best_effort = node.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
+    let reliable = QoS::keep_last(10);
+    let lenient = node.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
+    let exactly = SubscriptionOptions::from(reliable).exactly();
+    let strict = node.create_raw_subscription("number", None, exactly, |_| ()).unwrap();
+    assert_eq!((lenient.publisher_count(), strict.publisher_count()), (1, 0));
+    assert_eq!(strict.incompatible_qos_status().total_count, 1);
+}
+
+#[test]
 fn a_reader_ends_with_the_last_publisher_of_its_type_and_comes_again_with_another() {
     let [a, b] = contexts();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("echo").unwrap());

@@ -99,6 +99,7 @@ impl<P: Lend> Participant<P> {
         if let Some(known) = peer.endpoints.remove(&guid.entity) {
             peer.endpoint_bytes -= known.bytes();
             self.unmatch(guid);
+            self.reader_ended(&known);
             self.tell(Event::EndpointLost(guid));
         }
     }

@@ -5,19 +5,27 @@ use super::Participant;
 use crate::announce::{Endpoint, Role};
 use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Elsewhere {
-    /// By writer: the words in the user data of the readers meant, with how many ways each is reached by.
-    words: BTreeMap<EntityId, BTreeMap<Vec<u8>, usize>>,
-    /// Which of them are waited for.
-    waiting: BTreeSet<(EntityId, Guid)>,
+    /// By writer: the words in the user data of the readers meant.
+    words: BTreeMap<EntityId, BTreeMap<Vec<u8>, Ways>>,
+    /// Which of them are waited for, and whether they are newer than the ways.
+    waiting: BTreeMap<(EntityId, Guid), bool>,
     /// The one whose other way has ended just now.
     over: Option<(EntityId, Guid)>,
+}
+
+/// The ways by which the readers with a word are reached.
+#[derive(Debug, Default)]
+struct Ways {
+    count: usize,
+    /// The readers that they were made for have ended: who comes now has got nothing by them.
+    outlived: bool,
 }
 
 impl Elsewhere {
@@ -27,8 +35,32 @@ impl Elsewhere {
         words_of(reader).find(|word| words.contains_key(*word))
     }
 
-    pub(super) fn wait(&mut self, writer: EntityId, reader: Guid) {
-        self.waiting.insert((writer, reader));
+    pub(super) fn wait(&mut self, writer: EntityId, reader: &Endpoint) {
+        let ways = self.word_of(writer, reader).and_then(|word| self.words.get(&writer)?.get(word));
+        let is_new = ways.is_some_and(|ways| ways.outlived);
+        self.waiting.entry((writer, reader.guid)).or_insert(is_new);
+    }
+
+    /// Whether a reader that is waited for, and whose ways stand, has got by these what is earlier.
+    pub(super) fn has_got_earlier(&self, writer: EntityId, reader: &Endpoint) -> bool {
+        self.waiting.get(&(writer, reader.guid)) == Some(&false) && self.word_of(writer, reader).is_some()
+    }
+
+    /// A reader is joined: the ways are its own from now on.
+    pub(super) fn joined(&mut self, writer: EntityId, reader: &Endpoint) {
+        self.forget(writer, reader.guid);
+        let words = self.words.get_mut(&writer);
+        words
+            .into_iter()
+            .flatten()
+            .filter(|(word, _)| words_of(reader).any(|of| of == *word))
+            .for_each(|(_, ways)| ways.outlived = false);
+    }
+
+    /// Which readers of a writer are waited for.
+    fn awaited(&self, writer: EntityId) -> impl Iterator<Item = Guid> {
+        let of_writer = self.waiting.range((writer, Guid::default())..).map(|(of, _)| *of);
+        of_writer.take_while(move |(of, _)| *of == writer).map(|(_, reader)| reader)
     }
 
     /// Whether a reader is let over now.
@@ -42,7 +74,7 @@ impl Elsewhere {
 
     pub(super) fn forget_writer(&mut self, writer: EntityId) {
         self.words.remove(&writer);
-        self.waiting.retain(|(of, _)| *of != writer);
+        self.waiting.retain(|(of, _), _| *of != writer);
     }
 }
 
@@ -52,13 +84,14 @@ fn words_of(endpoint: &Endpoint) -> impl Iterator<Item = &[u8]> {
 
 impl<P: Lend> Participant<P> {
     /// Readers with `word` among the words of their user data, which `;` ends, hear a writer of ours by another way. Those
-    /// that are not matched yet are not matched before [`Participant::let_over`] says so, and are told of nothing earlier.
+    /// that are not matched yet are not matched before [`Participant::let_over`] says so, and are told of nothing earlier, unless
+    /// they come after the last reader that the way was made for.
     /// [`Event::CanGoOver`](crate::Event::CanGoOver) tells that one has acknowledged the writer's announcement, so that it can be. To be called once
     /// for each such way.
     pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
         if self.writers.contains_key(&writer) {
             let words = self.elsewhere.words.entry(writer).or_default();
-            *words.entry(word.to_vec()).or_default() += 1;
+            words.entry(word.to_vec()).or_default().count += 1;
         }
     }
 
@@ -66,24 +99,42 @@ impl<P: Lend> Participant<P> {
     pub fn not_heard_elsewhere(&mut self, now: Instant, writer: EntityId, word: &[u8]) {
         let Some(words) = self.elsewhere.words.get_mut(&writer) else { return };
         let Some(ways) = words.get_mut(word) else { return };
-        *ways -= 1;
-        if *ways == 0 {
+        ways.count -= 1;
+        if ways.count == 0 {
             words.remove(word);
-            self.match_own(now, writer);
+            let waiting: Vec<Guid> =
+                self.elsewhere.awaited(writer).filter(|reader| self.has_word(*reader, word)).collect();
+            waiting.into_iter().for_each(|reader| self.meet(now, writer, reader));
         }
+    }
+
+    /// A reader of another has been ended there. If no other of its node is left, the ways are those of what has ended: that
+    /// they are ended, too, may be known later than who comes next.
+    pub(super) fn reader_ended(&mut self, gone: &Endpoint) {
+        let is_of_topic =
+            |writer: &EntityId| self.endpoints.get(writer).is_some_and(|ours| ours.topic == gone.topic);
+        let writers: Vec<EntityId> = self.elsewhere.words.keys().copied().filter(is_of_topic).collect();
+        for writer in writers {
+            let Some(word) = self.elsewhere.word_of(writer, gone).map(<[u8]>::to_vec) else { continue };
+            let is_awaited = self.elsewhere.awaited(writer).any(|other| self.has_word(other, &word));
+            let outlived = self.hears_elsewhere(writer, gone) && !is_awaited;
+            let words = self.elsewhere.words.get_mut(&writer);
+            if let Some(ways) = words.and_then(|words| words.get_mut(&word)) {
+                ways.outlived |= outlived;
+            }
+        }
+    }
+
+    fn has_word(&self, endpoint: Guid, word: &[u8]) -> bool {
+        self.endpoint(endpoint).into_iter().flat_map(words_of).any(|of| of == word)
     }
 
     /// All that was sent by the other way is on its way: readers with this word that have met the writer are matched. Whether
     /// any were.
     pub fn let_over(&mut self, now: Instant, writer: EntityId, word: &[u8]) -> bool {
         let before = self.reader_changes(writer);
-        let of_writer = self.elsewhere.waiting.range((writer, Guid::default())..);
-        let of_writer = of_writer.take_while(|(of, _)| *of == writer).map(|(_, reader)| *reader);
-        let is_meant = |reader: &Guid| {
-            let mut words = self.endpoint(*reader).into_iter().flat_map(words_of);
-            words.any(|of| of == word) && self.has_met(writer, reader.prefix)
-        };
-        let met: Vec<Guid> = of_writer.filter(is_meant).collect();
+        let is_meant = |reader: &Guid| self.has_word(*reader, word) && self.has_met(writer, reader.prefix);
+        let met: Vec<Guid> = self.elsewhere.awaited(writer).filter(is_meant).collect();
         for reader in met {
             self.elsewhere.over = Some((writer, reader));
             self.meet(now, writer, reader);
@@ -130,7 +181,7 @@ impl<P: Lend> Participant<P> {
 
     /// A participant has acknowledged announcements of writers.
     pub(super) fn announcements_acknowledged(&mut self, now: Instant, by: GuidPrefix) {
-        let waiting = self.elsewhere.waiting.iter().filter(|(_, reader)| reader.prefix == by);
+        let waiting = self.elsewhere.waiting.keys().filter(|(_, reader)| reader.prefix == by);
         let waiting: Vec<(EntityId, Guid)> = waiting.copied().collect();
         waiting.into_iter().for_each(|(writer, reader)| self.meet(now, writer, reader));
     }

@@ -90,7 +90,7 @@ impl<P: Lend> Participant<P> {
         let is_joined = self.writers.get(&local)?.readers().iter().any(|proxy| proxy.guid() == remote);
         let elsewhere = !is_joined && self.hears_elsewhere(local, reader);
         if elsewhere && !self.elsewhere.is_let_over(local, remote) {
-            self.elsewhere.wait(local, remote);
+            self.elsewhere.wait(local, reader);
             if self.has_met(local, remote.prefix) {
                 self.tell(Event::CanGoOver { writer: local, reader: remote });
             }
@@ -101,12 +101,13 @@ impl<P: Lend> Participant<P> {
             address: address_of(reader, peer.user, |ip| peer.is_at(&self.config, ip)),
             reliable: reader.qos.reliability == Reliability::Reliable
                 && ours.qos.reliability == Reliability::Reliable,
-            wants_earlier: reader.qos.durability == Durability::TransientLocal && !elsewhere,
+            wants_earlier: reader.qos.durability == Durability::TransientLocal
+                && !self.elsewhere.has_got_earlier(local, reader),
             datagram: path.datagram,
             rate: path.rate,
             inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
         };
-        self.elsewhere.forget(local, remote);
+        self.elsewhere.joined(local, reader);
         self.writers.get_mut(&local)?.join(spec);
         self.wake_writer(local);
         Some(!is_joined)

@@ -39,14 +39,17 @@ impl TopicInput {
         Some(other.type_name().to_owned())
     }
 
-    /// Adds a subscription: it gets what latched publishers sent last.
-    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>) {
+    /// Adds a subscription: it gets what latched publishers sent last, but for those of nodes of these origins, whose messages
+    /// come by ROS 2 meanwhile: what they sent here last may be long outdated, and what they keep comes from there.
+    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>, by_ros2: &[u64]) {
         let mut mixed = false;
         let links = lock(&self.links);
         for link in links.iter() {
             subscription.events().linked(&link.from, 1);
             if subscription.reads(&link.from) {
-                link.latched.iter().for_each(|latched| subscription.push_copy(latched, &link.from));
+                let is_last = link.from.origin.is_none_or(|origin| !by_ros2.contains(&origin));
+                let latched = link.latched.iter().filter(|_| is_last);
+                latched.for_each(|latched| subscription.push_copy(latched, &link.from));
             } else {
                 mixed = true;
             }

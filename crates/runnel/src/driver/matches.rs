@@ -9,6 +9,7 @@ use super::Driver;
 use super::incompatible::why_not;
 use super::nodes::NodeKey;
 use super::ros2::as_offered;
+use crate::announced::Topic;
 use crate::data::{Offer, Publication, SubscriptionCore};
 
 /// What the nodes of this process have in the ROS 2 graph.
@@ -22,6 +23,8 @@ struct Endpoint<E> {
     node: NodeKey,
     topic: String,
     qos: QoS,
+    /// A subscription that takes what is offered, if that is less.
+    takes_less: bool,
     end: Arc<E>,
 }
 
@@ -42,7 +45,8 @@ impl Driver {
             }
             None => {
                 publication.keep_earlier();
-                offers.push(Endpoint { node, topic: topic.to_owned(), qos, end: Arc::clone(publication) });
+                let (topic, end) = (topic.to_owned(), Arc::clone(publication));
+                offers.push(Endpoint { node, topic, qos, takes_less: false, end });
                 offers.len() - 1
             }
         };
@@ -70,11 +74,13 @@ impl Driver {
     pub(super) fn request(
         &mut self,
         node: NodeKey,
-        topic: &str,
+        topic: &Topic,
         qos: QoS,
         subscription: &Arc<SubscriptionCore>,
     ) {
-        let request = Endpoint { node, topic: topic.to_owned(), qos, end: Arc::clone(subscription) };
+        let takes_less = subscription.takes_any() && topic.exactly.is_none();
+        let (topic, end) = (topic.name.clone(), Arc::clone(subscription));
+        let request = Endpoint { node, topic, qos, takes_less, end };
         let offers = self.endpoints.offers.iter();
         let refused: Vec<_> =
             offers.filter_map(|offer| refuse(offer, &request, &offer.end.offers())).collect();
@@ -118,9 +124,9 @@ impl Endpoints {
 }
 
 impl Endpoint<Publication> {
-    /// What a subscription asks for of it. Who takes any type takes what is offered.
+    /// What a subscription asks for of it. Who takes any type takes what is offered, unless it asks exactly.
     fn asked_by(&self, request: &Endpoint<SubscriptionCore>) -> QoS {
-        if request.end.takes_any() { as_offered(request.qos, &self.qos) } else { request.qos }
+        if request.takes_less { as_offered(request.qos, &self.qos) } else { request.qos }
     }
 
     fn meets(&self, request: &Endpoint<SubscriptionCore>) -> bool {

@@ -146,17 +146,17 @@ impl Driver {
         if let Some(has) = input.conflict(core) {
             return Err(type_conflict(topic, has));
         }
-        input.add(Arc::clone(core));
+        input.add(Arc::clone(core), &self.origins_by_ros2(key, &topic.name));
         self.watch_endpoint(core);
         // Of what the publishers of this process keep for those who come later it gets as much as it asks for in ROS 2,
         // and the last message if it asks for nothing there.
         let asks_first = places.ros2 && qos.is_latching();
         if asks_first {
-            self.request(key, &topic.name, qos, core);
+            self.request(key, topic, qos, core);
         }
         self.rejoin_locals(&topic.name);
         if places.ros2 && !asks_first {
-            self.request(key, &topic.name, qos, core);
+            self.request(key, topic, qos, core);
         }
         let ros2 = places.ros2.then(|| self.add_reader(key, topic, qos, core)).flatten();
         Ok(Inputs { ros1: input, ros2 })

@@ -30,10 +30,12 @@ impl FakePublisher {
         let ending = Arc::new(AtomicBool::new(false));
         let (ended, port) = (Arc::clone(&ending), messages.local_addr().unwrap().port());
         let thread = std::thread::spawn(move || {
-            while let Ok((stream, _)) = api.accept()
-                && !ended.load(Ordering::SeqCst)
-            {
-                answer(stream, port);
+            while !ended.load(Ordering::SeqCst) {
+                // Descriptors may have run out, for the moment.
+                match api.accept() {
+                    Ok((stream, _)) => answer(stream, port),
+                    Err(_) => std::thread::yield_now(),
+                }
             }
         });
         let uri = format!("http://{address}/");

@@ -34,6 +34,11 @@ impl Beside {
         links.complete && links.counted.iter().all(|(stats, heard)| stats.messages() == *heard)
     }
 
+    /// True if one has brought something since: the publisher has gone back to them.
+    pub(crate) fn has_gone_back(&self) -> bool {
+        lock(&self.0).counted.iter().any(|(stats, heard)| stats.messages() != *heard)
+    }
+
     /// What was sent before has been read from these. How many messages they have brought since this was last so.
     pub(crate) fn heard(&self, stats: impl Iterator<Item = Arc<LinkStats>>) -> u64 {
         let links = &mut *lock(&self.0);

@@ -140,7 +140,7 @@ impl Driver {
         core: &Arc<SubscriptionCore>,
     ) -> Arc<TopicInput> {
         let input = Arc::new(TopicInput::default());
-        input.add(Arc::clone(core));
+        input.add(Arc::clone(core), &[]);
         let origin = self.node_slot(node).and_then(|slot| slot.origin);
         self.ros2.any.push(AnyEnd {
             node,

@@ -49,7 +49,15 @@ impl Driver {
         self.say_those(|complaint| complaint.until <= now);
     }
 
-    /// A participant has told of its nodes, or is gone.
+    /// A participant has told of its nodes: of some endpoints it may tell later, by the next of its words.
+    pub(super) fn say_of_named(&mut self, participant: GuidPrefix) {
+        let is_of = |complaint: &&Complaint| complaint.about.prefix == participant;
+        let about = self.ros2.complaints.0.iter().filter(is_of).map(|complaint| complaint.about);
+        let named: Vec<Guid> = about.filter(|about| self.ros2.graph.node_of(*about).is_some()).collect();
+        self.say_those(|complaint| named.contains(&complaint.about));
+    }
+
+    /// A participant is gone.
     pub(super) fn say_of_participant(&mut self, participant: GuidPrefix) {
         self.say_those(|complaint| complaint.about.prefix == participant);
     }

@@ -9,6 +9,7 @@ use runnel_ros1::node::LinkStats;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::super::Driver;
+use super::super::nodes::NodeKey;
 use super::super::socket::{DatagramInput, Input, Socket};
 use super::super::table::Key;
 use crate::data::{LinkInfo, Offer, TopicInput};
@@ -57,6 +58,16 @@ impl LinkInfo {
 }
 
 impl Driver {
+    /// The publishers in both graphs whose messages a node's subscriptions to a topic hear by ROS 2.
+    pub(in crate::driver) fn origins_by_ros2(&self, node: NodeKey, topic: &str) -> Vec<u64> {
+        let Some(rtps) = &self.ros2.rtps else { return Vec::new() };
+        let readers = self.ros2.readers.iter().filter(|(_, end)| end.node == node && end.topic == topic);
+        let links =
+            readers.flat_map(|(id, end)| end.links.iter().map(|(writer, from)| ((*id, *writer), from)));
+        let heard = links.filter(|(pair, from)| !from.beside.has_gone_back() && rtps.progress(*pair).due > 0);
+        heard.filter_map(|(_, from)| from.origin).collect()
+    }
+
     /// A subscription of another process, which hears a writer of ours by ROS 1, can hear it by RTPS.
     pub(super) fn can_go_over(&mut self, writer: EntityId, reader: Guid) {
         let origin = self.ros2.rtps.as_ref().and_then(|rtps| rtps.origin_of(reader));

@@ -59,7 +59,7 @@ impl Driver {
             return None;
         }
         let input = Arc::new(TopicInput::default());
-        input.add(Arc::clone(core));
+        input.add(Arc::clone(core), &[]);
         let origin = self.node_slot(node).and_then(|slot| slot.origin);
         let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, origin));
         let end = ReaderEnd {

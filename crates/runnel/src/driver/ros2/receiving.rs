@@ -65,7 +65,7 @@ impl Driver {
             let from = sample.writer.prefix;
             let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
             complaint.into_iter().for_each(|line| self.warn_of_participant(format_args!("{line}")));
-            self.say_of_participant(from);
+            self.say_of_named(from);
             return self.name_publishers(from);
         }
         self.hear_ros1_first(sample.reader, sample.writer);
