@@ -103,6 +103,15 @@ fn wrong_usage_is_exit_code_2() {
 }
 
 #[test]
+fn a_value_that_is_none_is_told_with_the_parameter_that_it_is_for() {
+    for (value, why) in [("", "a parameter cannot be null"), ("[1", "not YAML: ")] {
+        let (code, _, error) = ran(&["param", "set", "speed", value]);
+        let told = error.starts_with(&format!("error: the value for /speed: {why}"));
+        assert!(code == Some(2) && told, "{error}");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_exit_code_1_and_one_line() {
     for arguments in [&["interface", "show", "no_msgs/Such"][..], &["interface", "md5", "Such"]] {
         let (code, output, error) = ran(arguments);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use runnel::{Context, ContextOptions, Graphs};
 use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::Peer;
 use tempfile::TempDir;
@@ -111,6 +112,23 @@ impl Ros2Graph {
     pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Ros2Graph {
         self.variables.push((variable, value.into()));
         self
+    }
+
+    /// How a context of Runnel in this process is made to be in this domain, and in no graph beside it.
+    pub fn options(&self) -> ContextOptions {
+        ContextOptions::default()
+            .signals(false)
+            .arguments([""; 0])
+            .graphs(Graphs::Ros2)
+            .domain_id(self.domain)
+    }
+
+    /// Such a context.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn context(&self) -> Context {
+        Context::with_options(self.options()).expect("a context")
     }
 
     /// The number of the domain.

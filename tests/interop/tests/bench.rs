@@ -50,30 +50,31 @@ fn every_contestant_calls_services_and_sets_and_gets_parameters() {
     assert!(!progress.contains("without"), "{progress}");
 }
 
-/// Every turn that a bench has written down.
-fn runs(folder: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(folder.join("results.json")).unwrap();
+/// What a bench said, and every turn that it has written down.
+fn turns(arguments: &[&str]) -> (String, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    let progress = bench(arguments, folder.path());
+    let text = fs::read_to_string(folder.path().join("results.json")).unwrap();
     let results: Value = serde_json::from_str(&text).unwrap();
-    results["runs"].as_array().unwrap().clone()
+    (progress, results["runs"].as_array().unwrap().clone())
+}
+
+/// The turns of one contestant in one scenario.
+fn played<'a>(runs: &'a [Value], contestant: &'a str, scenario: &'a str) -> impl Iterator<Item = &'a Value> {
+    runs.iter().filter(move |run| run["contestant"] == contestant && run["case"]["scenario"] == scenario)
 }
 
 #[test]
 fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
-    let folder = tempfile::tempdir().unwrap();
     let contestants = ["iceoryx2-event", "iceoryx2-poll", "cyclonedds"];
     let scenarios = ["C", "A", "hello", "chain", "--quick", "--only"];
-    let progress = bench(&[&scenarios, &contestants[..]].concat(), folder.path());
-    let runs = runs(folder.path());
+    let (progress, runs) = turns(&[&scenarios, &contestants[..]].concat());
     for contestant in contestants {
-        let of = |scenario: &'static str| {
-            let is =
-                move |run: &&Value| run["contestant"] == contestant && run["case"]["scenario"] == scenario;
-            runs.iter().filter(is).filter(|run| !failed_once(run, &runs))
-        };
-        let played = ["C", "A", "hello", "chain"].map(|scenario| placements(of(scenario)));
+        let of = |scenario| played(&runs, contestant, scenario).filter(|run| !failed_once(run, &runs));
+        let placed = ["C", "A", "hello", "chain"].map(|scenario| placements(of(scenario)));
         // Who polls needs two cores, and no third end on them.
         let expected = if contestant == "iceoryx2-poll" { [1, 1, 1, 0] } else { [2; 4] };
-        assert_eq!(played, expected, "{contestant}: {progress}");
+        assert_eq!(placed, expected, "{contestant}: {progress}");
         of("C").for_each(|run| check_ping_pong(run, &progress));
         for scenario in ["A", "hello", "chain"] {
             of(scenario).for_each(|run| check_one_way(run, &progress));
@@ -85,9 +86,7 @@ fn other_middleware_loses_nothing_and_its_stamps_fit_together() {
 
 #[test]
 fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
-    let folder = tempfile::tempdir().unwrap();
-    let progress = bench(&["sizes", "--quick", "--only", "iceoryx2-event"], folder.path());
-    let runs = runs(folder.path());
+    let (progress, runs) = turns(&["sizes", "--quick", "--only", "iceoryx2-event"]);
     // A sink that reads anything else fails.
     for payload in ["hand-over", "write", "read"] {
         let largest =
@@ -99,16 +98,10 @@ fn what_a_source_writes_in_shared_memory_is_what_a_sink_reads_at_every_size() {
 
 #[test]
 fn those_of_ros2_lose_nothing_over_udp_and_runnel_nothing_that_the_network_loses() {
-    let folder = tempfile::tempdir().unwrap();
     let contestants = ["runnel-rtps", "cyclonedds", "fastdds"];
-    let progress = bench(&[&["udp", "loss", "--quick", "--only"], &contestants[..]].concat(), folder.path());
-    let runs = runs(folder.path());
+    let (progress, runs) = turns(&[&["udp", "loss", "--quick", "--only"], &contestants[..]].concat());
     for contestant in contestants {
-        let of = |scenario: &'static str| {
-            let is =
-                move |run: &&Value| run["contestant"] == contestant && run["case"]["scenario"] == scenario;
-            runs.iter().filter(is)
-        };
+        let of = |scenario| played(&runs, contestant, scenario);
         assert_eq!(placements(of("udp-reliable")), 2, "{contestant}: {progress}");
         of("udp-reliable").for_each(|run| check_ping_pong(run, &progress));
         let losses: HashSet<u64> =

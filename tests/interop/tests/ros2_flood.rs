@@ -21,7 +21,7 @@ use interop::PATIENCE;
 use interop::fakes::{LEASE, PORT, address, announcement, everybody};
 use interop::ros2::{Origin, Ros2Graph};
 use runnel::msgs::std_msgs::String as Text;
-use runnel::{Context, ContextOptions, Graphs, QoS, Subscription};
+use runnel::{Context, QoS, Subscription};
 use runnel_testkit::process::{Peer, within};
 
 /// Fake participants, and how many a second.
@@ -91,9 +91,8 @@ struct Live {
 }
 
 impl Live {
-    fn begin(domain: u16) -> Live {
-        let options = ContextOptions::default().arguments([""; 0]).signals(false).ipc(false);
-        let context = Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap();
+    fn begin(graph: &Ros2Graph) -> Live {
+        let context = Context::with_options(graph.options().ipc(false)).unwrap();
         let node = context.create_node("live").unwrap();
         let longest = Arc::new(AtomicU64::new(0));
         let (noted, mut last) = (Arc::clone(&longest), None::<Instant>);
@@ -150,7 +149,7 @@ fn newcomer(graph: &Ros2Graph) -> (Peer, Duration) {
 fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
     // Whatever the flood does to the network, the topic is to be on it.
     let (graph, victim) = (Ros2Graph::new().with("RUNNEL_IPC", "off"), victim());
-    let live = Live::begin(graph.domain());
+    let live = Live::begin(&graph);
     let mut command = graph.program(victim, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
@@ -198,7 +197,7 @@ fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
 fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
     // A flood that nobody understands would prove nothing: one that is answered is.
     let graph = Ros2Graph::new();
-    let _live = Live::begin(graph.domain());
+    let _live = Live::begin(&graph);
     let echo = Echo::listen();
     let everybody = everybody(graph.domain());
     let socket = UdpSocket::bind((address(7), 0)).unwrap();

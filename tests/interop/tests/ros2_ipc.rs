@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use interop::PATIENCE;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_words::{crc, text};
+use runnel::QoS;
 use runnel::msgs::std_msgs::String as Text;
-use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_testkit::packets::{connected_packet_sockets, shut};
 use runnel_testkit::process::{Peer, within};
 
@@ -23,11 +23,6 @@ const THEIRS: [(Origin, usize); 2] = [(JAZZY, 100), (Origin::Cyclone, 200)];
 
 /// What was heard of each talker, by the length of its messages.
 type Heard = Arc<Mutex<BTreeMap<usize, Vec<String>>>>;
-
-fn context(domain: u16) -> Context {
-    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
-    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(true)).unwrap()
-}
 
 /// What a talker sends in all.
 fn all_of(size: usize) -> Vec<String> {
@@ -46,7 +41,7 @@ fn got_of_ours(listener: &Peer) -> Vec<String> {
 #[test]
 fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() {
     let graph = Ros2Graph::new();
-    let [talking, listening] = [(); 2].map(|()| context(graph.domain()));
+    let [talking, listening] = [(); 2].map(|()| graph.context());
     let (talker, listener) = (talking.create_node("near").unwrap(), listening.create_node("far").unwrap());
     let publisher = talker.create_publisher::<Text>("/shared", QoS::keep_last(1000)).unwrap();
     let heard = Heard::default();

@@ -8,8 +8,8 @@ use interop::{PATIENCE, ready};
 use runnel::core::qos::Liveliness;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{
-    Context, ContextOptions, DeadlineMissed, Graphs, IncompatibleQoS, LivelinessChanged, LivelinessLost,
-    Matched, Node, PublisherOptions, QoS, SubscriptionOptions,
+    Context, DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, Node,
+    PublisherOptions, QoS, SubscriptionOptions,
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
@@ -26,9 +26,7 @@ struct Here {
 
 impl Here {
     fn new(graph: &Ros2Graph) -> Self {
-        let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
-        let options = options.graphs(Graphs::Ros2).domain_id(graph.domain());
-        let context = Context::with_options(options).unwrap();
+        let context = graph.context();
         let node = context.create_node("here").unwrap();
         Self { context, node, told: Arc::default() }
     }

@@ -14,15 +14,10 @@ use runnel::msgs::geometry_msgs::{Point, Pose};
 use runnel::msgs::sensor_msgs::Image;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::msgs::visualization_msgs::{Marker, MarkerArray};
-use runnel::{Context, ContextOptions, Graphs, QoS};
+use runnel::{Context, QoS};
 use runnel_testkit::process::{Peer, within};
 
 const DISTROS: [Distro; 2] = [Distro::Kilted, Distro::Jazzy];
-
-fn context(graph: &Ros2Graph) -> Context {
-    let options = ContextOptions::default().signals(false).arguments([""; 0]);
-    Context::with_options(options.graphs(Graphs::Ros2).domain_id(graph.domain())).unwrap()
-}
 
 fn schema(generation: Generation, name: &str) -> Arc<Schema> {
     runnel::msgs::library().message_in(generation, &TypeName::parse(name).unwrap()).unwrap()
@@ -49,7 +44,7 @@ fn originals_hear_what_a_dynamic_publisher_says_whichever_form_its_schema_has() 
         let graph = Ros2Graph::new();
         let words = ["/markers", "--type", "visualization_msgs/msg/MarkerArray", "--count", "4"];
         let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
-        let context = context(&graph);
+        let context = graph.context();
         let node = context.create_node("talker").unwrap();
         let message = markers();
         let [ros1, ros2] =
@@ -77,7 +72,7 @@ fn originals_see_an_image_that_is_written_in_place() {
         let graph = Ros2Graph::new();
         let words = ["/image", "--type", "sensor_msgs/msg/Image", "--count", "2"];
         let mut listener = ready(graph.listener(Origin::Ros2(distro), &words));
-        let context = context(&graph);
+        let context = graph.context();
         let camera = context.create_node("camera").unwrap();
         let publisher = camera.create_publisher::<Image>("/image", 5).unwrap();
         let header =
@@ -133,7 +128,7 @@ impl Heard {
 #[test]
 fn a_raw_subscription_hears_originals_of_several_types_and_qualities_of_service() {
     let graph = Ros2Graph::new();
-    let context = context(&graph);
+    let context = graph.context();
     let node = context.create_node("echo").unwrap();
     let (heard, library) = (Heard::default(), runnel::msgs::library());
     let into = heard.clone();
@@ -170,7 +165,7 @@ fn a_raw_subscription_hears_originals_of_several_types_and_qualities_of_service(
 #[test]
 fn a_writer_of_xcdr2_alone_is_heard() {
     let graph = Ros2Graph::new();
-    let context = context(&graph);
+    let context = graph.context();
     let node = context.create_node("echo").unwrap();
     let (raw, typed) = (Heard::default(), Heard::default());
     let (into_raw, into_typed) = (raw.clone(), typed.clone());

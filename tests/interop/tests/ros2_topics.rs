@@ -6,7 +6,7 @@ use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_talks::{BYTES, Pair, says, understands};
 use interop::{Master, PATIENCE, Server, ready};
 use runnel::msgs::std_msgs::String as Text;
-use runnel::{Context, ContextOptions, Graphs};
+use runnel::{Context, Graphs};
 use runnel_testkit::process::{Signal, within};
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
@@ -63,8 +63,8 @@ fn a_node_of_both_graphs_is_seen_with_the_hash_of_its_type() {
     let mut view = ready(graph.rclpy(Distro::Kilted, "graph.py", "view", &[]));
     let ros1 = Master::start(Server::Runnel);
     let master = format!("__master:={}", ros1.graph().master_uri());
-    let options = ContextOptions::default().graphs(Graphs::Both).domain_id(graph.domain());
-    let context = Context::with_options(options.signals(false).arguments([master])).unwrap();
+    let options = graph.options().graphs(Graphs::Both).arguments([master]);
+    let context = Context::with_options(options).unwrap();
     let node = context.create_node("robot").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let publisher = view

@@ -9,9 +9,7 @@ use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, ready, wait_until};
 use runnel::core::qos::{Liveliness, Policy};
 use runnel::msgs::std_msgs::String as Text;
-use runnel::{
-    Context, ContextOptions, Graphs, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions,
-};
+use runnel::{Context, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions};
 use runnel_testkit::process::{Peer, within};
 
 use super::{Way, other};
@@ -92,9 +90,7 @@ struct Here {
 
 impl Here {
     fn new(graph: &Ros2Graph) -> Here {
-        let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
-        let options = options.graphs(Graphs::Ros2).domain_id(graph.domain());
-        let context = Context::with_options(options).unwrap();
+        let context = graph.context();
         let node = context.create_node("refused").unwrap();
         Here { context, node, told: Arc::default() }
     }

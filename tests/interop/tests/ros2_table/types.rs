@@ -11,7 +11,7 @@ use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Library, TypeName};
 use runnel::core::wire::{Encoding, cdr};
-use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, Subscription};
+use runnel::{Error, Node, Publisher, Subscription};
 use runnel_testkit::messages::filled;
 use runnel_testkit::process::Peer;
 
@@ -103,8 +103,7 @@ impl Talk {
 
 fn come_back(graph: &Ros2Graph, known: &[(&str, Begin)], echo: &Peer) -> Result<(), Error> {
     let library = runnel_msgs::library();
-    let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
-    let context = Context::with_options(options.graphs(Graphs::Ros2).domain_id(graph.domain()))?;
+    let context = graph.context();
     let node = context.create_node("types")?;
     let talks: Result<Vec<Talk>, Error> = known.iter().map(|(_, begin)| begin(&node, &library)).collect();
     let mut away = talks?;

@@ -68,30 +68,23 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     if args.count_nodes {
         return session.output.answer(|| count.to_string(), || json!(count));
     }
-    if !(args.all || args.uri) {
-        return session
-            .output
-            .answer(|| text(&nodes), || nodes.iter().map(|node| node.name.as_str()).collect());
+    if args.all || args.uri {
+        return list_places(args, session, &sight, &nodes);
     }
-    let uri = |node: &Listed| {
-        sight.ros1().filter(|_| node.ros1).map(|graph| graph.node_uri(&node.name)).transpose()
+    session.output.answer(|| text(&nodes), || nodes.iter().map(|node| node.name.as_str()).collect())
+}
+
+/// Lists nodes with where each answers.
+fn list_places(args: &Args, session: &Session, sight: &Sight, nodes: &[Listed]) -> Result<(), CliError> {
+    let uri = |node: &Listed| match sight.ros1() {
+        Some(graph) if node.ros1 => graph.node_uri(&node.name),
+        _ => Ok(None),
     };
     let uris = nodes.iter().map(uri).collect::<Result<Vec<_>, CliError>>()?;
-    let rows: Vec<(&Listed, Vec<String>)> = nodes
-        .iter()
-        .zip(uris)
-        .map(|(node, uri)| {
-            let ros1 = uri.map(|uri| uri.unwrap_or_else(|| "unknown address".into()));
-            (node, ros1.into_iter().chain(node.ros2.iter().cloned()).collect())
-        })
-        .collect();
-    let line = |(node, places): &(&Listed, Vec<String>)| {
-        let line = |place: &String| if args.uri { place.clone() } else { format!("{place} \t{}", node.name) };
-        places.iter().map(line).collect::<Vec<_>>()
-    };
+    let placed = || nodes.iter().zip(uris.iter().map(Option::as_deref));
     session.output.answer(
-        || lines(rows.iter().flat_map(line)),
-        || rows.iter().map(|(node, places)| node.placed_json(places)).collect::<Json>(),
+        || lines(placed().flat_map(|(node, uri)| node.places(uri, args.uri))),
+        || placed().map(|(node, uri)| node.placed_json(uri)).collect(),
     )
 }
 
@@ -137,8 +130,16 @@ impl Listed {
         keys(self.ros1, !self.ros2.is_empty())
     }
 
-    fn placed_json(&self, places: &[String]) -> Json {
-        let uri = places.first().filter(|place| self.ros1 && place.contains("://"));
+    /// A line for each place: the address that the master knows, and the participants.
+    fn places(&self, uri: Option<&str>, alone: bool) -> Vec<String> {
+        let ros1 = self.ros1.then(|| uri.unwrap_or("unknown address"));
+        let places = ros1.into_iter().chain(self.ros2.iter().map(String::as_str));
+        places
+            .map(|place| if alone { place.to_owned() } else { format!("{place} \t{}", self.name) })
+            .collect()
+    }
+
+    fn placed_json(&self, uri: Option<&str>) -> Json {
         json!({ "node": self.name, "uri": uri, "participants": self.ros2, "graphs": self.graphs() })
     }
 }
@@ -162,6 +163,18 @@ mod tests {
         assert_eq!(text(&nodes), "/dual  ROS 1, ROS 2\n/new   ROS 2\n/old   ROS 1\n");
         let nodes = listed(&BTreeSet::new(), &ros2(&["/new", "/_hidden"]), true);
         assert_eq!(text(&nodes), "/_hidden\n/new\n");
+    }
+
+    #[test]
+    fn a_node_is_placed_where_the_master_knows_it_and_in_each_participant() {
+        let nodes = listed(&["/dual", "/old"].into(), &ros2(&["/dual"]), false);
+        let uri = Some("http://robot:1/");
+        assert_eq!(nodes[0].places(uri, true), ["http://robot:1/", "Fast DDS at 10.0.0.1:7410"]);
+        assert_eq!(nodes[1].places(None, false), ["unknown address \t/old"]);
+        assert_eq!(
+            (nodes[0].placed_json(uri)["uri"].as_str(), &nodes[1].placed_json(None)["uri"]),
+            (uri, &Json::Null)
+        );
     }
 
     #[test]

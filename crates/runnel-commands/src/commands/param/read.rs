@@ -53,6 +53,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         Ok(Yaml::Null)
     }
 
+    /// A text with nothing in it.
+    fn visit_none<E: Error>(self) -> Result<Yaml, E> {
+        Ok(Yaml::Null)
+    }
+
     fn visit_bool<E: Error>(self, value: bool) -> Result<Yaml, E> {
         Ok(value.into())
     }

@@ -27,7 +27,8 @@ pub struct Args {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let name = session.resolve(&args.name)?;
-    let value = yaml::from_text(&args.value)?;
+    let wrong = |error| CliError::Usage(format!("the value for {name}: {error}"));
+    let value = yaml::from_text(&args.value).map_err(wrong)?;
     let context = session.asking()?;
     let graph = Graph::new(&context);
     match yaml::leaves(&name, value.clone()) {

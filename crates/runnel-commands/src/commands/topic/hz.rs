@@ -43,8 +43,7 @@ type Shared = Arc<Mutex<Intervals>>;
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     subject::check(session, &args.topics)?;
     let sight = Sight::running(session, args.which, &args.listening)?;
-    let topics = args.topics.iter().map(|typed| subject::topic(session, &sight, typed));
-    let topics = topics.collect::<Result<Vec<String>, CliError>>()?;
+    let topics = subject::topics(session, &sight, &args.topics)?;
     let of = Measured::asked(args.window, &args.asked);
     measure(session, sight.context(), topics, of, report)
 }

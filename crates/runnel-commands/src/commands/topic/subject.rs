@@ -57,7 +57,18 @@ pub fn check<'a>(session: &Session, typed: impl IntoIterator<Item = &'a String>)
     typed.into_iter().try_for_each(|typed| session.resolve(name(typed)).map(drop))
 }
 
-/// Resolves a topic. Says so if nobody publishes it yet.
+/// Resolves topics. Says so of those that nobody publishes yet.
+///
+/// # Errors
+/// As [`Subject::find`].
+pub fn topics(session: &Session, sight: &Sight, typed: &[String]) -> Result<Vec<String>, CliError> {
+    let state = sight.topics()?.state();
+    let topics = typed.iter().map(|typed| session.resolve(typed)).collect::<Result<Vec<_>, CliError>>()?;
+    topics.iter().for_each(|topic| note_unless_published(session, &state, topic));
+    Ok(topics)
+}
+
+/// The same for one.
 ///
 /// # Errors
 /// As [`Subject::find`].
