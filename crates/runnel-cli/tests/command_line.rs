@@ -284,8 +284,9 @@ fn documents_of_standard_input_are_published_in_order_and_none_is_lost() {
 #[test]
 fn the_doctor_is_content_with_a_sound_graph_and_not_with_a_dead_master() {
     let mut graph = Graph::start();
-    let mut echo = graph.spawn("echo", &["topic", "echo", "/t"]);
-    let _talker = graph.spawn("talker", &["topic", "pub", "-r", "10", "/t", "std_msgs/String", "hello"]);
+    let mut echo = graph.spawn("echo", &["topic", "echo", "--ros1", "/t"]);
+    let talker = ["topic", "pub", "--ros1", "-r", "10", "/t", "std_msgs/String", "hello"];
+    let _talker = graph.spawn("talker", &talker);
     echo.wait_for_line(|line| line.contains("hello"), within(STEP)).expect("they are connected");
     let sound = "looked at 2 nodes, 1 topic, 1 connection, 0 services\nnothing is wrong\n";
     assert_eq!(graph.answer(&["doctor", "--all"]), sound);
@@ -328,6 +329,21 @@ fn a_message_that_nobody_hears_is_complained_of() {
     let (code, _, error) = result(graph.runnel(&line).output().expect("it starts"));
     assert!(code == Some(0) && !error.contains("nobody"), "{error}");
     assert!(echo.wait_exit(within(STEP)).expect("it hears it").success());
+}
+
+#[test]
+fn messages_that_are_too_short_for_an_index_are_complained_of_once() {
+    let graph = Graph::start();
+    let line = ["topic", "echo", "--ros1", "--field", "data[1]", "--once", "/t", "std_msgs/UInt8MultiArray"];
+    let mut echo = graph.spawn("echo", &line);
+    graph.wait_for(&["topic", "list", "-s", "--ros1"], "/t\n");
+    for data in ["data: [1]", "data: [1, 2]"] {
+        graph.answer(&["topic", "pub", "-n", "3", "-r", "100", "/t", "std_msgs/UInt8MultiArray", data]);
+    }
+    assert!(echo.wait_exit(within(STEP)).expect("it prints one").success());
+    let lines = echo.lines();
+    let complaints = lines.iter().filter(|line| line.contains("data[1]: no such element; there are 1;"));
+    assert!(complaints.count() == 1 && lines.contains(&"2".to_owned()), "{lines:?}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! `runnel topic echo`
 
-use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
+use runnel::core::dynamic::{DynamicError, DynamicMessage, ValueRef};
 use runnel::core::names::DdsTopic;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml::{self, EchoOptions};
 use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
+use super::excuses::Excuses;
 use super::qos::matching;
 use super::subject::{self, Subject};
 use super::transport::{Asked, tell_lost};
@@ -96,6 +97,7 @@ struct Printer {
     options: EchoOptions,
     field: Option<String>,
     types: ReceivedTypes,
+    excuses: Excuses,
     printed: u64,
     most: Option<u64>,
 }
@@ -178,6 +180,7 @@ impl Printer {
             },
             field,
             types: ReceivedTypes::new(session.types_loader()),
+            excuses: Excuses::default(),
             printed: 0,
             most: if args.once { Some(1) } else { args.count },
         })
@@ -196,11 +199,11 @@ impl Printer {
                 self.printed += 1;
                 self.output.line(&text)
             }
-            Err(error) if concerns_one_message(&error) => {
-                log::error!("message of publisher {}: {error}", message.publisher());
+            Err(error) => {
+                let said = self.excuses.of(message.type_name(), message.publisher(), &error)?;
+                said.into_iter().for_each(|line| log::error!("{line}"));
                 Ok(())
             }
-            Err(error) => Err(CliError::failed(error)),
         }
     }
 
@@ -227,10 +230,4 @@ impl Printer {
         let row = yaml::plot_row(value, stamp, &self.options);
         if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
     }
-}
-
-/// True if another message of the same type may do.
-fn concerns_one_message(error: &DynamicError) -> bool {
-    use DynamicErrorKind::{BadPath, NoParts, NoSuchField, SchemaMissing};
-    !matches!(error.kind(), BadPath | NoParts { .. } | NoSuchField { .. } | SchemaMissing { .. })
 }

@@ -4,6 +4,7 @@ pub mod bw;
 pub mod delay;
 mod echo;
 mod endpoints;
+mod excuses;
 mod find;
 pub mod hz;
 mod info;
