@@ -332,6 +332,39 @@ fn a_message_that_nobody_hears_is_complained_of() {
 }
 
 #[test]
+fn who_subscribes_and_does_not_take_a_message_is_not_called_nobody() {
+    let graph = Graph::start();
+    let refused = |line: &[&str]| {
+        let words = [&["topic", "pub", "-1", "-k", "0.5"], line].concat();
+        let (code, _, error) = result(graph.runnel(&words).output().expect("it starts"));
+        assert!(error.ends_with("nobody heard it: who subscribes to /t does not take it\n"), "{error}");
+        assert!(code == Some(0) && !error.contains("()"), "{error}");
+        error
+    };
+    let is_there = || {
+        let listed = graph.runnel(&["topic", "list", "-s", "--ros2"]).output().expect("it starts");
+        result(listed).1 == "/t\n"
+    };
+    let wait = || {
+        let deadline = within(STEP);
+        while !is_there() {
+            assert!(Instant::now() < deadline, "nobody subscribes");
+        }
+    };
+    let mut echo = graph.spawn("echo", &["topic", "echo", "/t", "std_msgs/Int32", "--ros2"]);
+    wait();
+    refused(&["/t", "std_msgs/String", "hello", "--ros2"]);
+    let offered = ["/t", "std_msgs/Int32", "1", "--ros2", "--qos-reliability", "best_effort"];
+    echo.signal(Signal::INT).expect("it runs");
+    echo.wait_exit(within(STEP)).expect("it ends");
+    let asks = ["topic", "echo", "/t", "std_msgs/Int32", "--ros2", "--qos-reliability", "reliable"];
+    let _echo = graph.spawn("echo", &asks);
+    wait();
+    let error = refused(&offered);
+    assert!(error.contains("(set reliable at the publisher, or best effort at the subscription)"), "{error}");
+}
+
+#[test]
 fn messages_that_are_too_short_for_an_index_are_complained_of_once() {
     let graph = Graph::start();
     let line = ["topic", "echo", "--ros1", "--field", "data[1]", "--once", "/t", "std_msgs/UInt8MultiArray"];

@@ -8,8 +8,8 @@ use runnel_core::qos::{Policy, QoS};
 const REPRESENTATION: &str = "the subscription does not read the data representation that the publisher writes \
                               (here publishers write XCDR1, as those of ROS 2 do, and subscriptions read XCDR1 and XCDR2)";
 
-/// Such as `reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the
-/// publisher, or .best_effort() at the subscription)`.
+/// Such as `reliability is best effort at the publisher and reliable at the subscription (set reliable at the publisher, or
+/// best effort at the subscription)`. In words, since it is read by those who set it at a shell, too.
 pub(super) fn why_not(policies: &[Policy], offered: &QoS, asked: &QoS) -> String {
     let each: Vec<String> = policies.iter().map(|policy| of(*policy, offered, asked)).collect();
     each.join("; ")
@@ -20,10 +20,10 @@ fn of(policy: Policy, offered: &QoS, asked: &QoS) -> String {
         return REPRESENTATION.to_owned();
     }
     let [has, wants] = [offered, asked].map(|qos| told(policy, qos));
-    let [more, less] = [asked, offered].map(|qos| method(policy, qos));
+    let [more, less] = [asked, offered].map(|qos| setting(policy, qos));
     format!(
         "{policy} is {has} at the publisher and {wants} at the subscription \
-         (mend it by {more} at the publisher, or {less} at the subscription)"
+         (set {more} at the publisher, or {less} at the subscription)"
     )
 }
 
@@ -43,14 +43,15 @@ fn time(time: Option<Duration>) -> String {
     time.map_or("for ever".to_owned(), |time| format!("{time:?}"))
 }
 
-/// What sets a policy's value.
-fn method(policy: Policy, qos: &QoS) -> String {
+/// A policy and its value, as what to set.
+fn setting(policy: Policy, qos: &QoS) -> String {
     match policy {
-        Policy::Reliability | Policy::Durability => format!(".{}()", told(policy, qos).replace(' ', "_")),
-        Policy::Deadline if qos.deadline.is_none() => "no .deadline()".to_owned(),
-        Policy::Deadline => format!(".deadline() of {}", time(qos.deadline)),
-        Policy::Liveliness => format!(".liveliness() of kind {}", qos.liveliness),
-        Policy::LivelinessLease => format!(".liveliness() with a lease of {}", time(qos.liveliness_lease)),
+        Policy::Reliability | Policy::Durability => told(policy, qos),
+        Policy::Deadline if qos.deadline.is_none() => "no deadline".to_owned(),
+        Policy::Deadline => format!("a deadline of {}", time(qos.deadline)),
+        Policy::Liveliness => format!("liveliness of kind {}", qos.liveliness),
+        Policy::LivelinessLease if qos.liveliness_lease.is_none() => "no lease of liveliness".to_owned(),
+        Policy::LivelinessLease => format!("a lease of liveliness of {}", time(qos.liveliness_lease)),
         Policy::DataRepresentation => String::new(),
     }
 }
@@ -67,12 +68,12 @@ mod tests {
         assert_eq!(
             parts,
             [
-                "durability is volatile at the publisher and transient local at the subscription (mend it by \
-             .transient_local() at the publisher, or .volatile() at the subscription)",
-                "deadline is for ever at the publisher and 100ms at the subscription (mend it by .deadline() of 100ms at the \
-             publisher, or no .deadline() at the subscription)",
-                "reliability is best effort at the publisher and reliable at the subscription (mend it by .reliable() at the \
-             publisher, or .best_effort() at the subscription)",
+                "durability is volatile at the publisher and transient local at the subscription (set \
+             transient local at the publisher, or volatile at the subscription)",
+                "deadline is for ever at the publisher and 100ms at the subscription (set a deadline of 100ms at the \
+             publisher, or no deadline at the subscription)",
+                "reliability is best effort at the publisher and reliable at the subscription (set reliable at the \
+             publisher, or best effort at the subscription)",
             ]
         );
     }

@@ -132,7 +132,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         _ => job.publish_again_and_again()?,
     }
     context.sleep(settling)?;
-    job.stay(came)?;
+    job.stay(came, &sight)?;
     job.tell_of_losses();
     Ok(())
 }
@@ -200,13 +200,20 @@ fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
 /// True if a subscription of ROS 2 gets what is lost on the way no second time.
 fn some_lose(context: &Context, topic: &str) -> Result<bool, CliError> {
     let graph = context.ros2_graph()?.unwrap_or_default();
-    let loses = |end: &EndpointInfo| {
-        let subscribes = end.endpoint_type == EndpointType::Subscription;
-        subscribes
-            && end.qos.reliability == Reliability::BestEffort
-            && end.ros_topic() == Some(DdsTopic::Topic(topic))
-    };
-    Ok(graph.endpoints.iter().any(loses))
+    let loses = |end: &EndpointInfo| end.qos.reliability == Reliability::BestEffort;
+    Ok(graph.endpoints.iter().any(|end| subscribes(end, topic) && loses(end)))
+}
+
+fn subscribes(end: &EndpointInfo, topic: &str) -> bool {
+    end.endpoint_type == EndpointType::Subscription && end.ros_topic() == Some(DdsTopic::Topic(topic))
+}
+
+/// True if anybody subscribes, in whatever type and QoS.
+fn subscribed(sight: &Sight, topic: &str) -> Result<bool, CliError> {
+    let graph = sight.context().ros2_graph()?.unwrap_or_default();
+    let of_ros2 = graph.endpoints.iter().any(|end| subscribes(end, topic));
+    let of_ros1 = sight.ros1().map(|graph| graph.system_state()).transpose()?;
+    Ok(of_ros2 || of_ros1.is_some_and(|state| state.subscribers.contains_key(topic)))
 }
 
 /// The subscribers of ROS 1 that are not in ROS 2 as well, which are connected once.
@@ -282,12 +289,16 @@ impl Job<'_> {
 
     /// Stays for those who come late, unless they were waited for before. Says so if a message that was kept for somebody had
     /// nobody to hear it.
-    fn stay(&self, came: bool) -> Result<(), CliError> {
+    fn stay(&self, came: bool, sight: &Sight) -> Result<(), CliError> {
         let keep_alive = if came { self.args.keep_alive() } else { Duration::ZERO };
         let until = clock::monotonic() + keep_alive;
         if self.args.is_kept() && !self.wait_for(1, Some(keep_alive))? {
             let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
-            log::warn!("nobody heard it: nobody subscribed to {topic} within {seconds} s");
+            if subscribed(sight, topic)? {
+                log::warn!("nobody heard it: who subscribes to {topic} does not take it");
+            } else {
+                log::warn!("nobody heard it: nobody subscribed to {topic} within {seconds} s");
+            }
         }
         Ok(self.context.sleep(until.since(clock::monotonic()))?)
     }
