@@ -21,6 +21,9 @@ const APART: u32 = 1000;
 /// After so many rounds the weather is fair.
 const FOUL_ROUNDS: u32 = 300;
 
+/// Seeds that have found something once, that no other test did: who drives out whom, and what is asked for in vain.
+const FOUND: [u64; 4] = [14, 38, 42, 102];
+
 /// How long all may take then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -144,5 +147,6 @@ fn soak(seed: u64) {
 fn what_is_kept_is_heard_once_and_in_order_whatever_the_weather() {
     let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
     let first = number("SOAK_FIRST", 0);
-    (first..first + number("SOAK_SEEDS", 12)).for_each(soak);
+    let seeds = first..first + number("SOAK_SEEDS", 12);
+    FOUND.into_iter().filter(|_| first == 0).chain(seeds).for_each(soak);
 }

@@ -6,31 +6,25 @@
 //! it is reached at: whoever hears us may know our prefix, and name any address. From then on it is sent to where it has been
 //! heard from, and nowhere else.
 
+mod candidates;
+
 use super::moves::Move;
 use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
-use super::{DISCOVERY, Participant, Timer, transmit::Work};
+use super::{DISCOVERY, Participant, Timer};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
 use crate::config::{Config, Path};
 use crate::event::Event;
-use crate::reader::WriterSpec;
 use crate::stored::Lend;
 use crate::wire::{Data, EntityId, GuidPrefix, VERSION, VendorId};
-use crate::writer::ReaderSpec;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use candidates::CREDIT;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use runnel_core::time::Instant;
-
-/// How many bytes a candidate may cost for each that it sent.
-const CREDIT: usize = 3;
-
-/// How long a candidate is waited for until it is told of us again. Some announce themselves a moment before they listen, and
-/// would hear of us with their next announcement only.
-const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
 /// The shortest lease that is believed.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
@@ -282,51 +276,6 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn add_candidate(&mut self, now: Instant, from: SocketAddr, len: usize, data: ParticipantData) {
-        let Some(Ways { metatraffic, user }) = ways(&self.config, &data, from, |_| true) else { return };
-        let same_host = self.config.is_own(metatraffic.ip()) && self.config.is_own(from.ip());
-        if self.peers.candidates.len() >= self.config.limits.candidates
-            && let Some(oldest) = self.peers.candidates.pop_front()
-            && let Some(peer) = self.peers.all.remove(&oldest)
-        {
-            self.timers.disarm(peer.armed, Timer::Peer(oldest));
-        }
-        let prefix = data.prefix;
-        let peer = Peer {
-            data,
-            endpoints: BTreeMap::new(),
-            endpoint_bytes: 0,
-            metatraffic,
-            user,
-            same_host,
-            sources: Vec::from([from.ip()]),
-            proved: false,
-            is_elsewhere: false,
-            credit: len * CREDIT,
-            heard: now,
-            moves: None,
-            greet_again: None,
-            reminded: None,
-            armed: None,
-            word: None,
-        };
-        self.peers.all.insert(prefix, peer);
-        self.peers.candidates.push_back(prefix);
-        self.greet(now, prefix);
-    }
-
-    /// Tells a candidate of us now, and again if it does not answer soon.
-    fn greet(&mut self, now: Instant, prefix: GuidPrefix) {
-        self.greet_for(now, prefix, 0);
-    }
-
-    fn greet_for(&mut self, now: Instant, prefix: GuidPrefix, time: usize) {
-        let Some(peer) = self.peers.get_mut(prefix) else { return };
-        peer.greet_again = GREET_AGAIN.get(time).map(|pause| (now + *pause, time + 1));
-        self.work.push_back(Work::Greet(prefix));
-        self.arm_peer(prefix);
-    }
-
     /// Its timer goes off when it is to be told of us again, or asked where it is, or its lease is over.
     pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
@@ -335,19 +284,6 @@ impl<P: Lend> Participant<P> {
         let ask = peer.moves.as_ref().map(|moves| moves.next);
         let next = greet.into_iter().chain(ask).fold(until, Instant::min);
         self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
-    }
-
-    /// Takes so many bytes off what a candidate may cost. False if it may not cost so much.
-    pub(super) fn spend(&mut self, prefix: GuidPrefix, bytes: usize) -> bool {
-        let Some(peer) = self.peers.get_mut(prefix) else { return false };
-        match peer.credit.checked_sub(bytes) {
-            _ if peer.proved => true,
-            Some(rest) => {
-                peer.credit = rest;
-                true
-            }
-            None => false,
-        }
     }
 
     /// What a participant that is known says of itself may have changed, or it is heard by a better way.
@@ -367,90 +303,6 @@ impl<P: Lend> Participant<P> {
         if better || changed && !stays {
             peer.take_ways(found);
             self.move_peer(prefix);
-        }
-    }
-
-    /// A participant has something for us, and so has heard of us: it is proved, if it has been heard from where it is reached.
-    pub(super) fn prove(&mut self, from: SocketAddr, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.proved) else { return };
-        if !peer.is_at_its_addresses(&self.config) {
-            match peer.known_ways(&self.config, from) {
-                Some(ways) => peer.take_ways(ways),
-                None => return self.tell_of_elsewhere(from, prefix),
-            }
-        }
-        let ip = peer.metatraffic.ip();
-        if !self.has_room_at(ip) {
-            return;
-        }
-        let Some(peer) = self.peers.get_mut(prefix) else { return };
-        let is_own = |ip: IpAddr| self.config.is_own(ip);
-        peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
-        peer.proved = true;
-        let of_ours = peer.data.vendor == VendorId::RUNNEL;
-        let address = peer.metatraffic;
-        self.peers.candidates.retain(|candidate| *candidate != prefix);
-        if of_ours {
-            self.take_place(prefix, address);
-        }
-        self.tell(Event::ParticipantFound(prefix));
-        self.join_discovery(prefix);
-    }
-
-    /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
-    /// is to wait for it.
-    fn take_place(&mut self, prefix: GuidPrefix, address: SocketAddr) {
-        let is_ours = |peer: &&Peer| peer.data.vendor == VendorId::RUNNEL && peer.data.prefix != prefix;
-        let dead: Vec<GuidPrefix> = self
-            .peers
-            .proved()
-            .filter(is_ours)
-            .filter(|peer| peer.metatraffic == address)
-            .map(|peer| peer.data.prefix)
-            .collect();
-        dead.into_iter().for_each(|dead| self.lose(dead));
-    }
-
-    /// Says once why a participant is not met.
-    fn tell_of_elsewhere(&mut self, from: SocketAddr, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get_mut(prefix) else { return };
-        if !core::mem::replace(&mut peer.is_elsewhere, true) {
-            let to = peer.metatraffic;
-            self.tell(Event::Trouble(format!(
-                "{prefix} is not met: it says that it is reached at {to}, but is heard from {} only",
-                from.ip()
-            )));
-        }
-    }
-
-    fn join_discovery(&mut self, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get(prefix) else { return };
-        let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
-        let most_bytes = 1 << 20;
-        for (writer, reader) in DISCOVERY {
-            if has.has(reader)
-                && let Some(ours) = self.writers.get_mut(&writer)
-            {
-                ours.join(ReaderSpec {
-                    guid: prefix.with(reader),
-                    address,
-                    reliable: true,
-                    wants_earlier: true,
-                    datagram: path.datagram,
-                    rate: path.rate,
-                    inline_qos: Vec::new(),
-                });
-            }
-            if has.has(writer)
-                && let Some(ours) = self.readers.get_mut(&reader)
-            {
-                let guid = prefix.with(writer);
-                let budgets = self.budgets.clone();
-                ours.join(WriterSpec { guid, address, reliable: true, most_bytes, budgets });
-                self.heard.entry(guid).or_default().push(reader);
-                self.wake_answer(reader, guid);
-            }
-            self.wake_writer(writer);
         }
     }
 
@@ -488,10 +340,6 @@ impl<P: Lend> Participant<P> {
             self.look_for(now, prefix, address);
         }
         self.lose(prefix);
-    }
-
-    pub(super) fn is_candidate(&self, prefix: GuidPrefix) -> bool {
-        self.peers.get(prefix).is_some_and(|peer| !peer.proved)
     }
 
     /// A participant is gone.
