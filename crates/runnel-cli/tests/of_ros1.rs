@@ -1,10 +1,10 @@
-//! Commands that serve ROS 1 alone, where no master is: in a graph of ROS 2, and where nobody is.
+//! Commands that serve ROS 1 alone, in a graph of ROS 2 and where nobody is: without a master, and beside one.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, within};
+use runnel_testkit::process::{Peer, free_port, within};
 
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
@@ -13,6 +13,8 @@ const STEP: u64 = 20;
 const INHABITED: u16 = 97;
 const EMPTY: u16 = 98;
 const UNVISITED: u16 = 99;
+const BESIDE_A_MASTER: u16 = 96;
+const ALONE_WITH_A_MASTER: u16 = 95;
 
 /// A line of each command that serves ROS 1 alone, and what it does not do in ROS 2.
 const OF_ROS1: [(&str, &str); 19] = [
@@ -48,6 +50,29 @@ fn runnel(domain: u16, line: &str) -> Command {
     command
 }
 
+/// Somebody in ROS 2, from when others see it.
+fn talker(domain: u16) -> Peer {
+    let talker = runnel(domain, "topic pub -r 10 /t std_msgs/String hello --ros2");
+    let talker = Peer::spawn("talker", talker).expect("it starts");
+    let deadline = within(STEP);
+    while ran(domain, "topic list --ros2").1 != "/t\n" {
+        assert!(Instant::now() < deadline, "nobody is there");
+    }
+    talker
+}
+
+/// A master, from when it answers, and the argument by which it is found.
+fn master(domain: u16) -> (Peer, String) {
+    let port = free_port();
+    let master = Peer::spawn("master", runnel(domain, &format!("master --port {port}"))).expect("it starts");
+    let argument = format!("__master:=http://127.0.0.1:{port}/");
+    let deadline = within(STEP);
+    while ran(domain, &format!("topic list --ros1 {argument}")).0 != Some(0) {
+        assert!(Instant::now() < deadline, "no master answers");
+    }
+    (master, argument)
+}
+
 /// Its exit code, standard output and standard error.
 fn ran(domain: u16, line: &str) -> (Option<i32>, String, String) {
     let output = runnel(domain, line).output().expect("it starts");
@@ -60,12 +85,7 @@ const NO_MASTER: &str = "cannot reach the master at http://127.0.0.1:1/: connect
 #[test]
 fn commands_of_ros_1_alone_say_so_in_a_graph_of_ros_2() {
     require_private_network();
-    let talker = runnel(INHABITED, "topic pub -r 10 /t std_msgs/String hello --ros2");
-    let _talker = Peer::spawn("talker", talker).expect("it starts");
-    let deadline = within(STEP);
-    while ran(INHABITED, "topic list --ros2").1 != "/t\n" {
-        assert!(Instant::now() < deadline, "nobody is there");
-    }
+    let _talker = talker(INHABITED);
     for (line, not_served) in OF_ROS1 {
         let (code, output, error) = ran(INHABITED, line);
         assert_eq!((code, output.as_str(), error.lines().count()), (Some(1), "", 1), "{line}: {error}");
@@ -106,4 +126,64 @@ fn a_service_that_is_waited_for_says_that_there_is_no_master() {
     let (first, last) = error.split_once('\n').expect("two lines");
     assert!(code == Some(1) && first.starts_with(&format!("waiting for /a: {NO_MASTER}")), "{error}");
     assert!(last.starts_with(&format!("error: {NO_MASTER}")), "{error}");
+}
+
+/// Lines that find nothing where a master is, with their exit codes.
+const WITHOUT_FINDS: [(&str, i32); 8] = [
+    ("service list", 0),
+    ("service call /talker/get_parameters", 1),
+    ("param list", 0),
+    ("param get /talker/use_sim_time", 1),
+    ("action list", 0),
+    ("log list /talker", 1),
+    ("node ping /talker", 1),
+    ("node kill /talker", 1),
+];
+
+#[test]
+fn who_finds_nothing_beside_a_master_hears_that_ros_2_was_not_looked_at() {
+    require_private_network();
+    let domain = BESIDE_A_MASTER;
+    let (_talker, (_master, master)) = (talker(domain), master(domain));
+    let command = |of: &str| of.split(" /").next().unwrap_or_default().to_owned();
+    let not_served =
+        |line: &str| OF_ROS1.iter().find(|(of, _)| line.starts_with(&command(of))).expect("it is one").1;
+    for (line, expected) in WITHOUT_FINDS {
+        let (code, output, error) = ran(domain, &format!("{line} {master}"));
+        assert_eq!((code, output.as_str()), (Some(expected), ""), "{line}: {error}");
+        let told = error
+            .lines()
+            .filter(|line| line.ends_with("ROS 1 alone is looked at (1 participant of ROS 2 in domain 96)"));
+        assert_eq!(told.count(), 1, "{line}: {error}");
+        assert!(error.starts_with(not_served(line)), "{line}: {error}");
+        for narrowed in ["--ros1", "--json"] {
+            let (code, _, error) = ran(domain, &format!("{line} {narrowed} {master}"));
+            assert!(code == Some(expected) && !error.contains("ROS 1 alone"), "{line} {narrowed}: {error}");
+        }
+    }
+    assert_eq!(ran(domain, &format!("param set /a 1 {master}")), (Some(0), String::new(), String::new()));
+    assert_eq!(ran(domain, &format!("param list {master}")), (Some(0), "/a\n".into(), String::new()));
+    let (code, output, error) = ran(domain, &format!("doctor {master}"));
+    assert_eq!((code, error.as_str()), (Some(0), ""), "{output}");
+    assert!(
+        output.starts_with("info: ROS 2: 1 participant of ROS 2 in domain 96, whom the doctor"),
+        "{output}"
+    );
+    for line in ["log", "service call --wait /talker/get_parameters"] {
+        let mut waits = Peer::spawn(line, runnel(domain, &format!("{line} {master}"))).expect("it starts");
+        let told = waits.wait_for_line(|said| said.contains("ROS 1 alone is looked at"), within(STEP));
+        assert!(told.is_ok(), "{line} says nothing while it waits: {told:?}");
+    }
+}
+
+#[test]
+fn where_only_a_master_is_nothing_is_said_of_ros_2() {
+    require_private_network();
+    let (_master, master) = master(ALONE_WITH_A_MASTER);
+    for (line, expected) in WITHOUT_FINDS {
+        let (code, _, error) = ran(ALONE_WITH_A_MASTER, &format!("{line} {master}"));
+        assert!(code == Some(expected) && !error.contains("ROS 2"), "{line}: {error}");
+    }
+    let (_, output, _) = ran(ALONE_WITH_A_MASTER, &format!("doctor {master}"));
+    assert!(!output.contains("ROS 2"), "{output}");
 }

@@ -2,10 +2,14 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value as Json;
 
 use crate::error::CliError;
+
+/// Set by an answer to people that says nothing.
+static EMPTY: AtomicBool = AtomicBool::new(false);
 
 /// How a command answers.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +24,12 @@ impl Output {
     /// # Errors
     /// When standard output cannot be written, as all of these.
     pub fn answer(self, text: impl FnOnce() -> String, json: impl FnOnce() -> Json) -> Result<(), CliError> {
-        if self.json { self.json(&json()) } else { self.text(&text()) }
+        if self.json {
+            return self.json(&json());
+        }
+        let text = text();
+        EMPTY.fetch_or(text.is_empty(), Ordering::Relaxed);
+        self.text(&text)
     }
 
     /// Prints text, and a line end if it lacks one.
@@ -54,6 +63,11 @@ impl Output {
             let _ = writeln!(io::stderr().lock(), "{text}");
         }
     }
+}
+
+/// True if people have got an answer of this process that says nothing: what they asked for was not found.
+pub fn was_empty() -> bool {
+    EMPTY.load(Ordering::Relaxed)
 }
 
 /// Writes all at once, so that lines of several threads do not mix, and lets go of it.

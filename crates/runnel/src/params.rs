@@ -79,7 +79,7 @@ impl Node {
     /// The value of a parameter; `None` if it has none. `~name` is below the node's own name.
     ///
     /// In ROS 2 alone, where there is no master, the node's own parameters have the values that its arguments give them:
-    /// `-p rate:=5` or `_rate:=5` that of `~rate`.
+    /// `-p rate:=5` or `_rate:=5` that of `~rate`. So have those that are given to a node in both graphs while no master answers.
     ///
     /// # Errors
     /// When the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or the
@@ -184,8 +184,14 @@ impl Node {
         if !self.inner.is_in_ros1() {
             return self.inner.given_param(key);
         }
-        let (granted, value) = self.ask_master("getParam", &[key.into()])?;
-        Ok(granted.then_some(value))
+        match self.ask_master("getParam", &[key.into()]) {
+            Ok((granted, value)) => Ok(granted.then_some(value)),
+            // No master: nobody can have given it another value than the node's arguments do.
+            Err(error @ Error::NoMaster { .. }) => {
+                self.inner.given_param(key).ok().flatten().map(Some).ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The status and value of an answer; true if the master grants what was asked.

@@ -95,12 +95,16 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
 }
 
 #[test]
-fn a_parameter_of_the_masters_is_not_guessed_where_a_node_of_both_graphs_has_no_master() {
-    let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
+fn where_a_node_of_both_graphs_has_no_master_it_has_what_its_arguments_give_and_nothing_is_guessed() {
+    let arguments = ["__master:=http://127.0.0.1:1/", "_rate:=7.5"];
+    let options = ContextOptions::default().signals(false).arguments(arguments);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(200)).unwrap();
     let node = context.create_node("node").unwrap();
-    let error = node.param("~rate", 10.0).unwrap_err();
-    assert!(matches!(error, Error::NoMaster { .. }), "{error}");
+    assert_eq!(node.param("~rate", 10.0).unwrap(), 7.5);
+    for name in ["~gain", "/node/gain", "/other/rate"] {
+        let error = node.param(name, 10.0).unwrap_err();
+        assert!(matches!(error, Error::NoMaster { .. }), "{name}: {error}");
+    }
 }
 
 /// What a subscription has heard.

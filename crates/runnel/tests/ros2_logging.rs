@@ -1,6 +1,8 @@
 //! What nodes of the ROS 2 graph log, and the simulated time that they hear.
 
 mod common;
+#[path = "common/logged.rs"]
+mod logged;
 #[path = "common/two_graphs.rs"]
 mod two_graphs;
 
@@ -8,6 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{Graph, spin_until};
+use logged::{keep_log, wait_logged};
 use runnel::core::Message;
 use runnel::msgs::rcl_interfaces::Log;
 use runnel::msgs::rosgraph_msgs::{self, Clock};
@@ -148,4 +151,27 @@ fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
         clock.publish(Clock { clock: told }).unwrap();
         node.now() == told
     });
+}
+
+#[test]
+fn who_looks_for_a_fault_is_told_of_each_link_of_ros_2() {
+    keep_log();
+    log::set_max_level(log::LevelFilter::Debug);
+    let domain = domain();
+    let [talking, listening] = [(); 2].map(|()| Context::with_options(options(domain)).unwrap());
+    let [talker, listener] =
+        [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
+    let publisher = talker.create_publisher::<Log>("told", QoS::default()).unwrap();
+    let subscription = listener.create_subscription("told", QoS::default(), |_: &Log| {}).unwrap();
+    for words in [
+        &["DEBUG topic /told: subscriber", "joined"][..],
+        &["DEBUG topic /told: publisher", "joined"],
+        &["DEBUG topic /told: publisher", "[/talker]"],
+        &["DEBUG publisher [/talker]: its messages come by shared memory"],
+    ] {
+        wait_logged(words);
+    }
+    drop(publisher);
+    wait_logged(&["DEBUG topic /told: publisher [/talker] of ROS 2 left"]);
+    drop(subscription);
 }

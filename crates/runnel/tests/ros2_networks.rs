@@ -1,6 +1,8 @@
 //! Topics of ROS 2 between hosts that have cables between them, and addresses that come and go.
 
 mod common;
+#[path = "common/logged.rs"]
+mod logged;
 
 use std::process::Command;
 use std::sync::Arc;
@@ -8,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use common::LONG;
+use logged::{is_logged, keep_log};
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_testkit::hosts::Host;
@@ -94,6 +97,15 @@ impl Drop for Done<'_> {
     fn drop(&mut self) {
         self.0.iter().for_each(|ear| ear.done.store(true, Ordering::SeqCst));
     }
+}
+
+#[test]
+fn a_host_without_any_interface_is_told_of_once() {
+    keep_log();
+    let alone = Host::new();
+    alone.ip("link set lo down");
+    alone.run(|| drop(context().create_node("alone").unwrap()));
+    assert!(is_logged(&["WARN", "no network interface is up"]));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Commands that serve ROS 1 alone so far, and what they say to people who are in ROS 2.
 
+use std::thread;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches};
@@ -7,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::Heard;
+use crate::output;
 use crate::session::Session;
 
 /// The commands, each with what it does not do in ROS 2.
@@ -23,6 +25,10 @@ const COMMANDS: [(&[&str], &str); 8] = [
 
 const DOCTOR: &[&str] = &["doctor"];
 
+/// The one that goes on for ever unless a word follows; another does so with this flag.
+const FOLLOWS: &str = "log";
+const WAITS: &str = "wait";
+
 /// The flags that narrow other commands to one generation. Here they are understood, too, and no help shows them.
 const ROS1: &str = "only_ros1";
 const ROS2: &str = "only_ros2";
@@ -37,6 +43,8 @@ pub struct OfRos1 {
     not_served: &'static str,
     /// Whether what it fails with is looked into: not if the user is in ROS 1, nor for the doctor, who does so himself.
     explains: bool,
+    /// It may go on for ever, and finds nothing at the end of it.
+    goes_on: bool,
     ros2: bool,
 }
 
@@ -77,10 +85,12 @@ impl OfRos1 {
             levels.iter().any(|(_, level)| level.try_get_one(flag).ok().flatten() == Some(&true))
         };
         let explains = !given(ROS1) && path != DOCTOR;
-        Some(Self { not_served, explains, ros2: given(ROS2) })
+        let goes_on = matches!(levels[..], [(FOLLOWS, _)]) || given(WAITS);
+        Some(Self { not_served, explains, goes_on, ros2: given(ROS2) })
     }
 
-    /// Runs the command. Where that fails for want of a master, the error says so, and who of ROS 2 is there instead.
+    /// Runs the command. Where that fails for want of a master, the error says so, and who of ROS 2 is there instead. Where
+    /// a master is and nothing is found, a line says that somebody of ROS 2 is there, too, if so it is.
     ///
     /// # Errors
     /// Those of the command; and at once if the user asks for ROS 2.
@@ -92,22 +102,60 @@ impl OfRos1 {
         if self.ros2 {
             return Err(CliError::Failed(format!("{}: nothing was looked at", self.not_served)));
         }
-        command().map_err(|error| match error {
-            CliError::Failed(_) if self.explains => self.without_master(session).unwrap_or(error),
-            error => error,
+        if !self.explains {
+            return command();
+        }
+        let (result, told) =
+            if self.goes_on { self.tell_meanwhile(session, command) } else { (command(), false) };
+        match result {
+            Ok(()) if !told && output::was_empty() => {
+                self.tell_beside_master(session);
+                Ok(())
+            }
+            Err(CliError::Failed(why)) if !told => Err(CliError::Failed(self.explained(session, why))),
+            result => result,
+        }
+    }
+
+    /// Runs the command, and tells of ROS 2 while it goes on; also gives whether there was something to tell.
+    fn tell_meanwhile(
+        self,
+        session: &Session,
+        command: impl FnOnce() -> Result<(), CliError>,
+    ) -> (Result<(), CliError>, bool) {
+        thread::scope(|scope| {
+            let look = scope.spawn(|| why_no_master(session).is_none() && self.tell_beside_master(session));
+            let result = command();
+            (result, look.join().unwrap_or_default())
         })
     }
 
-    /// The error if no master answers.
-    fn without_master(self, session: &Session) -> Option<CliError> {
-        let context = session.asking().ok()?;
-        let why = Graph::within(&context, PATIENCE).check_master().err()?.to_string();
-        let heard = Heard::in_ros2(session)?;
-        Some(CliError::Failed(match heard.nobody() {
-            true => format!("{why}, and {}", heard.text()),
-            false => format!("{} ({}), and {why}", self.not_served, heard.text()),
-        }))
+    /// Tells of those who are in ROS 2; false if nobody is. Programs are not told, so nobody listens for them.
+    fn tell_beside_master(self, session: &Session) -> bool {
+        let heard = (!session.output.json).then(|| Heard::in_ros2(session)).flatten();
+        let Some(heard) = heard.filter(|heard| !heard.nobody()) else { return false };
+        session.output.note(&format!("{}: ROS 1 alone is looked at ({})", self.not_served, heard.text()));
+        true
     }
+
+    /// What is said of a failure: that no master answers, and who is in ROS 2, if that is so.
+    fn explained(self, session: &Session, failure: String) -> String {
+        let Some(why) = why_no_master(session) else {
+            self.tell_beside_master(session);
+            return failure;
+        };
+        match Heard::in_ros2(session) {
+            None => failure,
+            Some(heard) if heard.nobody() => format!("{why}, and {}", heard.text()),
+            Some(heard) => format!("{} ({}), and {why}", self.not_served, heard.text()),
+        }
+    }
+}
+
+/// Why no master answers, if none does.
+fn why_no_master(session: &Session) -> Option<String> {
+    let context = session.asking().ok()?;
+    Some(Graph::within(&context, PATIENCE).check_master().err()?.to_string())
 }
 
 #[cfg(test)]
@@ -131,6 +179,9 @@ mod tests {
             assert!(typed(&format!("{line} --ros2")).expect("the same").ros2, "{line}");
         }
         assert!(typed("service --ros2 list").expect("the same").ros2);
+        for (line, goes_on) in [("log", true), ("log list /a", false), ("service call --wait /a", true)] {
+            assert_eq!(typed(line).expect("the same").goes_on, goes_on, "{line}");
+        }
         for line in ["topic list --ros2", "node list", "node info /a", "interface list", "master"] {
             assert_eq!(typed(line), None, "{line}");
         }

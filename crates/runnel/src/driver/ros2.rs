@@ -140,6 +140,15 @@ impl Ros2 {
         self.handing_out
     }
 
+    /// Says that an endpoint of another process has joined one of ours or left it. Its node is named if that is known by then.
+    fn tell_of_link(&self, local: EntityId, remote: Guid, what: &str) {
+        let ours = self.writers.get(&local).map(|end| (&end.topic, "subscriber"));
+        let ours = ours.or_else(|| self.readers.get(&local).map(|end| (&end.topic, "publisher")));
+        let Some((topic, role)) = ours else { return };
+        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), str::to_owned);
+        console::debug!("topic {topic}: {role} [{node}] of ROS 2 {what}");
+    }
+
     /// The enclave that is told to others.
     fn enclave(&self) -> Option<String> {
         self.settings.as_ref().map(|settings| settings.enclave.clone())
@@ -161,6 +170,11 @@ impl Driver {
             return Ok(());
         };
         let rtps = Arc::new(Rtps::open(settings, self.reactor.waker().clone())?);
+        if !rtps.has_interface() {
+            console::warning!(
+                "no network interface is up: other processes are not met in ROS 2 until one is"
+            );
+        }
         for socket in rtps.receivers() {
             let key = self.sockets.insert_with(|_| Socket::Rtps(Arc::clone(&socket)));
             self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
@@ -280,6 +294,7 @@ impl Driver {
 
     fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
         let origin = self.ros2.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
+        self.ros2.tell_of_link(local, remote, "joined");
         if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
             offer.met(remote, origin);
         }
@@ -316,6 +331,12 @@ impl Driver {
                 };
                 let named = Arc::new(from.named(node));
                 end.input.rename(from, &named);
+                console::debug!(
+                    "topic {}: publisher [{}] is [{}]",
+                    end.topic,
+                    from.publisher,
+                    named.publisher
+                );
                 *from = named;
                 renamed.push((*reader, *writer));
             }
@@ -324,6 +345,7 @@ impl Driver {
     }
 
     fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
+        self.ros2.tell_of_link(local, remote, "left");
         if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
             offer.left(remote);
         }

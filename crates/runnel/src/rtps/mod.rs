@@ -101,6 +101,11 @@ impl Rtps {
         lock(&self.inner).sockets.receivers()
     }
 
+    /// True if the host has an address.
+    pub(crate) fn has_interface(&self) -> bool {
+        !lock(&self.inner).sockets.own().is_empty()
+    }
+
     /// Who the participant is.
     pub(crate) fn prefix(&self) -> GuidPrefix {
         lock(&self.inner).participant.prefix()

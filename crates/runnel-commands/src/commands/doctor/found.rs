@@ -25,7 +25,7 @@ pub struct Here {
     /// Whether anything says where the master is.
     pub master_named: bool,
     pub master: Option<MasterFound>,
-    /// Who is in ROS 2, if there is somebody, and no master.
+    /// Who is in ROS 2, if there is somebody.
     pub in_ros2: Option<String>,
     /// What this host is told to be called.
     pub stated: Option<StatedHost>,

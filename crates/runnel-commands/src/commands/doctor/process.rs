@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_ros_2_where_no_master_is_gets_a_word() {
+    fn who_is_in_ros_2_gets_a_word() {
         let heard = Some("2 participants of ROS 2 in domain 0".to_owned());
         let found = only(&Here { in_ros2: heard, ..here() });
         let expected = "2 participants of ROS 2 in domain 0, whom the doctor does not look at yet";

@@ -244,6 +244,9 @@ impl Driver {
                 input.from.stats.set_by_memory(true);
                 console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
             }
+            Some(Socket::SampleInput(input)) => {
+                console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
+            }
             Some(Socket::Called(Called { meeting: Some(meeting), .. })) => {
                 // The service has gone over, and so do we.
                 let token = meeting.token;

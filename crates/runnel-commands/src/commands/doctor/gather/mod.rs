@@ -9,6 +9,7 @@ mod tcpros;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 use std::time::Duration;
 
 use runnel::Context;
@@ -16,7 +17,7 @@ use runnel::core::time::Instant;
 use runnel::io::clock;
 
 use super::Args;
-use super::found::{Found, GraphFound, NodeFound, Trouble};
+use super::found::{Found, GraphFound, MasterFound, NodeFound, Trouble};
 use super::links;
 use crate::error::CliError;
 use crate::graph::{Graph, read_connections};
@@ -28,7 +29,7 @@ pub use times::CLOCK;
 /// How long two ends of a link that stands on one side only may take to agree.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// Looks at the whole graph.
+/// Looks at the whole graph, and meanwhile who is in ROS 2.
 ///
 /// # Errors
 /// When the arguments are wrong.
@@ -42,25 +43,37 @@ pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
         }
         Err(error) => return Err(error),
     };
-    let master = Graph::new(&context);
-    let mut found = here::master(&context, &master)?;
-    let mut graph = None;
-    if found.trouble.is_none() {
-        match whole_graph(args, session, &context, &master) {
-            Ok(whole) => graph = Some(whole),
-            Err(CliError::Failed(why)) => {
-                // It answered at first, and may be gone or hang by now.
-                found = here::master(&context, &master)?;
-                found.trouble.get_or_insert(Trouble::Nonsense(why));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if found.trouble.is_some() {
-        here.in_ros2 = Heard::in_ros2(session).filter(|heard| !heard.nobody()).map(|heard| heard.text());
-    }
-    here.master = Some(found);
+    let (ros1, heard) = thread::scope(|scope| {
+        let listens = scope.spawn(|| Heard::in_ros2(session));
+        (gather_ros1(args, session, &context), listens.join().ok().flatten())
+    });
+    let (master, graph) = ros1?;
+    here.master = Some(master);
+    here.in_ros2 = heard.filter(|heard| !heard.nobody()).map(|heard| heard.text());
     Ok(Found { here, graph })
+}
+
+/// The master, and its graph if it answers.
+fn gather_ros1(
+    args: &Args,
+    session: &Session,
+    context: &Context,
+) -> Result<(MasterFound, Option<GraphFound>), CliError> {
+    let master = Graph::new(context);
+    let mut found = here::master(context, &master)?;
+    if found.trouble.is_some() {
+        return Ok((found, None));
+    }
+    match whole_graph(args, session, context, &master) {
+        Ok(whole) => Ok((found, Some(whole))),
+        Err(CliError::Failed(why)) => {
+            // It answered at first, and may be gone or hang by now.
+            found = here::master(context, &master)?;
+            found.trouble.get_or_insert(Trouble::Nonsense(why));
+            Ok((found, None))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn whole_graph(
