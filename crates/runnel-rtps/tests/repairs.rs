@@ -222,6 +222,21 @@ fn fragments_that_are_sent_again_beside_short_samples_are_in_datagrams_of_their_
     }
 }
 
+/// Many are under way when the first is asked for.
+#[test]
+fn of_a_long_sample_what_is_lost_on_a_long_way_is_sent_again_once() {
+    for (seed, loss) in [(1, 2), (2, 5), (3, 10)] {
+        let (mut net, writer, reader) = pair(seed, QoS::keep_last(1), QoS::keep_last(1));
+        net.weather = Weather { loss, delay: millis(10), ..Weather::FAIR };
+        let before = net.nodes[0].sent_bytes;
+        net.write(0, writer, &sample(7, 1_000_000)).unwrap();
+        net.run_until("it is heard", secs(10), |net| heard(net, reader) == [7]);
+        net.run_for(secs(1));
+        let sent = net.nodes[0].sent_bytes - before;
+        assert!(sent < 10_000 * (115 + 2 * loss as usize), "{sent} bytes at {loss} %");
+    }
+}
+
 /// A sample whose last fragments are lost shows that only by what follows, and what follows never ends.
 #[test]
 fn of_long_samples_in_a_steady_stream_what_is_lost_is_sent_again_in_time() {

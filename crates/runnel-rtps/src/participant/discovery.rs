@@ -99,7 +99,9 @@ impl<P: Lend> Participant<P> {
         if let Some(known) = peer.endpoints.remove(&guid.entity) {
             peer.endpoint_bytes -= known.bytes();
             self.unmatch(guid);
-            self.reader_ended(&known);
+            if known.role() == Role::Reader {
+                self.reader_ended(&known);
+            }
             self.tell(Event::EndpointLost(guid));
         }
     }

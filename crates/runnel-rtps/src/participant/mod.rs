@@ -43,8 +43,9 @@ use runnel_core::time::Instant;
 use transmit::Work;
 use watch::{Watched, Watches};
 
-/// How many events wait to be taken at most; more are dropped, but for those by which others know what there is.
-const MOST_EVENTS: usize = 4096;
+/// How many events wait to be taken at most; more are dropped, but for those by which others know what there is. One datagram
+/// may bring as many as there are pairs of a hundred endpoints of ours with a hundred of another, which its sender had told of.
+const MOST_EVENTS: usize = 16 * 1024;
 
 /// How many heartbeats of a participant's writers that we do not know yet are kept.
 const MOST_EARLY: usize = 256;

@@ -1,13 +1,14 @@
 //! Samples that come in fragments.
 
 use super::budget::{Budget, Claim};
-use crate::wire::{BITS, DataFrag, FragmentSet, SequenceNumber, Timestamp};
+use crate::wire::{DataFrag, FragmentSet, SequenceNumber, Timestamp};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
-/// How many samples of a writer may be incomplete at a time; the oldest makes room for another.
+/// How many samples of a writer may be incomplete at a time: the newest makes room for an older one, and the oldest for another
+/// of a writer that sends each once.
 const MOST_INCOMPLETE: usize = 4;
 
 /// The incomplete samples of a writer.
@@ -32,9 +33,10 @@ struct Incomplete {
     highest: u32,
     /// All fragments before this one have come.
     first_missing: u32,
-    /// A later sample has come, so all of this one was sent; and all that did not come has been asked for since.
+    /// A later sample has come, so all of this one was sent.
     passed: bool,
-    asked: bool,
+    /// Up to this fragment all that is missing has been asked for.
+    asked: u32,
     /// When fragments of it came last.
     came: Instant,
     _claim: Claim,
@@ -61,7 +63,7 @@ impl Incomplete {
             highest: 0,
             first_missing: 1,
             passed: false,
-            asked: false,
+            asked: 0,
             came: Instant(0),
             _claim: claim,
             stamp,
@@ -101,6 +103,20 @@ impl Incomplete {
         }
     }
 
+    /// The first fragment from one on that is missing, of those that are known of.
+    fn missing_from(&self, first: u32) -> Option<u32> {
+        let mut fragment = first;
+        while fragment <= self.highest {
+            let (word, bit) = ((fragment - 1) / 64, (fragment - 1) % 64);
+            let missing = !self.have.get(word as usize)? >> bit;
+            if missing != 0 {
+                return Some(fragment + missing.trailing_zeros()).filter(|found| *found <= self.highest);
+            }
+            fragment = (word + 1) * 64 + 1;
+        }
+        None
+    }
+
     fn is_like(&self, frag: &DataFrag<'_>) -> bool {
         (self.bytes.len(), self.fragment_len) == (frag.sample_len as usize, frag.fragment_len)
     }
@@ -118,9 +134,9 @@ impl Fragments {
         budget: &Budget,
     ) -> Option<Complete> {
         if !self.samples.contains_key(&frag.number) {
+            self.pass(frag.number);
             self.make_room(frag.number)?;
             let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
-            self.pass(frag.number);
             self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim));
         }
         let sample = self.samples.get_mut(&frag.number)?;
@@ -244,21 +260,20 @@ impl Fragments {
     /// These fragments of a sample are asked for.
     pub fn note_asked(&mut self, number: SequenceNumber, missing: &FragmentSet) {
         if let Some(sample) = self.samples.get_mut(&number) {
-            sample.asked = sample.passed && missing.iter().count() == sample.missing as usize;
+            sample.asked = missing.iter().last().map_or(sample.asked, |last| last.max(sample.asked));
         }
     }
 
-    /// The fragments of a sample that are missing, up to the highest that is known of: as many as a set holds. Nothing if all of
-    /// them were asked for and none was sent for the first time since, unless they are to be asked for `again`.
+    /// The fragments of a sample that are missing and have not been asked for, or all that are missing if they are to be asked
+    /// for `again`: up to the highest that is known of, as many as a set holds.
     pub fn missing(&self, number: SequenceNumber, again: bool) -> Option<FragmentSet> {
-        let sample = self.samples.get(&number).filter(|sample| again || !sample.asked)?;
-        // What a set holds is all that there is to be looked through.
-        let last = sample.highest.min(sample.first_missing.saturating_add(BITS - 1));
-        let mut missing = (sample.first_missing..=last).filter(|fragment| !sample.has(*fragment));
-        let first = missing.next()?;
-        let mut set = FragmentSet::new(first);
-        set.insert(first);
-        missing.take_while(|fragment| set.insert(*fragment)).for_each(drop);
+        let sample = self.samples.get(&number)?;
+        let asked = if again { 0 } else { sample.asked };
+        let mut next = sample.missing_from(sample.first_missing.max(asked.saturating_add(1)));
+        let mut set = FragmentSet::new(next?);
+        while let Some(fragment) = next.filter(|fragment| set.insert(*fragment)) {
+            next = sample.missing_from(fragment.saturating_add(1));
+        }
         Some(set)
     }
 

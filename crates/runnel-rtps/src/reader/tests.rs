@@ -392,6 +392,7 @@ fn what_was_had_before_is_not_undone_by_what_is_told_of_another_way() {
         [|proxy| proxy.pass_over(SequenceNumber(3)), |proxy| proxy.give_up_before(SequenceNumber(3))];
     for tell in tell {
         let mut proxy = WriterProxy::found_again(spec(true), first.left());
+        assert!(proxy.hold(at(9), SequenceNumber(2), copied(&[0; 8], None, false)));
         tell(&mut proxy);
         assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(6)), 0));
     }

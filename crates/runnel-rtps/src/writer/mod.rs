@@ -328,11 +328,13 @@ impl<B: Bytes> Writer<B> {
         if !together {
             return;
         }
-        let Some(leader) = self.readers.get(index).cloned() else { return };
-        let followers = self.readers.iter_mut().filter(|other| other.guid() != leader.guid());
+        let Some((guid, lead)) = self.readers.get(index).map(|leader| (leader.guid(), leader.lead())) else {
+            return;
+        };
+        let followers = self.readers.iter_mut().filter(|other| other.guid() != guid);
         followers
-            .filter(|other| other.guid().prefix == leader.guid().prefix)
-            .for_each(|other| other.follow(now, &leader));
+            .filter(|other| other.guid().prefix == guid.prefix)
+            .for_each(|other| other.follow(now, lead));
     }
 
     /// Lets go of samples that nobody is to get any more.

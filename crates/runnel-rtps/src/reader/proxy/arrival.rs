@@ -83,6 +83,7 @@ impl WriterProxy {
         let holds = self.hold_if_room(now, number, sample);
         if !holds {
             self.note_dropped(number);
+            self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause()));
         }
         if number > self.whole {
             self.note_missing();
@@ -167,9 +168,11 @@ impl WriterProxy {
         if !self.fragments.has_room(number, len, self.spec.most_bytes) {
             return None;
         }
-        self.retry.note_progress();
         let whole = self.fragments.take(now, frag, stamp, &self.spec.budgets.incomplete);
         let is_refused = whole.is_none() && !self.fragments.has_begun(number);
+        if !is_refused {
+            self.retry.note_progress();
+        }
         self.is_full |= is_refused && !self.spec.budgets.incomplete.has(len);
         if self.spec.reliable && whole.is_none() {
             self.note_missing();

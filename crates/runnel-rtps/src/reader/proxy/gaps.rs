@@ -69,8 +69,10 @@ impl WriterProxy {
 
     /// The writer does not have what is before `first` any more. What is held of it stays deliverable.
     pub(super) fn lose_before(&mut self, first: SequenceNumber) {
-        let mut number = self.next;
-        while let Some((held, _)) = self.held.range(number..first).next() {
+        // Of what is whole nothing is lost, and thousands may be held.
+        self.extend_whole();
+        let mut number = self.next.max(self.whole.next());
+        while let Some((held, _)) = self.held.range(number.min(first)..first).next() {
             let held = *held;
             self.lost += u64::from(held.distance_from(number)) - self.gaps_within(number, held);
             self.add_gap(number, held);

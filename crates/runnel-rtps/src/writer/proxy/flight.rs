@@ -25,7 +25,13 @@ pub(super) struct Flight {
     /// Of which so much has arrived or is lost.
     known: u64,
     probes: VecDeque<Probe>,
-    /// What the datagram that is being put together adds to what was sent, and whether it asks for an acknowledgement.
+    last: Last,
+}
+
+/// The datagram that is being put together, or was last: what it adds to what was sent, and whether it asks for an
+/// acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last {
     adds: u64,
     asks: bool,
 }
@@ -42,18 +48,23 @@ struct Probe {
 impl Flight {
     /// A datagram is put together.
     pub fn begin(&mut self) {
-        (self.adds, self.asks) = (0, false);
+        self.last = Last::default();
     }
 
     /// A datagram of so many bytes sets out.
     pub fn send(&mut self, len: usize) {
-        self.adds = len as u64 + DATAGRAM_COST;
-        self.sent += self.adds;
+        self.last.adds = len as u64 + DATAGRAM_COST;
+        self.sent += self.last.adds;
+    }
+
+    /// The datagram that was put together last.
+    pub fn last(&self) -> Last {
+        self.last
     }
 
     /// The datagram that was put together last for another reader is for this one as well, which it takes up to this sample.
     /// True if that asks it for an acknowledgement.
-    pub fn follow(&mut self, leader: &Self, at: Instant, number: SequenceNumber) -> bool {
+    pub fn follow(&mut self, leader: Last, at: Instant, number: SequenceNumber) -> bool {
         self.sent += leader.adds;
         if leader.asks {
             self.ask(at, number);
@@ -67,7 +78,7 @@ impl Flight {
             self.probes.pop_back();
         }
         self.probes.push_back(Probe { at, number, sent: self.sent });
-        self.asks = true;
+        self.last.asks = true;
     }
 
     /// The reader tells that it has heard of samples up to this one. What had been sent when it was asked is under way no more,

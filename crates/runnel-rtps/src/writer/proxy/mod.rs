@@ -18,7 +18,7 @@ use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
-use flight::Flight;
+use flight::{Flight, Last};
 use runnel_core::time::Instant;
 
 /// How long a reader is waited for until it is asked, at first.
@@ -80,6 +80,15 @@ pub(super) enum Filled {
     Nothing,
     /// Fragments wait until then.
     NotBefore(Instant),
+}
+
+/// How far a reader is that leads others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lead {
+    next: SequenceNumber,
+    fragment: u32,
+    pacer: Pacer,
+    last: Last,
 }
 
 impl ReaderProxy {
@@ -185,17 +194,24 @@ impl ReaderProxy {
             && self.spec.inline_qos == other.spec.inline_qos
             && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
             && self.first_told(history) == other.first_told(history)
+            // A hole may be told as lost, and with it all that is before.
+            && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
             && plain(self)
             && plain(other)
     }
 
+    /// How far it is after a datagram that was for others of its participant as well.
+    pub(super) fn lead(&self) -> Lead {
+        Lead { next: self.next, fragment: self.fragment, pacer: self.pacer, last: self.flight.last() }
+    }
+
     /// What was sent to another reader of its participant has reached it as well: by the same socket, at the same pace.
-    pub(super) fn follow(&mut self, now: Instant, leader: &Self) {
+    pub(super) fn follow(&mut self, now: Instant, leader: Lead) {
         if !self.owes_acknowledgement() {
             self.since = now;
         }
         (self.next, self.fragment, self.pacer) = (leader.next, leader.fragment, leader.pacer);
-        if self.flight.follow(&leader.flight, now, self.next.previous()) {
+        if self.flight.follow(leader.last, now, self.next.previous()) {
             (self.heartbeat, self.since) = (false, now);
         }
     }

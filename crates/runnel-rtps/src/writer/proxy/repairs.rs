@@ -4,6 +4,7 @@ use super::{ReaderProxy, put};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
 use crate::wire::{EntityId, NackFrag, SequenceNumber};
+use alloc::collections::BTreeSet;
 use runnel_core::time::Instant;
 
 /// How many fragments that a reader misses are remembered.
@@ -16,8 +17,11 @@ impl ReaderProxy {
             return false;
         }
         let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;
-        self.fragments_asked.retain(|(number, _)| *number != nack.number);
-        for fragment in nack.missing.iter().filter(|fragment| sent(*fragment)) {
+        // Who asks for more does not always repeat what it has asked for, which may wait yet.
+        let of_it = self.fragments_asked.iter().filter(|(number, _)| *number == nack.number);
+        let waiting: BTreeSet<u32> = of_it.map(|(_, fragment)| *fragment).collect();
+        for fragment in nack.missing.iter().filter(|fragment| sent(*fragment) && !waiting.contains(fragment))
+        {
             self.fragments_asked.push_back((nack.number, fragment));
         }
         self.fragments_asked.truncate(MOST_FRAGMENTS_ASKED);
