@@ -135,7 +135,8 @@ impl ContextOptions {
     }
 
     /// Whether a master need not be there yet. Nodes join the ROS 1 graph when it answers, as they do anyway; until it has
-    /// answered them once, nothing waits for it and no warning says that it does not.
+    /// answered them once, neither making publishers, subscriptions and the like nor the end of a node waits for it, and no
+    /// warning says that it does not answer. What is asked of the master itself, such as parameters, waits as ever.
     #[must_use]
     pub fn master_comes_later(mut self, later: bool) -> Self {
         self.master_comes_later = later;

@@ -87,12 +87,12 @@ impl Node {
     /// ([`Error::Ros1Only`]).
     pub fn get_param<T: FromParam>(&self, name: &str) -> Result<Option<T>, Error> {
         let key = self.resolve(name)?;
-        let Some(value) = self.value_at(&key)? else { return Ok(None) };
+        let Some((value, in_master)) = self.value_at(&key)? else { return Ok(None) };
         match T::from_param(&value) {
             Some(value) => Ok(Some(value)),
             None => {
                 let (is, wanted) = (value.kind(), std::any::type_name::<T>());
-                Err(Error::Parameter { name: key, is, wanted, in_master: self.inner.is_in_ros1() })
+                Err(Error::Parameter { name: key, is, wanted, in_master })
             }
         }
     }
@@ -123,8 +123,10 @@ impl Node {
         if !self.inner.is_in_ros1() {
             return Ok(self.inner.given_param(&key)?.is_some());
         }
-        let (_, value) = self.ask_master("hasParam", &[key.into()])?;
-        Ok(value == Value::Bool(true))
+        match self.ask_master("hasParam", &[key.as_str().into()]) {
+            Ok((_, value)) => Ok(value == Value::Bool(true)),
+            Err(error) => self.given_without_master(&key, error).map(|_| true),
+        }
     }
 
     /// Removes a parameter and all below it; false if there was none.
@@ -174,24 +176,28 @@ impl Node {
         } else {
             // The master tells each key once.
             let value = self.value_at(&watch.core.key)?;
-            watch.core.changed(&watch.core.key, value.as_ref());
+            watch.core.changed(&watch.core.key, value.as_ref().map(|(value, _)| value));
         }
         Ok(watch)
     }
 
-    /// The value under an absolute name.
-    fn value_at(&self, key: &str) -> Result<Option<ParamValue>, Error> {
+    /// The value under an absolute name, and whether it is the master's.
+    fn value_at(&self, key: &str) -> Result<Option<(ParamValue, bool)>, Error> {
         if !self.inner.is_in_ros1() {
-            return self.inner.given_param(key);
+            return Ok(self.inner.given_param(key)?.map(|value| (value, false)));
         }
         match self.ask_master("getParam", &[key.into()]) {
-            Ok((granted, value)) => Ok(granted.then_some(value)),
-            // No master: nobody can have given it another value than the node's arguments do.
-            Err(error @ Error::NoMaster { .. }) => {
-                self.inner.given_param(key).ok().flatten().map(Some).ok_or(error)
-            }
-            Err(error) => Err(error),
+            Ok((granted, value)) => Ok(granted.then_some((value, true))),
+            Err(error) => self.given_without_master(key, error).map(|value| Some((value, false))),
         }
+    }
+
+    /// What the arguments give a parameter that cannot be asked for because there is no master; else the error.
+    fn given_without_master(&self, key: &str, error: Error) -> Result<ParamValue, Error> {
+        if !matches!(error, Error::NoMaster { .. }) {
+            return Err(error);
+        }
+        self.inner.given_param(key).ok().flatten().ok_or(error)
     }
 
     /// The status and value of an answer; true if the master grants what was asked.

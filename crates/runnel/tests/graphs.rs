@@ -101,6 +101,9 @@ fn where_a_node_of_both_graphs_has_no_master_it_has_what_its_arguments_give_and_
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(200)).unwrap();
     let node = context.create_node("node").unwrap();
     assert_eq!(node.param("~rate", 10.0).unwrap(), 7.5);
+    assert!(node.has_param("~rate").unwrap());
+    let error = node.get_param::<bool>("~rate").unwrap_err();
+    assert!(matches!(error, Error::Parameter { in_master: false, .. }), "{error}");
     for name in ["~gain", "/node/gain", "/other/rate"] {
         let error = node.param(name, 10.0).unwrap_err();
         assert!(matches!(error, Error::NoMaster { .. }), "{name}: {error}");

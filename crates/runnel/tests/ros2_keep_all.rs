@@ -1,4 +1,4 @@
-//! Reliable publishers and subscriptions of the ROS 2 graph that keep all lose nothing, whoever else there is and whoever ends.
+//! Reliable publishers and subscriptions of the ROS 2 graph that keep all lose nothing beside others, nor when one ends.
 
 mod common;
 #[path = "common/ros2_pair.rs"]

@@ -144,12 +144,15 @@ fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_
 fn what_is_asked_for_exactly_is_not_lessened_within_the_process_either() {
     let [context] = contexts();
     let node = context.create_node("both").unwrap();
+    let any = SubscriptionOptions::from(QoS::best_available()).exactly();
+    let first = node.create_raw_subscription("number", None, any, |_| ()).unwrap();
     let _best_effort = node.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     let reliable = QoS::keep_last(10);
     let lenient = node.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
     let exactly = SubscriptionOptions::from(reliable).exactly();
     let strict = node.create_raw_subscription("number", None, exactly, |_| ()).unwrap();
     assert_eq!((lenient.publisher_count(), strict.publisher_count()), (1, 0));
+    assert_eq!(first.publisher_count(), 1, "what is best available is each publisher's own");
     assert_eq!(strict.incompatible_qos_status().total_count, 1);
 }
 

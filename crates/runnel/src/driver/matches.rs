@@ -79,6 +79,8 @@ impl Driver {
         subscription: &Arc<SubscriptionCore>,
     ) {
         let takes_less = subscription.takes_any() && topic.exactly.is_none();
+        // Who takes any type settles what is best available for each publisher.
+        let qos = topic.exactly.unwrap_or(qos);
         let (topic, end) = (topic.name.clone(), Arc::clone(subscription));
         let request = Endpoint { node, topic, qos, takes_less, end };
         let offers = self.endpoints.offers.iter();
@@ -126,7 +128,8 @@ impl Endpoints {
 impl Endpoint<Publication> {
     /// What a subscription asks for of it. Who takes any type takes what is offered, unless it asks exactly.
     fn asked_by(&self, request: &Endpoint<SubscriptionCore>) -> QoS {
-        if request.takes_less { as_offered(request.qos, &self.qos) } else { request.qos }
+        let asked = request.qos.settled_for_subscription(&[self.qos]);
+        if request.takes_less { as_offered(asked, &self.qos) } else { asked }
     }
 
     fn meets(&self, request: &Endpoint<SubscriptionCore>) -> bool {

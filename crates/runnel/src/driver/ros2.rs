@@ -365,5 +365,6 @@ impl Driver {
         if let Err(error) = rtps.look_at_interfaces() {
             console::warning!("the network interfaces cannot be looked at: {error}");
         }
+        self.take_ros2_events();
     }
 }

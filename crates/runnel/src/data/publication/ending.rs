@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use runnel_core::time::Instant;
+use runnel_io::clock;
 
 use super::{Publication, State};
 use crate::sync::lock;
@@ -20,7 +21,7 @@ pub(super) struct Wait {
 impl Publication {
     /// Until when what was published so far is waited for, if a wait for it has begun.
     pub(crate) fn is_waited_for(&self) -> Option<Instant> {
-        lock(&self.state).wait_for(self.published())
+        lock(&self.state).wait_for(self.published(), clock::monotonic())
     }
 
     /// A wait begins for all that was published and is still to arrive, unless it is waited for already.
@@ -30,14 +31,16 @@ impl Publication {
         if state.is_flushed() {
             // Who comes after this, and gets what is kept, is waited for as well.
             state.wait = None;
-        } else if state.wait_for(published).is_none() {
+        } else if state.wait_for(published, now).is_none() {
             state.wait = Some(Wait { published, until: now + PATIENCE });
         }
     }
 }
 
 impl State {
-    fn wait_for(&self, published: u64) -> Option<Instant> {
-        self.wait.as_ref().filter(|wait| wait.published == published).map(|wait| wait.until)
+    /// One that was over a while ago was for the ends of others: somebody may have come since who gets what is kept.
+    fn wait_for(&self, published: u64, now: Instant) -> Option<Instant> {
+        let is_so = |wait: &&Wait| wait.published == published && now < wait.until + PATIENCE;
+        self.wait.as_ref().filter(is_so).map(|wait| wait.until)
     }
 }
