@@ -11,6 +11,9 @@ use crate::error::CliError;
 /// Set by an answer to people that says nothing.
 static EMPTY: AtomicBool = AtomicBool::new(false);
 
+/// Set once what the user asked for has been found, whatever comes of it.
+static FOUND: AtomicBool = AtomicBool::new(false);
+
 /// How a command answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
@@ -65,9 +68,19 @@ impl Output {
     }
 }
 
+/// What the user asked for has been found: that an answer says nothing, or that something fails, has another reason.
+pub fn note_found() {
+    FOUND.store(true, Ordering::Relaxed);
+}
+
+/// True if it has.
+pub fn was_found() -> bool {
+    FOUND.load(Ordering::Relaxed)
+}
+
 /// True if people have got an answer of this process that says nothing: what they asked for was not found.
 pub fn was_empty() -> bool {
-    EMPTY.load(Ordering::Relaxed)
+    EMPTY.load(Ordering::Relaxed) && !was_found()
 }
 
 /// Writes all at once, so that lines of several threads do not mix, and lets go of it.

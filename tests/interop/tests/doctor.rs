@@ -214,7 +214,8 @@ fn simulated_time_that_nobody_tells_is_an_error() {
             |value| outcome(graph.runnel("runnel", &["param", "set", "/use_sim_time", value])).success();
         set("true");
         finds(graph, &[], 1, &["error: /use_sim_time: true, but nobody publishes /clock", "1 error,"]);
-        let clock = ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
+        let clock =
+            ["topic", "pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}", "--ros1"];
         let mut teller = graph.runnel("runnel", &clock);
         wait_until("/clock is published", within(PATIENCE), || {
             !graph.nodes_at(Side::Publishers, "/clock").is_empty()

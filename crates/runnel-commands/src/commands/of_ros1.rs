@@ -25,8 +25,9 @@ const COMMANDS: [(&[&str], &str); 8] = [
 
 const DOCTOR: &[&str] = &["doctor"];
 
-/// The one that goes on for ever unless a word follows; another does so with this flag.
+/// The one that goes on for ever unless a word follows; one that waits for a server, and another that does so with this flag.
 const FOLLOWS: &str = "log";
+const SENDS_GOALS: [&str; 2] = ["action", "send_goal"];
 const WAITS: &str = "wait";
 
 /// The flags that narrow other commands to one generation. Here they are understood, too, and no help shows them.
@@ -85,7 +86,7 @@ impl OfRos1 {
             levels.iter().any(|(_, level)| level.try_get_one(flag).ok().flatten() == Some(&true))
         };
         let explains = !given(ROS1) && path != DOCTOR;
-        let goes_on = matches!(levels[..], [(FOLLOWS, _)]) || given(WAITS);
+        let goes_on = matches!(levels[..], [(FOLLOWS, _)]) || begins(&SENDS_GOALS) || given(WAITS);
         Some(Self { not_served, explains, goes_on, ros2: given(ROS2) })
     }
 
@@ -107,6 +108,7 @@ impl OfRos1 {
         }
         let (result, told) =
             if self.goes_on { self.tell_meanwhile(session, command) } else { (command(), false) };
+        let told = told || output::was_found();
         match result {
             Ok(()) if !told && output::was_empty() => {
                 self.tell_beside_master(session);
@@ -133,7 +135,7 @@ impl OfRos1 {
     /// Tells of those who are in ROS 2; false if nobody is. Programs are not told, so nobody listens for them.
     fn tell_beside_master(self, session: &Session) -> bool {
         let heard = (!session.output.json).then(|| Heard::in_ros2(session)).flatten();
-        let Some(heard) = heard.filter(|heard| !heard.nobody()) else { return false };
+        let Some(heard) = heard.filter(|heard| !heard.nobody() && !output::was_found()) else { return false };
         session.output.note(&format!("{}: ROS 1 alone is looked at ({})", self.not_served, heard.text()));
         true
     }
@@ -179,7 +181,14 @@ mod tests {
             assert!(typed(&format!("{line} --ros2")).expect("the same").ros2, "{line}");
         }
         assert!(typed("service --ros2 list").expect("the same").ros2);
-        for (line, goes_on) in [("log", true), ("log list /a", false), ("service call --wait /a", true)] {
+        for (line, goes_on) in [
+            ("log", true),
+            ("log list /a", false),
+            ("service call --wait /a", true),
+            ("service call /a", false),
+            ("action send_goal /a", true),
+            ("action list", false),
+        ] {
             assert_eq!(typed(line).expect("the same").goes_on, goes_on, "{line}");
         }
         for line in ["topic list --ros2", "node list", "node info /a", "interface list", "master"] {

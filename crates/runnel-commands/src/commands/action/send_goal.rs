@@ -17,7 +17,7 @@ use super::actions::actions;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::session::Session;
 use crate::streaming::{GLANCE, lock};
 use crate::types::{Types, type_name};
@@ -129,6 +129,7 @@ impl Job<'_> {
                 return Err(CliError::Failed(format!("action {action}: there is no server")));
             }
         }
+        output::note_found();
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use super::yaml;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::output;
 use crate::session::Session;
 
 /// Write all parameters, or those below a name, as a YAML file
@@ -26,6 +27,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let context = session.asking()?;
     let value = Graph::new(&context).param(&namespace)?;
     let value = value.ok_or_else(|| CliError::Failed(format!("nothing is set below {namespace}")))?;
+    output::note_found();
     let text = yaml::to_text(&value)?;
     match args.file.as_deref().filter(|file| file.as_os_str() != "-") {
         None => session.output.answer(|| text, || yaml::to_json(&value)),

@@ -12,6 +12,7 @@ use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::output;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -55,7 +56,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         }
         node.wait_for_service(&service, args.timeout.unwrap_or(FOREVER))?;
     }
-    let schema = Arc::new(session.types()?.service(&probe(&node, &service)?.type_name)?);
+    let found = probe(&node, &service)?;
+    output::note_found();
+    let schema = Arc::new(session.types()?.service(&found.type_name)?);
     let request = request(&schema.request, &args.values)?;
     if args.values.is_empty() && !schema.request.def.fields.is_empty() {
         session.output.note(&format!("no values are given, so the request is {}", yaml::to_json(&request)));

@@ -9,6 +9,8 @@ use crate::error::CliError;
 pub struct Excuses {
     /// A message was too short for the index that the user typed.
     too_short: bool,
+    /// A message had a wstring in an element of a list, which others may have none of.
+    wide: bool,
 }
 
 impl Excuses {
@@ -24,22 +26,26 @@ impl Excuses {
     ) -> Result<Option<String>, CliError> {
         use DynamicErrorKind::{BadPath, NoForm, NoParts, NoSuchElement, NoSuchField, SchemaMissing};
         let line = || format!("message of publisher {publisher}: {error}");
+        let of_others = || line() + "; messages of which that is true are passed over from here on";
         match error.kind() {
             BadPath | NoParts { .. } | NoSuchField { .. } | SchemaMissing { .. } => {
                 Err(CliError::failed(error))
             }
+            NoForm(_) if error.path().contains('[') => Ok(once(&mut self.wide).then(of_others)),
             NoForm(_) => Err(CliError::Failed(format!(
                 "messages of type {type_name} cannot be read: field {} is a wstring, of which the programs of ROS 2 \
                  send different forms",
                 error.path()
             ))),
-            NoSuchElement { .. } => {
-                let is_news = !std::mem::replace(&mut self.too_short, true);
-                Ok(is_news.then(|| line() + "; messages of which that is true are passed over from here on"))
-            }
+            NoSuchElement { .. } => Ok(once(&mut self.too_short).then(of_others)),
             _ => Ok(Some(line())),
         }
     }
+}
+
+/// True the first time.
+fn once(said: &mut bool) -> bool {
+    !std::mem::replace(said, true)
 }
 
 #[cfg(test)]
@@ -54,12 +60,29 @@ mod tests {
         let mut library = Library::default();
         let name = TypeName::new("a", "Wide");
         library.add_text(Kind::Message, name.clone(), "wstring text", "Wide.msg");
-        let schema = library.message(&name).expect("sound");
-        let payload = [0, 1, 0, 0, 0, 0, 0, 0];
-        let error = DynamicMessage::decode_payload(&schema, &payload).expect_err("it has no form");
+        let error = undecodable(&library, &name, &[0, 1, 0, 0, 0, 0, 0, 0]);
         let ended = Excuses::default().of("a/msg/Wide", "/p", &error).expect_err("no other will do");
         let expected = "messages of type a/msg/Wide cannot be read: field text is a wstring, of which the programs of \
                         ROS 2 send different forms";
         assert_eq!(ended.to_string(), expected);
+    }
+
+    #[test]
+    fn a_message_with_such_an_element_is_passed_over_and_that_is_said_once() {
+        let mut library = Library::default();
+        let name = TypeName::new("a", "Many");
+        library.add_text(Kind::Message, TypeName::new("a", "Wide"), "wstring text", "Wide.msg");
+        library.add_text(Kind::Message, name.clone(), "Wide[] parts", "Many.msg");
+        let error = undecodable(&library, &name, &[0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        let mut excuses = Excuses::default();
+        let mut said = || excuses.of("a/msg/Many", "/p", &error).expect("another may do");
+        assert!(said().is_some_and(|line| line.contains("parts[0].text") && line.contains("passed over")));
+        assert_eq!(said(), None);
+    }
+
+    /// Why a message cannot be decoded.
+    fn undecodable(library: &Library, name: &TypeName, payload: &[u8]) -> DynamicError {
+        let schema = library.message(name).expect("sound");
+        DynamicMessage::decode_payload(&schema, payload).expect_err("it has no form")
     }
 }

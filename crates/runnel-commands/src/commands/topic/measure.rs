@@ -29,7 +29,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Every publisher is heard, and what was published earlier is not.
+    /// Every publisher is heard, and what was published earlier in ROS 2 is not.
     pub fn all(window: usize) -> Self {
         Self { window, qos: QoS::keep_last(DEPTH).reliability_best_available() }
     }

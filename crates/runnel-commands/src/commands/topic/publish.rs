@@ -212,7 +212,7 @@ fn subscribes(end: &EndpointInfo, topic: &str) -> bool {
 fn subscribed(sight: &Sight, topic: &str) -> Result<bool, CliError> {
     let graph = sight.context().ros2_graph()?.unwrap_or_default();
     let of_ros2 = graph.endpoints.iter().any(|end| subscribes(end, topic));
-    let of_ros1 = sight.ros1().map(|graph| graph.system_state()).transpose()?;
+    let of_ros1 = sight.ros1().and_then(|graph| graph.system_state().ok());
     Ok(of_ros2 || of_ros1.is_some_and(|state| state.subscribers.contains_key(topic)))
 }
 
