@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use runnel_rtps::wire::Guid;
+use runnel_rtps::wire::{EntityId, Guid};
 
 use super::over::Ready;
 use super::writer::RtpsWriter;
@@ -35,6 +35,11 @@ impl Offer {
     /// A subscription has been met by its writer, of a node of this origin if it is in both graphs.
     pub(crate) fn met(&self, reader: Guid, origin: Option<u64>) {
         self.recounting(|readers| readers.met.push((reader, origin)));
+    }
+
+    /// The origin of a subscription that has been met, if its node is in both graphs.
+    fn origin_of(&self, reader: Guid) -> Option<u64> {
+        lock(&self.readers).met.iter().find(|(other, _)| *other == reader)?.1
     }
 
     /// A subscription that had been met has left.
@@ -109,6 +114,11 @@ impl Offer {
 }
 
 impl State {
+    /// The origin of a subscription that a writer has met, if its node is in both graphs.
+    pub(super) fn origin_of(&self, writer: EntityId, reader: Guid) -> Option<u64> {
+        self.offers.iter().find(|offer| offer.writer_id() == Some(writer))?.origin_of(reader)
+    }
+
     /// A link of ROS 1 begins: whether it stands by.
     pub(super) fn way_begins(&self, origin: Option<u64>) -> bool {
         let Some(origin) = origin else { return false };

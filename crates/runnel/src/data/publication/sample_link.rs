@@ -15,7 +15,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::life::Life;
 use super::link::WAITING_SLOTS;
-use super::{Publication, State};
+use super::{Offer, Publication, State};
 use crate::data::way::Channel;
 use crate::data::{LENGTH, QueueBound};
 use crate::ipc::{Frame, SHORTEST, Sender, Tally, Unread};
@@ -35,6 +35,8 @@ pub(crate) type Left = (u64, Option<Instant>, Frame);
 pub(super) struct SampleLink {
     writer: EntityId,
     reader: Guid,
+    /// Of its node, if that is in both graphs.
+    origin: Option<u64>,
     /// By which the driver is told when the channel takes more.
     token: Token,
     channel: Channel,
@@ -232,6 +234,7 @@ impl Publication {
             Some(number) => state.sample_links.push(SampleLink {
                 writer,
                 reader,
+                origin: state.origin_of(writer, reader),
                 token: key,
                 channel: Channel { sender: Arc::clone(sender), number },
                 tally: Tally::default(),
@@ -299,16 +302,26 @@ impl Publication {
         self.sample_channels.store(state.sample_links.len(), Ordering::Relaxed);
     }
 
-    /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session.
-    pub(super) fn send_beside(&self, state: &mut State, writer: EntityId, frame: &Frame) {
+    /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session. Those that RTPS has lost may have one
+    /// for a moment yet, while their link of ROS 1 carries on already.
+    pub(super) fn send_beside(&self, state: &mut State, writer: EntityId, offer: &Offer, frame: &Frame) {
         let Some(rtps) = state.rtps_of(writer) else { return };
         let Some(number) = rtps.last_number(writer) else { return };
         debug_assert!(is_whole(frame.as_ref()), "the length of a frame stands before it");
         let lendable = self.lendable_copy(state, frame);
         let frame = lendable.as_ref().unwrap_or(frame);
-        let links = state.sample_links.iter_mut().filter(|link| link.writer == writer);
+        let State { sample_links, links, datagram_links, .. } = state;
+        let of_ros1 =
+            links.iter().map(|link| link.origin).chain(datagram_links.iter().map(|link| link.origin));
+        let is_carried =
+            |origin: Option<u64>| of_ros1.clone().any(|of| of == origin) && !offer.reaches(origin);
         // A message that the writer refused has no number, which is then that of the one before.
-        let dropped = links.filter(|link| link.next <= number).map(|link| link.offer(number, frame)).sum();
+        let is_due = |link: &&mut SampleLink| {
+            link.writer == writer
+                && link.next <= number
+                && !(link.origin.is_some() && is_carried(link.origin))
+        };
+        let dropped = sample_links.iter_mut().filter(is_due).map(|link| link.offer(number, frame)).sum();
         self.count_dropped(dropped);
     }
 

@@ -136,12 +136,12 @@ impl Publication {
         let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
         let beside = state.has_beside(id).then(|| frame.clone());
         let Written { displaced, readers } = rtps.write(id, frame, offer.readers_known());
-        beside.into_iter().for_each(|frame| self.send_beside(state, id, &frame));
-        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
         if let Some((changes, origins)) = readers {
             offer.set_reached(changes, origins);
             self.count_channels(state);
         }
+        beside.into_iter().for_each(|frame| self.send_beside(state, id, offer, &frame));
+        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
     }
 }
 
