@@ -186,7 +186,7 @@ mod tests {
             ("log list /a", false),
             ("service call --wait /a", true),
             ("service call /a", false),
-            ("action send_goal /a", true),
+            ("action send_goal /a a/B", true),
             ("action list", false),
         ] {
             assert_eq!(typed(line).expect("the same").goes_on, goes_on, "{line}");
