@@ -59,14 +59,20 @@ fn a_reader_goes_over_to_rtps_between_two_samples() {
     }
 }
 
-#[test]
-fn who_has_gone_over_is_told_of_nothing_earlier_and_a_stranger_of_all() {
+/// Two nodes, and a writer of the first that has written 0 to 4 and is heard by another way.
+fn heard_elsewhere(qos: QoS) -> (Net, [usize; 2], EntityId) {
     let mut net = Net::new(1);
-    let (a, b) = (net.add(), net.add());
-    let qos = QoS::keep_last(10).transient_local();
+    let nodes @ [a, _] = [net.add(), net.add()];
     let writer = net.writer(a, TOPIC, qos);
     net.nodes[a].participant.heard_elsewhere(writer, WORD);
     (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
+    (net, nodes, writer)
+}
+
+#[test]
+fn who_has_gone_over_is_told_of_nothing_earlier_and_a_stranger_of_all() {
+    let qos = QoS::keep_last(10).transient_local();
+    let (mut net, [a, b], writer) = heard_elsewhere(qos);
     let (gone_over, stranger) = (net.reader_with(b, of_origin(qos)), net.reader(b, TOPIC, qos));
     let can_go_over = Event::CanGoOver { writer, reader: net.nodes[b].participant.prefix().with(gone_over) };
     net.run_until("it can go over", secs(2), |net| net.nodes[a].events.contains(&can_go_over));
@@ -85,13 +91,9 @@ fn who_has_gone_over_is_told_of_nothing_earlier_and_a_stranger_of_all() {
 #[test]
 fn a_reader_that_comes_when_the_last_of_its_node_has_ended_is_told_of_what_is_earlier_while_the_old_way_stands()
  {
+    let qos = QoS::keep_last(10).transient_local();
     for gone_over in [false, true] {
-        let mut net = Net::new(1);
-        let (a, b) = (net.add(), net.add());
-        let qos = QoS::keep_last(10).transient_local();
-        let writer = net.writer(a, TOPIC, qos);
-        net.nodes[a].participant.heard_elsewhere(writer, WORD);
-        (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
+        let (mut net, [a, b], writer) = heard_elsewhere(qos);
         let can_go_over = |net: &mut Net, reader| {
             let event = Event::CanGoOver { writer, reader: net.nodes[b].participant.prefix().with(reader) };
             net.run_until("it can go over", secs(2), |net| net.nodes[a].events.contains(&event));

@@ -18,7 +18,7 @@ mod stranger;
 
 #[allow(unused_imports, reason = "some test programs need nothing of it")]
 pub use said::*;
-#[allow(unused_imports, reason = "the same")]
+#[allow(unused_imports, reason = "some test programs need no stranger")]
 pub use stranger::Stranger;
 
 pub type Bytes = Arc<[u8]>;

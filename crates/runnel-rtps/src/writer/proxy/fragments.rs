@@ -23,7 +23,7 @@ impl ReaderProxy {
         BESIDE + self.spec.inline_qos.len()
     }
 
-    /// True if there is nothing in a datagram yet: a fragment has one of its own.
+    /// True if there is nothing in a datagram yet.
     pub(super) fn is_empty<B: Bytes>(out: &Datagram<B>) -> bool {
         out.len() <= FRAME
     }
