@@ -1,6 +1,6 @@
 //! UDP sockets that never block: between two, from anybody, and of multicast groups.
 //!
-//! What holds of multicast on Linux, tried by `tests/multicast.rs`:
+//! What holds of multicast on Linux, tried by `tests/it/multicast.rs`:
 //! - A group is joined on an interface, and what is sent by another is not heard there, not even within one host: what is
 //!   sent by loopback reaches nobody who joined elsewhere. So whoever wants to be heard by all sends by each interface.
 //! - What is sent with no hops ([`Options::hops`]) does not leave the host, and is heard there by those who joined on the

@@ -1,26 +1,22 @@
 //! What nodes of the ROS 2 graph log, and the simulated time that they hear.
 
 mod common;
+#[path = "common/domains.rs"]
+mod domains;
 #[path = "common/logged.rs"]
 mod logged;
 #[path = "common/two_graphs.rs"]
 mod two_graphs;
 
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{Graph, spin_until};
+use domains::new_domain;
 use logged::{keep_log, wait_logged};
 use runnel::core::Message;
 use runnel::msgs::rcl_interfaces::Log;
 use runnel::msgs::rosgraph_msgs::{self, Clock};
 use runnel::{Context, ContextOptions, EndpointType, Graphs, QoS, Subscription, Time};
-
-/// A domain that no other test has.
-fn domain() -> u16 {
-    static DOMAIN: AtomicU16 = AtomicU16::new(1);
-    DOMAIN.fetch_add(1, Ordering::Relaxed)
-}
 
 fn options(domain: u16) -> ContextOptions {
     let options = ContextOptions::default().signals(false).arguments([""; 0]);
@@ -55,7 +51,7 @@ impl<M: Message> Ear<M> {
 
 #[test]
 fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later() {
-    let domain = domain();
+    let domain = new_domain();
     let context = Context::with_options(options(domain)).unwrap();
     let node = context.create_node("robot/camera").unwrap();
     runnel::log_warn!(node.logger().child("driver"), "{} frames lost", 3);
@@ -74,7 +70,7 @@ fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later
 
 #[test]
 fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
-    let (graph, domain) = (Graph::new(), domain());
+    let (graph, domain) = (Graph::new(), new_domain());
     let context = Context::with_options(graph.options().graphs(Graphs::Both).domain_id(domain)).unwrap();
     let node = context.create_node("talker").unwrap();
     let ros1 = Ear::<rosgraph_msgs::Log>::new(graph.options());
@@ -91,7 +87,7 @@ fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
 
 #[test]
 fn lines_are_heard_within_the_process_as_well() {
-    let context = Context::with_options(options(domain())).unwrap();
+    let context = Context::with_options(options(new_domain())).unwrap();
     let node = context.create_node("talker").unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&heard);
@@ -103,7 +99,7 @@ fn lines_are_heard_within_the_process_as_well() {
 
 #[test]
 fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log() {
-    let domain = domain();
+    let domain = new_domain();
     let ear = Ear::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _talker = context.create_node("talker").unwrap();
@@ -120,7 +116,7 @@ fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log()
 
 #[test]
 fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
-    let domain = domain();
+    let domain = new_domain();
     let ear = Ear::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _stays = context.create_node("stays").unwrap();
@@ -139,7 +135,7 @@ fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
 
 #[test]
 fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
-    let domain = domain();
+    let domain = new_domain();
     let follows = options(domain).arguments(["--ros-args", "-p", "use_sim_time:=true"]);
     let context = Context::with_options(follows).unwrap();
     let node = context.create_node("follower").unwrap();
@@ -157,7 +153,7 @@ fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
 fn who_looks_for_a_fault_is_told_of_each_link_of_ros_2() {
     keep_log();
     log::set_max_level(log::LevelFilter::Debug);
-    let domain = domain();
+    let domain = new_domain();
     let [talking, listening] = [(); 2].map(|()| Context::with_options(options(domain)).unwrap());
     let [talker, listener] =
         [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];

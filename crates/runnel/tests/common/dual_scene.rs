@@ -1,20 +1,14 @@
 //! Nodes that count in contexts of both graphs, or of one, and others that hear them.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::msgs::std_msgs::UInt32;
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
-use runnel_testkit::namespace::require_private_network;
 
-/// A domain that no other test has.
-pub fn domain() -> u16 {
-    require_private_network();
-    static DOMAIN: AtomicU16 = AtomicU16::new(100);
-    DOMAIN.fetch_add(1, Ordering::Relaxed)
-}
+pub use super::domains::new_domain as domain;
 
 pub fn context(master: &str, graphs: Graphs, domain: u16) -> Context {
     let options = ContextOptions::default().signals(false).arguments([format!("__master:={master}")]);

@@ -1,13 +1,10 @@
 //! A talker and a listener that are joined by shared memory, and beside them readers that do what they like.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
-#[path = "numbers.rs"]
-mod numbers;
-
 use std::cell::Cell;
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use runnel::msgs::std_msgs::UInt8MultiArray;
@@ -18,20 +15,13 @@ use super::common::{Graph, spin_until, wait_until};
 use super::fake_process::{
     ASK, END, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex,
 };
-use super::logged::{count_logged, keep_log};
+use super::logged::count_logged;
 use super::raw::{self, Ports, read_frame};
 
-pub use numbers::{number_in, numbered};
+pub use super::numbers::{number_in, numbered};
 
 /// More messages than any test publishes.
 const MANY: usize = 100_000;
-
-/// Lines that are logged are counted for the whole program.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    keep_log();
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A talker, and a listener in a context of its own, joined by shared memory, that checks what it hears.
 pub struct Scene {

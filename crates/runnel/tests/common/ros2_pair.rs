@@ -1,26 +1,16 @@
 //! A talker and a listener of ROS 2 that are as good as two processes of one host to each other.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
-#[path = "numbers.rs"]
-mod numbers;
-
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
-use runnel_testkit::namespace::require_private_network;
 
 use super::common::LONG;
 
-pub use numbers::{number_in, numbered};
-
-pub fn new_domain() -> u16 {
-    static DOMAIN: AtomicU16 = AtomicU16::new(40);
-    require_private_network();
-    DOMAIN.fetch_add(1, Ordering::Relaxed)
-}
+pub use super::domains::new_domain;
+pub use super::numbers::{number_in, numbered};
 
 /// A context of a domain, whose links may leave the network.
 pub fn context(domain: u16, ipc: bool) -> Context {

@@ -1,7 +1,6 @@
 //! A talker that is in both graphs, and a listener in each of them, all in contexts of their own.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use runnel::io::clock;
 use runnel::{Context, ContextOptions, Graphs, Node, QoS, Subscription};
 
 use super::common::{Graph, LONG};
+use super::domains::new_domain;
 
 pub struct TwoGraphs {
     _graph: Graph,
@@ -20,8 +20,7 @@ pub struct TwoGraphs {
 
 impl TwoGraphs {
     pub fn new() -> Self {
-        static DOMAIN: AtomicU16 = AtomicU16::new(1);
-        let domain = DOMAIN.fetch_add(1, Ordering::Relaxed);
+        let domain = new_domain();
         let graph = Graph::new();
         let alone = ContextOptions::default().signals(false).arguments([""; 0]);
         let context = |options: ContextOptions| Context::with_options(options.domain_id(domain)).unwrap();

@@ -1,4 +1,4 @@
-//! A Runnel node for `tests/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [WAY]`. `ping` sends
+//! A Runnel node for `tests/it/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [WAY]`. `ping` sends
 //! COUNT messages of so many bytes, each when the one before has come back, and then `pingpong` prints `done`; `pong`
 //! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams, with
 //! `ros2-memory` they are of the ROS 2 graph and begin once they read each other's messages in shared memory.

@@ -1,0 +1,3 @@
+//! The demonstration's robot without messaging.
+
+mod laps;

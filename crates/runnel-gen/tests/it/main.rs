@@ -1,0 +1,3 @@
+//! The generator as users call it.
+
+mod user_crate;

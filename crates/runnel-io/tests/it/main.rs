@@ -1,0 +1,4 @@
+//! System calls, on hosts that the tests make.
+
+mod interfaces;
+mod multicast;

@@ -1,0 +1,199 @@
+//! Two of our nodes agree on links of UDPROS, keep them and end them.
+
+use runnel_ros1::node::{NodeEvent, TopicSpec};
+use runnel_ros1::xmlrpc::Value;
+use runnel_testkit::net::{App, Net, millis, secs, text_topic};
+
+use crate::udpros_common::{TOPIC, told, wished};
+
+/// The transport, direction and peer of each row of a node's getBusInfo.
+fn bus(net: &mut Net, asking: App, node: App) -> Vec<(String, String, String)> {
+    let uri = net.node_of(node).uri();
+    let reply = net.call(asking, &uri, "getBusInfo", &["/tool".into()]).unwrap();
+    let rows = reply.as_array().unwrap()[2].as_array().unwrap();
+    let text = |row: &Value, place: usize| row.as_array().unwrap()[place].as_str().unwrap().to_owned();
+    rows.iter().map(|row| (text(row, 3), text(row, 2), text(row, 1))).collect()
+}
+
+/// A talker and a listener that wants datagrams, who have met.
+fn pair() -> (Net, App, App) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
+    net.advertise(talker, TOPIC);
+    net.subscribe_as(listener, wished());
+    net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    (net, talker, listener)
+}
+
+#[test]
+fn two_nodes_agree_on_datagrams() {
+    let (mut net, talker, listener) = pair();
+    assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
+    let long = "long ".repeat(2000);
+    for message in ["a", "", &long] {
+        net.publish(talker, TOPIC, message);
+    }
+    net.run_until("all is heard", secs(1), |net| net.heard(listener) == ["a", "", &long]);
+    let tool = net.fake("tool", "x");
+    let uri = net.node_of(talker).uri();
+    assert_eq!(bus(&mut net, tool, talker), [("UDPROS".into(), "o".into(), "/listener".into())]);
+    assert_eq!(bus(&mut net, tool, listener), [("UDPROS".into(), "i".into(), uri)]);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn rows_of_the_slave_api_count_what_datagrams_carried_and_lost() {
+    let (mut net, talker, listener) = pair();
+    let tool = net.fake("tool", "x");
+    net.publish(talker, TOPIC, "one");
+    net.run_until("the first is heard", secs(1), |net| net.heard(listener) == ["one"]);
+    net.cut("l");
+    net.publish(talker, TOPIC, "lost");
+    net.run_for(millis(10));
+    net.mend("l");
+    net.publish(talker, TOPIC, "three");
+    net.run_until("the third is heard", secs(1), |net| net.heard(listener) == ["one", "three"]);
+    let uri = net.node_of(listener).uri();
+    let reply = net.call(tool, &uri, "getBusStats", &["/tool".into()]).unwrap();
+    let subscriptions = &reply.as_array().unwrap()[2].as_array().unwrap()[1];
+    let row = &subscriptions.as_array().unwrap()[0].as_array().unwrap()[1].as_array().unwrap()[0];
+    assert_eq!(
+        row.as_array().unwrap()[1..4],
+        [16.into(), 1.into(), true.into()],
+        "bytes, dropped, connected"
+    );
+}
+
+#[test]
+fn a_latched_message_follows_the_answer() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
+    net.advertise_as(talker, TopicSpec { latching: true, ..text_topic(TOPIC) });
+    net.publish(talker, TOPIC, "kept");
+    net.subscribe_as(listener, wished());
+    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["kept"]);
+    assert_eq!(net.datagram_sockets(listener), 1);
+}
+
+#[test]
+fn links_end_with_the_subscription_the_publication_and_their_nodes() {
+    type End = fn(&mut Net, App, App);
+    let ends: [(&str, End); 4] = [
+        ("unsubscribe", |net, _, listener| net.with_node(listener, |node, now| node.unsubscribe(now, TOPIC))),
+        ("unadvertise", |net, talker, _| net.with_node(talker, |node, now| node.unadvertise(now, TOPIC))),
+        ("stop the listener", |net, _, listener| net.stop(listener)),
+        ("stop the talker", |net, talker, _| net.stop(talker)),
+    ];
+    for (what, end) in ends {
+        let (mut net, talker, listener) = pair();
+        end(&mut net, talker, listener);
+        net.run_for(secs(2));
+        if net.is_running(talker) {
+            // The publisher learns of it when nobody takes what it sends.
+            net.publish(talker, TOPIC, "x");
+            net.run_for(secs(1));
+            assert_eq!(
+                (net.subscribers(talker, TOPIC).len(), net.datagram_sockets(talker)),
+                (0, 0),
+                "{what}"
+            );
+        }
+        if net.is_running(listener) {
+            assert_eq!(
+                (net.publishers(listener, TOPIC).len(), net.datagram_sockets(listener)),
+                (0, 0),
+                "{what}"
+            );
+        }
+        assert_eq!(net.leaks(), Vec::<String>::new(), "{what}");
+    }
+}
+
+#[test]
+fn a_listener_that_wants_every_message_as_well_brings_the_link_to_a_connection() {
+    let (mut net, talker, listener) = pair();
+    net.subscribe(listener, TOPIC);
+    net.run_until("the new link stands", secs(1), |net| {
+        net.datagram_sockets(listener) == 0 && net.publishers(listener, TOPIC) == ["/talker"]
+    });
+    net.publish(talker, TOPIC, "x");
+    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["x"]);
+    net.run_for(secs(1));
+    assert_eq!((net.subscribers(talker, TOPIC).len(), net.datagram_sockets(talker)), (1, 0));
+    net.subscribe_as(listener, wished());
+    net.run_for(secs(1));
+    assert_eq!(net.datagram_sockets(listener), 0, "and there it stays");
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_publisher_whose_host_was_away_sends_datagrams_again() {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
+    net.advertise(talker, TOPIC);
+    net.run_for(secs(1));
+    net.cut("t");
+    net.subscribe_as(listener, wished());
+    net.run_until("it fails", secs(60), |net| told(net, listener, &["publisher of", "tried again"]));
+    net.mend("t");
+    net.run_until("they meet", secs(60), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
+}
+
+#[test]
+fn a_publisher_that_is_listed_again_and_silent_is_asked_again_and_one_that_speaks_is_not() {
+    let (mut net, talker, listener) = pair();
+    let (master, uri) = (net.fake("other master", "m"), net.node_of(talker).uri());
+    let sockets = |net: &Net| {
+        net.events(listener).iter().filter(|event| matches!(event, NodeEvent::PublisherJoined(_))).count()
+    };
+    net.update(master, listener, TOPIC, &[&uri]);
+    net.run_for(millis(500));
+    net.publish(talker, TOPIC, "speaks");
+    net.run_for(secs(2));
+    assert_eq!(sockets(&net), 1);
+    net.update(master, listener, TOPIC, &[&uri]);
+    net.run_for(secs(2));
+    assert_eq!(sockets(&net), 2);
+    net.publish(talker, TOPIC, "once");
+    net.run_for(secs(1));
+    assert_eq!(net.heard(listener), ["speaks", "once"]);
+    assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (1, Vec::new()));
+}
+
+#[test]
+fn without_a_socket_for_datagrams_a_publisher_offers_a_connection() {
+    let (mut net, talker, listener) = without_sockets("t");
+    net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!(net.datagram_sockets(listener) + net.datagram_sockets(talker), 0);
+    assert!(told(&net, talker, &["no datagrams", "Too many open files"]));
+    net.run_for(secs(1));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_socket_for_datagrams_a_subscriber_tries_again() {
+    let (mut net, talker, listener) = without_sockets("l");
+    net.run_until("it is told", secs(1), |net| {
+        told(net, listener, &["no datagrams", "Too many open files", "tried again"])
+    });
+    net.refuse_datagram_sockets("l", false);
+    net.run_until("they meet", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!((net.datagram_sockets(listener), net.datagram_sockets(talker)), (1, 1));
+    net.run_for(secs(1));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+/// A talker and a listener that wants datagrams, one of whose hosts has no sockets for them.
+fn without_sockets(host: &str) -> (Net, App, App) {
+    let mut net = Net::new(1);
+    net.master("hub");
+    let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
+    net.refuse_datagram_sockets(host, true);
+    net.advertise(talker, TOPIC);
+    net.subscribe_as(listener, wished());
+    (net, talker, listener)
+}

@@ -1,0 +1,190 @@
+//! How our subscriber asks publishers for UDPROS, and does without where they decline.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use runnel_core::time::Instant;
+use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::http;
+use runnel_ros1::net::Transmit;
+use runnel_ros1::node::{Node, NodeConfig, Port};
+use runnel_ros1::xmlrpc::{Value, encode_call};
+use runnel_testkit::net::{
+    App, FakePublisher, Net, answer, millis, publisher_header, secs, subscriber_header, text_topic, texts,
+};
+
+use crate::udpros_common::{TOPIC, framed, header, sent, told, wished};
+
+/// A listener that wants datagrams and has been told of a scripted publisher. Its answers come from the list, the last one
+/// again and again; without any it answers with its TCPROS port.
+fn scene(answers: Vec<Value>) -> (Net, App, FakePublisher) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe_as(listener, wished());
+    let publisher = net.fake_publisher("/talker", "p");
+    let tcpros: Value = vec!["TCPROS".into(), "p".into(), i32::from(publisher.tcpros_port).into()].into();
+    let left = Rc::new(RefCell::new(answers));
+    net.answer_with(publisher.app, move |_, _| {
+        let mut left = left.borrow_mut();
+        let next = if left.is_empty() { answer(1, "ready", tcpros.clone()) } else { left.remove(0) };
+        Some(Ok(next))
+    });
+    net.run_for(secs(1));
+    net.update(master, listener, TOPIC, &[&publisher.uri]);
+    (net, listener, publisher)
+}
+
+/// The answer of a publisher that will send datagrams with this number.
+fn udpros_answer(number: i32, header: Value) -> Value {
+    answer(1, "ready", vec!["UDPROS".into(), "p".into(), 9.into(), number.into(), 1500.into(), header])
+}
+
+/// As roscpp answers: without `latching`.
+fn sound_header() -> Value {
+    let spec = text_topic(TOPIC);
+    let fields = [("callerid", "/talker"), ("md5sum", spec.md5.as_str()), ("type", spec.type_name.as_str())];
+    header(&fields)
+}
+
+#[test]
+fn the_question_offers_datagrams_first_with_our_header_and_port() {
+    let (mut net, _, publisher) = scene(vec![]);
+    net.run_for(millis(100));
+    let [_, _, Value::Array(offers)] = net.calls(publisher.app)[0].params.as_slice() else { panic!() };
+    let [udpros, tcpros] = offers.as_slice() else { panic!("{offers:?}") };
+    assert_eq!(*tcpros, texts(&["TCPROS"]));
+    let [name, Value::Binary(bytes), host, Value::Int(port), longest] = udpros.as_array().unwrap() else {
+        panic!()
+    };
+    assert_eq!((name, host, longest), (&"UDPROS".into(), &"l".into(), &1472.into()));
+    assert!(*port >= 40_000);
+    let header = ConnectionHeader::parse(bytes).unwrap();
+    let spec = text_topic(TOPIC);
+    for (key, value) in subscriber_header("/listener", &spec) {
+        assert_eq!(header.get(key), Some(value), "{key}");
+    }
+}
+
+#[test]
+fn a_publisher_that_knows_only_connections_gets_one() {
+    let (mut net, listener, publisher) = scene(vec![]);
+    net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert_eq!((net.calls(publisher.app).len(), net.datagram_sockets(listener)), (1, 0));
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn datagrams_may_come_from_any_port_and_count_by_their_number() {
+    let (mut net, listener, publisher) = scene(vec![udpros_answer(-2, sound_header())]);
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    let [_, _, Value::Array(offers)] = net.calls(publisher.app)[0].params.as_slice() else { panic!() };
+    let port = offers[0].as_array().unwrap()[3].as_int().unwrap() as u16;
+    let (socket, _) = net.open_datagrams(publisher.app);
+    let number = u32::MAX - 1;
+    for datagram in [framed(number, 1, "a"), framed(7, 2, "not ours"), vec![1, 2, 3], framed(number, 2, "b")]
+    {
+        net.send_datagram(socket, "l", port, &datagram);
+    }
+    net.run_until("both are heard", secs(1), |net| net.heard(listener) == ["a", "b"]);
+}
+
+#[test]
+fn whatever_is_wrong_with_an_answer_the_publisher_is_asked_for_a_connection_at_once() {
+    let other_type = [("callerid", "/t"), ("md5sum", "8"), ("type", "a/B")];
+    let number: Value = 5.into();
+    let row = |fields: Vec<Value>| answer(1, "", fields);
+    let (name, host): (Value, Value) = ("UDPROS".into(), "p".into());
+    let odd = [
+        ("md5sum 8", udpros_answer(1, header(&other_type))),
+        ("md5sum", udpros_answer(1, header(&[("callerid", "/t"), ("type", "a/B")]))),
+        ("refuses us: no", udpros_answer(1, header(&[("error", "no")]))),
+        ("connection header", udpros_answer(1, Value::Binary(vec![9, 0, 0, 0, 1]))),
+        ("not an address", udpros_answer(1, "text".into())),
+        ("not an address", row(vec![name.clone(), host.clone(), number.clone()])),
+        (
+            "not an address",
+            row(vec![name.clone(), host.clone(), 70_000.into(), number.clone(), 1500.into(), sound_header()]),
+        ),
+        ("not an address", row(vec!["UNKNOWN".into(), host, number])),
+        ("Unknown Error", answer(0, "Unknown Error", 0)),
+    ];
+    for (why, value) in odd {
+        let (mut net, listener, publisher) = scene(vec![value.clone()]);
+        net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
+        net.run_until("it is linked", millis(50), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+        assert_eq!(net.calls(publisher.app)[1].params[2], vec![texts(&["TCPROS"])].into(), "{value:?}");
+        assert!(told(&net, listener, &[&publisher.uri, "no datagrams", why]), "{value:?}");
+        assert_eq!(net.datagram_sockets(listener), 0, "{value:?}");
+        assert_eq!(net.leaks(), Vec::<String>::new(), "{value:?}");
+    }
+}
+
+#[test]
+fn a_publisher_that_does_not_answer_the_wish_is_asked_again() {
+    let (mut net, listener, publisher) = scene(vec![]);
+    let mut quiet = true;
+    net.answer_with(publisher.app, move |_, _| {
+        (!std::mem::take(&mut quiet)).then(|| Ok(udpros_answer(1, sound_header())))
+    });
+    net.run_until("it is linked", secs(30), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    assert!(told(&net, listener, &[&publisher.uri, "no answer in time", "tried again"]));
+    assert_eq!(net.datagram_sockets(listener), 1);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn an_answer_to_a_wish_that_was_given_up_is_passed_over() {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    net.subscribe_as(listener, wished());
+    let publisher = net.fake_publisher("/talker", "p");
+    let mut number = 0;
+    net.answer_with(publisher.app, move |_, _| {
+        number += 1;
+        Some(Ok(udpros_answer(number, sound_header())))
+    });
+    net.run_for(secs(1));
+    net.stall(publisher.app);
+    for uris in [&[publisher.uri.as_str()][..], &[], &[publisher.uri.as_str()]] {
+        net.update(master, listener, TOPIC, uris);
+        net.run_for(millis(20));
+    }
+    net.resume(publisher.app);
+    net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.run_for(millis(20));
+    let [_, second] = net.calls(publisher.app) else { panic!("two questions") };
+    let offers = second.params[2].as_array().unwrap();
+    let port = offers[0].as_array().unwrap()[3].as_int().unwrap() as u16;
+    let (socket, _) = net.open_datagrams(publisher.app);
+    net.send_datagram(socket, "l", port, &framed(2, 1, "a"));
+    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["a"]);
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_subscriber_asks_for_one_packet_in_each_datagram() {
+    for (host, longest) in [("t", 1472), ("10.0.0.1", 1472), ("fe80::1", 1452)] {
+        let mut net = Net::new(1);
+        let config = NodeConfig { host: host.to_owned(), ..net.node_config("/listener", "l") };
+        let (mut node, now) = (Node::new(config), Instant(0));
+        node.subscribe(now, wished()).unwrap();
+        let call = node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).unwrap();
+        let update: [Value; 3] = ["/master".into(), TOPIC.into(), texts(&["http://t:1/"])];
+        let request = http::request("l", "/", &encode_call("publisherUpdate", &update).unwrap(), false);
+        node.handle_data(now, call, &request);
+        let opened = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
+            Transmit::OpenDatagram { conn, .. } => Some(conn),
+            _ => None,
+        });
+        node.handle_bound(now, opened.unwrap(), 5000);
+        let connect = std::iter::from_fn(|| node.poll_transmit()).find_map(|transmit| match transmit {
+            Transmit::Connect { conn, to } if to.host == "t" => Some(conn),
+            _ => None,
+        });
+        node.handle_connected(now, connect.unwrap());
+        assert!(sent(&mut node).contains(&format!("<i4>{longest}</i4>")), "{host}");
+    }
+}

@@ -1,0 +1,128 @@
+//! What a participant tells when there is much to tell, and who takes the place of one that died.
+
+use std::net::SocketAddr;
+
+use crate::net::{Net, announcement, forged_prefix, message, millis, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_rtps::Event;
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::wire::{Data, EntityId, GuidPrefix, Heartbeat, InfoDestination, Payload, SequenceNumber};
+
+const TOPIC: &str = "rt/chatter";
+
+/// A writer and a reader that have met.
+fn pair(qos: QoS) -> (Net, EntityId, EntityId) {
+    let mut net = Net::new(1);
+    net.add();
+    net.add();
+    let (writer, reader) = (net.writer(0, TOPIC, qos), net.reader(1, TOPIC, qos));
+    net.run_until("they meet", secs(3), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.run_for(millis(20));
+    (net, writer, reader)
+}
+
+#[test]
+fn who_leaves_is_told_to_have_left_however_much_there_is_to_tell() {
+    let mut net = Net::new(1);
+    net.add();
+    net.add();
+    let qos = QoS::sensor_data();
+    for _ in 0..70 {
+        net.writer(0, TOPIC, qos);
+        net.reader(1, TOPIC, qos);
+    }
+    net.run_for(secs(3));
+    let count = |net: &Net, which: fn(&Event) -> bool| {
+        net.nodes[1].events.iter().filter(|event| which(event)).count()
+    };
+    assert_eq!(count(&net, |event| matches!(event, Event::Matched { .. })), 70 * 70);
+    net.close(0);
+    net.run_for(secs(1));
+    assert_eq!(count(&net, |event| matches!(event, Event::Unmatched { .. })), 70 * 70);
+    assert_eq!(count(&net, |event| matches!(event, Event::EndpointLost(_))), 70);
+    assert_eq!(count(&net, |event| matches!(event, Event::ParticipantLost(_))), 1);
+}
+
+#[test]
+fn whose_program_was_killed_and_started_again_holds_up_nobody() {
+    let (mut net, writer, _) = pair(QoS::keep_all());
+    let config = {
+        let mut config = net.config();
+        config.unicast = vec![net.nodes[1].address];
+        config.own_addresses = vec![net.nodes[1].address.ip()];
+        config
+    };
+    net.nodes[1].stopped = true;
+    net.run_for(millis(100));
+    net.nodes[1].participant = runnel_rtps::Participant::new(net.now, config);
+    net.nodes[1].stopped = false;
+    let reader = net.reader(1, TOPIC, QoS::keep_all());
+    net.run_until("it is met", secs(1), |net| net.is_matched(1, reader));
+    net.run_for(millis(50));
+    assert_eq!(net.nodes[0].participant.matched(writer).len(), 1, "the one that died is gone");
+    for number in 0..3000 {
+        net.write(0, writer, &sample(number, 100)).expect("nobody is in the way");
+        net.run_for(millis(1));
+    }
+    assert_eq!(net.texts(1, reader).len(), 3000);
+}
+
+/// A stranger of this number at an address, which the first node meets if it has room.
+fn met(net: &mut Net, number: u32, address: SocketAddr) -> GuidPrefix {
+    let prefix = forged_prefix(number);
+    let mut greeting = announcement(prefix, address, Some(secs(300)));
+    InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
+    net.send(address, net.nodes[0].address, &greeting);
+    net.run_for(millis(1));
+    prefix
+}
+
+#[test]
+fn who_has_one_address_does_not_keep_out_others_however_many_it_says_that_it_is() {
+    let mut net = Net::new(1);
+    net.add_with(|config| {
+        (config.limits.participants, config.limits.participants_per_address) = (8, 4);
+    });
+    for number in 0..100 {
+        met(&mut net, number, ([10, 9, 9, 9], 7410 + number as u16).into());
+    }
+    assert_eq!(net.nodes[0].participant.peers().count(), 4);
+    let other = met(&mut net, 100, ([10, 9, 9, 8], 7410).into());
+    assert!(net.nodes[0].participant.peer(other).is_some());
+}
+
+#[test]
+fn what_is_told_of_endpoints_takes_no_more_than_its_share_and_no_room_from_others() {
+    const MOST: usize = 400_000;
+    let mut net = Net::new(1);
+    net.add_with(|config| config.limits.endpoint_bytes = MOST);
+    let like = net.reader(0, TOPIC, QoS::default());
+    let own = net.nodes[0].participant.prefix().with(like);
+    let like = net.nodes[0].participant.endpoint(own).unwrap().clone();
+    let mut known = vec![];
+    for who in 0..6 {
+        let address = ([10, 9, 9, who as u8 / 2], 7410 + who as u16).into();
+        let prefix = met(&mut net, who, address);
+        for number in 1..=100 {
+            let guid = prefix.with(EntityId::user_reader(number));
+            let endpoint = Endpoint { guid, user_data: vec![1; 4000], ..like.clone() };
+            let mut payload = vec![];
+            endpoint.emit(&mut payload);
+            let ends = (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER);
+            let number = SequenceNumber(number.into());
+            let (reader, writer, first, last) = (ends.0, ends.1, SequenceNumber::FIRST, number);
+            let heartbeat =
+                Heartbeat { reader, writer, first, last, count: 1, is_final: true, liveliness: false };
+            let bytes = message(prefix, |out| {
+                heartbeat.emit(out);
+                Data::emit(out, ends, number, &[], Payload::Value(&payload));
+            });
+            net.send(address, net.nodes[0].address, &bytes);
+        }
+        net.run_for(millis(100));
+        known.push(net.nodes[0].participant.peer(prefix).unwrap().endpoints.len());
+    }
+    // A quarter is that of one address, whoever is there.
+    assert!((20..25).contains(&known[0]), "{known:?}");
+    assert_eq!(known, [known[0], 0].repeat(3));
+}

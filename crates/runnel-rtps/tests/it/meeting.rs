@@ -1,0 +1,71 @@
+//! How long participants take to meet.
+
+use std::time::Duration;
+
+use crate::net::{Net, Weather, millis, secs};
+use runnel_core::qos::QoS;
+
+const TOPIC: &str = "rt/chatter";
+
+/// How long it takes until a writer and a reader have met on both sides, the one's participant having run for `before`.
+fn meet(seed: u64, weather: Weather, before: Duration) -> Duration {
+    let mut net = Net::new(seed);
+    net.weather = weather;
+    let a = net.add();
+    let writer = net.writer(a, TOPIC, QoS::default());
+    net.run_for(before);
+    let b = net.add();
+    let reader = net.reader(b, TOPIC, QoS::default());
+    net.run_until("they meet", secs(20), |net| net.is_matched(a, writer) && net.is_matched(b, reader))
+}
+
+#[test]
+fn a_newcomer_is_met_within_a_second_where_thirty_in_a_hundred_datagrams_are_lost() {
+    for before in [Duration::ZERO, secs(10)] {
+        for seed in 0..100 {
+            let took = meet(seed, Weather::foul(30), before);
+            assert!(took < secs(1), "beside one that has run for {before:?}, seed {seed}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_newcomer_is_met_after_two_round_trips() {
+    let took = meet(1, Weather { delay: millis(1), ..Weather::FAIR }, secs(10));
+    assert!(took <= millis(4), "{took:?}");
+}
+
+#[test]
+fn a_newcomer_is_told_of_us_again_before_it_says_another_word() {
+    let mut net = Net::new(1);
+    let a = net.add();
+    let writer = net.writer(a, TOPIC, QoS::default());
+    net.run_for(secs(10));
+    let (b, begun) = (net.add(), net.now);
+    let reader = net.reader(b, TOPIC, QoS::default());
+    net.run_until("it is heard", secs(1), |net| net.nodes[a].participant.announced().count() == 1);
+    // What it was answered is under way, and is lost.
+    net.nodes[b].stopped = true;
+    net.run_for(millis(1));
+    net.nodes[b].stopped = false;
+    net.run_until("they meet", secs(1), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    assert!(net.now.since(begun) < millis(8), "{:?}", net.now.since(begun));
+}
+
+#[test]
+fn readers_that_a_writer_has_not_met_come_and_go_without_being_counted() {
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add());
+    let (writer, reader) = (net.writer(a, TOPIC, QoS::default()), net.reader(b, TOPIC, QoS::default()));
+    net.run_until("they meet", secs(1), |net| net.is_matched(a, writer));
+    let changes = |net: &Net| net.nodes[a].participant.reader_changes(writer);
+    let before = changes(&net);
+    let other = net.reader(b, "rt/other", QoS::default());
+    net.run_for(millis(100));
+    net.remove(b, other);
+    net.run_for(millis(100));
+    assert_eq!(changes(&net), before);
+    net.remove(b, reader);
+    net.run_for(millis(100));
+    assert_eq!(changes(&net), before + 1);
+}

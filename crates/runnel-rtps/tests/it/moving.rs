@@ -1,0 +1,124 @@
+//! Participants whose addresses change.
+
+use crate::net::{Net, Weather, announcement, forged_prefix, message, millis, sample, secs, told_of};
+use runnel_core::qos::QoS;
+use runnel_rtps::Event;
+use runnel_rtps::wire::{Data, EntityId, GuidPrefix, InfoDestination, Payload, SequenceNumber};
+use std::net::SocketAddr;
+
+const TOPIC: &str = "rt/chatter";
+
+fn pair(seed: u64) -> (Net, EntityId, EntityId) {
+    let mut net = Net::new(seed);
+    let (a, b) = (net.add(), net.add());
+    let (writer, reader) = (net.writer(a, TOPIC, QoS::keep_all()), net.reader(b, TOPIC, QoS::keep_all()));
+    net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_for(secs(5));
+    (net, writer, reader)
+}
+
+#[test]
+fn who_loses_its_only_address_and_gets_another_stays_known() {
+    for (loss, seed, mover) in
+        (0..30).flat_map(|seed| [(0, seed, 0), (0, seed, 1), (20, seed, 0), (20, seed, 1)])
+    {
+        let (mut net, writer, reader) = pair(seed);
+        net.weather = Weather { loss, ..Weather::FAIR };
+        net.move_to(mover, vec![]);
+        net.run_for(millis(200));
+        net.move_to(mover, vec![([10, 0, 7, 7], 7410).into()]);
+        let begun = net.now;
+        net.write(0, writer, &sample(1, 100)).unwrap();
+        net.run_until("it is heard", secs(10), |net| net.texts(1, reader).len() == 1);
+        let took = net.now.since(begun);
+        assert!(took < secs(if loss == 0 { 1 } else { 3 }), "loss {loss} seed {seed} {mover}: {took:?}");
+        net.run_until("that is known", secs(3), |net| net.nodes[0].participant.unacknowledged(writer) == 0);
+        net.run_for(secs(30));
+        let lost = |event: &Event| matches!(event, Event::ParticipantLost(_));
+        assert!(
+            !net.nodes.iter().any(|node| node.events.iter().any(lost)),
+            "loss {loss} seed {seed} {mover}"
+        );
+    }
+}
+
+#[test]
+fn nobody_is_moved_by_another_who_does_not_know_whom_it_has_met() {
+    let (mut net, writer, reader) = pair(1);
+    let prefix = net.nodes[0].participant.prefix();
+    let elsewhere = ([10, 9, 9, 9], 7410).into();
+    for _ in 0..10 {
+        net.send(elsewhere, net.nodes[1].address, &announcement(prefix, elsewhere, Some(secs(20))));
+        net.run_for(millis(10));
+    }
+    net.write(0, writer, &sample(1, 100)).unwrap();
+    net.run_for(millis(20));
+    assert_eq!((net.texts(1, reader).len(), net.astray.get(&elsewhere)), (1, None));
+}
+
+/// What somebody at `from` says in another's name: that it is there now, by the prefix of whom that one has met.
+fn claim(of: GuidPrefix, to: GuidPrefix, from: SocketAddr) -> Vec<u8> {
+    let announced = announcement(of, from, Some(secs(300)));
+    let (header, rest) = announced.split_at(20);
+    let mut bytes = header.to_vec();
+    InfoDestination { prefix: to }.emit(&mut bytes);
+    bytes.extend(rest);
+    bytes
+}
+
+/// That a participant is gone.
+fn farewell(of: GuidPrefix) -> Vec<u8> {
+    let guid = of.with(EntityId::PARTICIPANT).to_bytes();
+    let key_hash = [&[0x70, 0, 16, 0][..], &guid].concat();
+    let gone = [&key_hash[..], &[0x71, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0, 0]].concat();
+    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    message(of, |out| Data::emit(out, ends, SequenceNumber(2), &gone, Payload::Nothing))
+}
+
+#[test]
+fn nobody_is_moved_or_ended_from_elsewhere_as_long_as_it_answers_where_it_is() {
+    for (loss, pause) in [(0, 1), (0, 70), (0, 1000), (10, 70)] {
+        let (mut net, writer, reader) = pair(1);
+        net.weather = Weather { loss, ..Weather::FAIR };
+        let (us, them) = (net.nodes[0].participant.prefix(), net.nodes[1].participant.prefix());
+        let attacker = ([10, 66, 6, 6], 7410).into();
+        let before = net.nodes[0].sent;
+        for _ in 0..50 {
+            net.send(attacker, net.nodes[0].address, &claim(them, us, attacker));
+            net.run_for(millis(pause));
+            net.send(attacker, net.nodes[0].address, &farewell(them));
+        }
+        assert!(net.nodes[0].sent - before <= 200, "{} datagrams for 100", net.nodes[0].sent - before);
+        for number in 0..20 {
+            net.write(0, writer, &sample(number, 100)).unwrap();
+            net.run_for(millis(1));
+        }
+        net.run_for(millis(100));
+        assert_eq!((net.texts(1, reader).len(), net.astray.get(&attacker)), (20, None), "{loss} {pause}");
+    }
+}
+
+#[test]
+fn an_endpoint_with_a_port_of_its_own_keeps_it_when_its_participant_takes_others() {
+    let (mut net, writer, reader) = pair(1);
+    let prefix = forged_prefix(1);
+    let at = |port: u16| SocketAddr::from(([10, 9, 9, 9], port));
+    let here = net.nodes[0].address;
+    let mut greeting = announcement(prefix, at(7410), Some(secs(300)));
+    InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
+    net.send(at(7410), here, &greeting);
+    let guid = net.nodes[1].participant.prefix().with(reader);
+    let mut endpoint = net.nodes[1].participant.endpoint(guid).unwrap().clone();
+    (endpoint.guid, endpoint.unicast) = (prefix.with(reader), vec![at(7501)]);
+    endpoint.qos = QoS::sensor_data();
+    net.send(at(7410), here, &told_of(&endpoint));
+    net.run_until("they meet", secs(1), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.send(at(7420), here, &announcement(prefix, at(7420), Some(secs(300))));
+    net.run_for(millis(10));
+    assert_eq!(net.nodes[0].participant.peer(prefix).map(|peer| peer.address()), Some(at(7420)));
+    net.astray.clear();
+    net.write(0, writer, &sample(1, 1000)).unwrap();
+    net.run_for(millis(5));
+    let sent = |port| net.astray.get(&at(port)).copied().unwrap_or(0);
+    assert!(sent(7501) > 1000 && sent(7420) < 1000, "{:?}", net.astray);
+}

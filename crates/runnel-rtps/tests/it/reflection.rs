@@ -1,0 +1,142 @@
+//! Who names an address where it is not: nothing goes there but what a stranger may cost.
+
+use crate::net::{GROUP, Net, announcement, announcement_at, forged_prefix, millis, sample, secs, told_of};
+use runnel_core::qos::QoS;
+use runnel_rtps::Event;
+use runnel_rtps::wire::{EntityId, InfoDestination};
+use std::net::SocketAddr;
+
+const TOPIC: &str = "rt/chatter";
+
+/// One who never asked, and one who does in its name.
+const VICTIM: &str = "10.9.0.1:7410";
+const ATTACKER: &str = "10.9.0.7:7410";
+
+fn at(address: &str) -> SocketAddr {
+    address.parse().unwrap()
+}
+
+/// A participant that has a lot to tell, and another.
+fn talkative_pair() -> Net {
+    let mut net = Net::new(2);
+    net.add();
+    net.add();
+    for topic in 0..50 {
+        net.writer(0, &format!("rt/topic_{topic}"), QoS::latched());
+    }
+    net.run_for(secs(1));
+    net
+}
+
+fn to_victim(net: &Net) -> usize {
+    net.astray.get(&at(VICTIM)).copied().unwrap_or(0)
+}
+
+/// Ends a message so that it shows that its sender knows our prefix.
+fn for_first(net: &Net, mut bytes: Vec<u8>) -> Vec<u8> {
+    InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut bytes);
+    bytes
+}
+
+#[test]
+fn who_knows_our_prefix_and_names_anothers_address_costs_that_one_no_more_than_a_stranger_may() {
+    let mut net = talkative_pair();
+    let (victim, attacker) = (at(VICTIM), at(ATTACKER));
+    let mut sent = 0;
+    let announced: [(&[SocketAddr], &[SocketAddr]); 3] =
+        [(&[victim], &[victim]), (&[victim, attacker], &[victim]), (&[attacker], &[victim])];
+    for number in 0..21 {
+        let of = announced[number as usize % 3];
+        let bytes = for_first(&net, announcement_at(forged_prefix(number), of, Some(secs(300))));
+        sent += bytes.len();
+        net.send(attacker, at(GROUP), &bytes);
+    }
+    net.run_for(secs(300));
+    assert!(to_victim(&net) <= 3 * sent, "{} bytes for {sent}", to_victim(&net));
+    assert!(net.astray[&attacker] > 3 * sent, "where it is, it is told what it asks for");
+}
+
+#[test]
+fn who_is_met_and_then_names_anothers_address_is_sent_to_where_it_was() {
+    let mut net = talkative_pair();
+    let prefix = net.nodes[1].participant.prefix();
+    let bytes = announcement(prefix, at(VICTIM), Some(secs(300)));
+    net.send(net.nodes[1].address, net.nodes[0].address, &bytes);
+    net.nodes[1].stopped = true;
+    for number in 0..100 {
+        net.writer(0, &format!("rt/more_{number}"), QoS::latched());
+        net.run_for(millis(200));
+    }
+    net.run_for(secs(250));
+    assert_eq!(to_victim(&net), 0);
+}
+
+#[test]
+fn an_endpoint_is_reached_at_no_address_that_its_participant_was_not_heard_from() {
+    let mut net = talkative_pair();
+    let writer = net.writer(0, TOPIC, QoS::default());
+    let prefix = forged_prefix(1);
+    let met = for_first(&net, announcement(prefix, at(ATTACKER), Some(secs(300))));
+    net.send(at(ATTACKER), net.nodes[0].address, &met);
+    net.run_for(millis(10));
+    // What a reader says of itself, at the victim's address.
+    let reader = net.reader(1, TOPIC, QoS::default());
+    let mut endpoint =
+        net.nodes[1].participant.endpoint(net.nodes[1].participant.prefix().with(reader)).unwrap().clone();
+    endpoint.guid = prefix.with(reader);
+    endpoint.unicast = vec![at(VICTIM)];
+    let bytes = told_of(&endpoint);
+    net.send(at(ATTACKER), net.nodes[0].address, &bytes);
+    net.run_until("it is met", secs(1), |net| {
+        net.nodes[0].participant.matched(writer).iter().any(|guid| guid.prefix == prefix)
+    });
+    for number in 0..50 {
+        net.write(0, writer, &sample(number, 1000)).unwrap();
+        net.run_for(millis(10));
+    }
+    assert_eq!(to_victim(&net), 0);
+    assert!(net.astray[&at(ATTACKER)] > 50_000, "it is heard where its participant is");
+}
+
+/// A participant that says that it is at several addresses, and is heard from one that may be none of them.
+fn several_homes(from: &str) -> (Net, EntityId, EntityId) {
+    let mut net = Net::new(3);
+    net.add();
+    net.add_with(|config| config.unicast = vec![at("10.1.0.2:7410"), at("10.2.0.2:7410")]);
+    net.nodes[1].addresses = vec![at(from)];
+    let (writer, reader) = (net.writer(0, TOPIC, QoS::keep_all()), net.reader(1, TOPIC, QoS::keep_all()));
+    (net, writer, reader)
+}
+
+#[test]
+fn who_has_several_addresses_is_met_at_any_of_them_that_it_sends_from() {
+    for home in ["10.1.0.2:7410", "10.2.0.2:7410"] {
+        let (mut net, writer, reader) = several_homes(home);
+        net.run_until("they meet", secs(1), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        net.sent_to.clear();
+        net.write(0, writer, &sample(1, 100)).unwrap();
+        net.run_for(millis(50));
+        assert_eq!((net.texts(1, reader).len(), net.sent_to.contains_key(&at(home))), (1, true));
+    }
+}
+
+#[test]
+fn who_calls_all_from_an_address_of_no_use_and_answers_from_its_own_is_met_there() {
+    for home in ["10.1.0.2:7410", "10.2.0.2:7410"] {
+        let (mut net, writer, reader) = several_homes("10.3.0.2:7410");
+        net.run_for(millis(1));
+        net.nodes[1].addresses = vec![at(home)];
+        net.run_until("they meet", secs(5), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        assert_eq!(net.nodes[0].participant.peers().next().unwrap().address(), at(home));
+    }
+}
+
+#[test]
+fn who_is_never_heard_from_where_it_says_that_it_is_is_not_met_and_that_is_said_once() {
+    let (mut net, writer, _) = several_homes("10.3.0.2:7410");
+    net.run_for(secs(10));
+    assert!(!net.is_matched(0, writer));
+    let told =
+        |event: &&Event| matches!(event, Event::Trouble(line) if line.contains("heard from 10.3.0.2 only"));
+    assert_eq!(net.nodes[0].events.iter().filter(told).count(), 1, "{:?}", net.nodes[0].events);
+}

@@ -1,0 +1,68 @@
+//! Several readers in one process: they share its socket, and what is sent to them is sent once.
+
+use crate::net::{Net, millis, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_rtps::wire::EntityId;
+use runnel_rtps::{Path, Rate};
+use std::time::Duration;
+
+const TOPIC: &str = "rt/chatter";
+
+/// A writer of the first participant, to which so many bytes a second may be sent, and so many readers of the second.
+fn talk_to(readers: usize, rate: u64) -> (Net, EntityId, Vec<EntityId>) {
+    let mut net = Net::new(1);
+    net.add_with(|config| config.other_host = Path { datagram: 1444, rate: Rate::steady(rate) });
+    net.add();
+    let qos = QoS::keep_last(5000);
+    let writer = net.writer(0, TOPIC, qos);
+    let ids: Vec<EntityId> = (0..readers).map(|_| net.reader(1, TOPIC, qos)).collect();
+    net.run_until("they meet", secs(2), |net| {
+        net.nodes[0].participant.matched(writer).len() == readers
+            && ids.iter().all(|reader| net.is_matched(1, *reader))
+    });
+    net.run_for(secs(1));
+    (net, writer, ids)
+}
+
+#[test]
+fn each_of_them_is_asked_once_for_an_acknowledgement() {
+    for readers in [1, 2, 10] {
+        let (mut net, writer, _) = talk_to(readers, 100_000_000);
+        let (sent, answers) = (net.nodes[0].sent, net.nodes[1].sent);
+        for number in 0..50 {
+            net.write(0, writer, &sample(number, 50)).unwrap();
+            net.run_for(millis(20));
+        }
+        let (sent, answers) = (net.nodes[0].sent - sent, net.nodes[1].sent - answers);
+        // Each sample and a reminder; announcements come in between.
+        assert!((100..110).contains(&sent), "{sent} datagrams to {readers}");
+        assert!((50 * readers..50 * readers + 10).contains(&answers), "{answers} answers of {readers}");
+    }
+}
+
+#[test]
+fn no_more_is_under_way_to_them_than_to_one() {
+    let under_way = |readers| {
+        let (mut net, writer, _) = talk_to(readers, 100_000_000);
+        net.nodes[1].stopped = true;
+        let before = net.nodes[0].sent_bytes;
+        (0..3000).for_each(|number| drop(net.write(0, writer, &sample(number, 500))));
+        net.run_for(millis(5));
+        net.nodes[0].sent_bytes - before
+    };
+    let to_one = under_way(1);
+    assert!(to_one > 20_000);
+    assert_eq!((under_way(2), under_way(10)), (to_one, to_one));
+}
+
+#[test]
+fn a_long_sample_comes_to_them_no_faster_than_to_one() {
+    let took = |readers| -> Duration {
+        let (mut net, writer, ids) = talk_to(readers, 1_000_000);
+        net.write(0, writer, &sample(1, 200_000)).unwrap();
+        net.run_until("it is heard", secs(5), |net| ids.iter().all(|id| net.texts(1, *id).len() == 1))
+    };
+    let to_one = took(1);
+    assert!(to_one > millis(150));
+    assert_eq!((took(2), took(10)), (to_one, to_one));
+}

@@ -1,0 +1,357 @@
+//! Topics between two participants, in fair weather and foul.
+
+use crate::net::{Net, Weather, millis, number_of, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_rtps::announce::Endpoint;
+use runnel_rtps::wire::{self, Data, EntityId, Heartbeat, Payload, SequenceNumber, VendorId};
+use runnel_rtps::{Config, Event, Rate};
+
+const TOPIC: &str = "rt/chatter";
+
+/// Two participants whose writer and reader have met.
+fn pair(seed: u64, qos: QoS) -> (Net, EntityId, EntityId) {
+    let mut net = Net::new(seed);
+    let (a, b) = (net.add(), net.add());
+    let writer = net.writer(a, TOPIC, qos);
+    let reader = net.reader(b, TOPIC, qos);
+    net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    (net, writer, reader)
+}
+
+#[test]
+fn two_participants_meet_within_ten_milliseconds() {
+    let mut net = Net::new(1);
+    net.add();
+    net.run_for(secs(10));
+    net.add();
+    let writer = net.writer(0, TOPIC, QoS::default());
+    let reader = net.reader(1, TOPIC, QoS::default());
+    let took =
+        net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    assert!(took < millis(10), "{took:?}");
+}
+
+#[test]
+fn what_is_written_is_heard_once_and_in_order() {
+    for qos in [QoS::keep_last(10), QoS::keep_all(), QoS::sensor_data(), QoS::keep_last(5).transient_local()]
+    {
+        let (mut net, writer, reader) = pair(2, qos);
+        for number in 0..100 {
+            net.write(0, writer, &sample(number, 100)).unwrap();
+            net.run_for(millis(1));
+        }
+        net.run_for(secs(1));
+        let heard: Vec<u32> = net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect();
+        assert_eq!(heard, (0..100).collect::<Vec<_>>(), "{qos:?}");
+    }
+}
+
+#[test]
+fn reliable_topics_lose_and_double_nothing_in_foul_weather() {
+    for loss in [10, 30, 50] {
+        for seed in 0..10 {
+            let (mut net, writer, reader) = pair(seed, QoS::keep_all());
+            net.weather = Weather::foul(loss);
+            for number in 0..300 {
+                net.write(0, writer, &sample(number, 1000)).unwrap();
+                net.run_for(millis(4));
+            }
+            net.run_until("all are heard", secs(20), |net| net.texts(1, reader).len() >= 300);
+            let heard: Vec<u32> = net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect();
+            assert_eq!(heard, (0..300).collect::<Vec<_>>(), "loss {loss} seed {seed}");
+            net.run_until("all is acknowledged", secs(20), |net| {
+                net.nodes[0].participant.unacknowledged(writer) == 0
+            });
+        }
+    }
+}
+
+#[test]
+fn samples_of_any_length_arrive_whole() {
+    let (mut net, writer, reader) = pair(3, QoS::keep_all());
+    let lengths = (8..64).chain(1000..1500).chain([3000, 64_000, 100_000, 2_000_000]);
+    for (number, len) in lengths.enumerate() {
+        let sample = sample(number as u32, len);
+        net.write(0, writer, &sample).unwrap();
+        net.run_until("it is heard", secs(5), |net| net.texts(1, reader).len() > number);
+        let heard = net.texts(1, reader).pop().unwrap();
+        assert!(heard[..len] == sample && heard.len() < len + 4, "{len}: {}", heard.len());
+    }
+}
+
+#[test]
+fn long_samples_lose_nothing_in_foul_weather() {
+    for loss in [5, 20, 40] {
+        for seed in 0..5 {
+            let (mut net, writer, reader) = pair(seed, QoS::keep_all());
+            net.weather = Weather::foul(loss);
+            for number in 0..10 {
+                net.write(0, writer, &sample(number, 100_000)).unwrap();
+                net.run_for(millis(10));
+            }
+            net.run_until("all are heard", secs(30), |net| net.texts(1, reader).len() >= 10);
+            for (number, heard) in net.texts(1, reader).iter().enumerate() {
+                assert!(*heard == sample(number as u32, 100_000), "loss {loss} seed {seed}: {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_comes_late_gets_what_is_held_if_both_want_it() {
+    for (offered, asked, expected) in [
+        (QoS::keep_last(3).transient_local(), QoS::keep_last(3).transient_local(), vec![7, 8, 9]),
+        (QoS::keep_last(3).transient_local(), QoS::keep_last(3), vec![]),
+        (QoS::keep_last(3), QoS::keep_last(3), vec![]),
+        (QoS::keep_last(3).transient_local(), QoS::keep_last(3).best_effort(), vec![]),
+    ] {
+        let mut net = Net::new(5);
+        let (a, b) = (net.add(), net.add());
+        let writer = net.writer(a, TOPIC, offered);
+        for number in 0..10 {
+            net.write(a, writer, &sample(number, 20)).unwrap();
+        }
+        net.run_for(secs(1));
+        let reader = net.reader(b, TOPIC, asked);
+        net.run_until("they meet", secs(2), |net| net.is_matched(1, reader) && net.is_matched(0, writer));
+        net.run_for(millis(20));
+        let heard = |net: &Net| net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect::<Vec<_>>();
+        assert_eq!(heard(&net), expected, "{offered:?} {asked:?}");
+        net.write(a, writer, &sample(10, 20)).unwrap();
+        net.run_for(millis(20));
+        assert_eq!(heard(&net), [expected, vec![10]].concat(), "{offered:?} {asked:?}");
+    }
+}
+
+#[test]
+fn a_blackout_of_a_minute_is_healed_within_two_seconds() {
+    for seed in 0..30 {
+        let (mut net, writer, reader) = pair(seed, QoS::keep_last(10));
+        net.blackout = true;
+        net.run_for(secs(60) + millis(seed * 137));
+        assert!(!net.is_matched(0, writer) && !net.is_matched(1, reader));
+        net.blackout = false;
+        let took =
+            net.run_until("they meet", secs(5), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        assert!(took < secs(2), "{took:?}");
+        net.write(0, writer, &sample(1, 20)).unwrap();
+        net.run_for(millis(50));
+        assert_eq!(net.texts(1, reader).len(), 1);
+    }
+}
+
+#[test]
+fn an_idle_pair_says_nothing_but_that_it_is_there() {
+    let (mut net, writer, _) = pair(6, QoS::default());
+    net.write(0, writer, &sample(1, 20)).unwrap();
+    net.run_for(secs(10));
+    let before: Vec<usize> = net.nodes.iter().map(|node| node.sent).collect();
+    net.run_for(secs(30));
+    for (node, before) in net.nodes.iter().zip(before) {
+        assert!(node.sent - before <= 11, "{}", node.sent - before);
+    }
+}
+
+#[test]
+fn new_addresses_are_announced_and_no_more_often_than_before() {
+    let (mut net, writer, reader) = pair(6, QoS::default());
+    net.run_for(secs(10));
+    for number in 0..5 {
+        let (now, node) = (net.now, &mut net.nodes[0]);
+        let more = ([10, 1, 0, number], 7410).into();
+        node.participant.set_addresses(now, vec![node.address, more], vec![node.address.ip()]);
+        net.touch(0);
+        net.run_for(secs(5));
+    }
+    let before = net.nodes[0].sent;
+    net.run_for(secs(30));
+    assert!(net.nodes[0].sent - before <= 11, "{}", net.nodes[0].sent - before);
+    assert!(net.is_matched(0, writer) && net.is_matched(1, reader));
+    let peer = net.nodes[1].participant.peers().next().unwrap();
+    assert_eq!(peer.data.unicast.len(), 2);
+}
+
+#[test]
+fn who_leaves_is_gone_at_once() {
+    let (mut net, writer, _) = pair(7, QoS::default());
+    net.close(1);
+    net.run_for(millis(10));
+    assert!(!net.is_matched(0, writer));
+    assert!(net.nodes[0].events.iter().any(|event| matches!(event, Event::ParticipantLost(_))));
+}
+
+#[test]
+fn an_endpoint_that_ends_is_left_and_one_that_comes_is_met() {
+    let (mut net, writer, reader) = pair(8, QoS::default());
+    net.remove(1, reader);
+    net.run_for(millis(20));
+    assert!(!net.is_matched(0, writer));
+    let again = net.reader(1, TOPIC, QoS::default());
+    net.run_until("they meet", secs(1), |net| net.is_matched(0, writer) && net.is_matched(1, again));
+}
+
+#[test]
+fn a_burst_of_five_thousand_arrives_whole() {
+    let (mut net, writer, reader) = pair(9, QoS::keep_last(5000));
+    for number in 0..5000 {
+        net.write(0, writer, &sample(number, 50)).unwrap();
+    }
+    net.run_until("all are heard", secs(2), |net| net.texts(1, reader).len() == 5000);
+}
+
+#[test]
+fn no_more_is_under_way_to_a_reader_than_a_socket_takes() {
+    let (mut net, writer, reader) = pair(9, QoS::keep_last(5000));
+    net.run_for(millis(20));
+    net.nodes[1].stopped = true;
+    let before = (net.nodes[0].sent, net.nodes[0].sent_bytes);
+    for number in 0..3000 {
+        net.write(0, writer, &sample(number, 500)).unwrap();
+    }
+    net.run_for(millis(5));
+    let (sent, bytes) = (net.nodes[0].sent - before.0, net.nodes[0].sent_bytes - before.1);
+    // What the kernel counts for a datagram beside its bytes comes on top.
+    assert!(sent > 10 && bytes + sent * 1024 < 200 * 1024, "{sent} datagrams of {bytes} bytes");
+    net.nodes[1].stopped = false;
+    net.run_until("all are heard", secs(2), |net| net.texts(1, reader).len() == 3000);
+}
+
+#[test]
+fn a_reader_that_stands_still_costs_the_others_nothing() {
+    let mut net = Net::new(10);
+    let (a, b, c) = (net.add(), net.add(), net.add());
+    let writer = net.writer(a, TOPIC, QoS::keep_last(10));
+    let readers = [net.reader(b, TOPIC, QoS::default()), net.reader(c, TOPIC, QoS::default())];
+    net.run_until("they meet", secs(2), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.run_until("they meet", secs(2), |net| net.is_matched(b, readers[0]) && net.is_matched(c, readers[1]));
+    net.run_for(millis(10));
+    net.nodes[c].stopped = true;
+    for number in 0..1000 {
+        net.write(a, writer, &sample(number, 1000)).unwrap();
+        net.run_for(millis(1));
+    }
+    assert_eq!(net.texts(b, readers[0]).len(), 1000);
+    net.nodes[c].stopped = false;
+    net.run_for(secs(3));
+    let heard: Vec<u32> = net.texts(c, readers[1]).iter().map(|bytes| number_of(bytes)).collect();
+    assert!(heard.ends_with(&(990..1000).collect::<Vec<_>>()), "{heard:?}");
+    let lost = net.nodes[c].events.iter().find(|event| matches!(event, Event::SampleLost { .. }));
+    assert!(lost.is_some());
+}
+
+#[test]
+fn a_writer_that_speaks_before_it_is_announced_is_heard() {
+    let mut net = Net::new(12);
+    let (a, b) = (net.add(), net.add());
+    let reader = net.reader(b, TOPIC, QoS::default());
+    net.run_for(secs(2));
+    let (from, to) = (net.nodes[a].address, net.nodes[b].address);
+    let prefix = net.nodes[a].participant.prefix();
+    net.nodes[a].stopped = true;
+    let (writer, none) = (EntityId::user_writer(9), SequenceNumber::ZERO);
+    let mut said = |fill: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        wire::begin(&mut out, VendorId::RUNNEL, prefix);
+        fill(&mut out);
+        net.send(from, to, &out);
+        net.run_for(millis(1));
+    };
+    let first = SequenceNumber::FIRST;
+    let heartbeat =
+        Heartbeat { reader, writer, first, last: none, count: 1, is_final: false, liveliness: false };
+    said(&|out| heartbeat.emit(out));
+    let endpoint = Endpoint {
+        guid: prefix.with(writer),
+        topic: TOPIC.into(),
+        type_name: "std_msgs::msg::dds_::String_".into(),
+        qos: QoS::default(),
+        tells_history: true,
+        exclusive: false,
+        in_default_partition: true,
+        representations: Vec::new(),
+        expects_inline_qos: false,
+        unicast: Vec::new(),
+        user_data: Vec::new(),
+    };
+    let mut announcement = Vec::new();
+    endpoint.emit(&mut announcement);
+    let ends = (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER);
+    said(&|out| Data::emit(out, ends, first, &[], Payload::Value(&announcement)));
+    let hello = sample(7, 20);
+    said(&|out| Data::emit(out, (reader, writer), first, &[], Payload::Value(&hello)));
+    // That it is gone comes before another announcement does, and is told by the inline QoS alone.
+    let mut gone = vec![0x70, 0, 16, 0];
+    gone.extend(prefix.with(writer).to_bytes());
+    gone.extend([0x71, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0, 0]);
+    let (second, third) = (SequenceNumber(2), SequenceNumber(3));
+    said(&|out| Data::emit(out, ends, third, &gone, Payload::Nothing));
+    let known = |net: &Net| net.nodes[b].participant.endpoint(prefix.with(writer)).is_some();
+    assert_eq!((net.texts(b, reader), known(&net)), (vec![hello], true));
+    let mut said = Vec::new();
+    wire::begin(&mut said, VendorId::RUNNEL, prefix);
+    Data::emit(&mut said, ends, second, &[], Payload::Value(&announcement));
+    net.send(from, to, &said);
+    net.run_for(millis(1));
+    assert!(!known(&net), "it is gone");
+    // The same with the whole announcement in place of nothing, as a sample that is disposed of may be sent.
+    let (fourth, fifth) = (SequenceNumber(4), SequenceNumber(5));
+    for (number, qos) in [(fifth, &gone[..]), (fourth, &[])] {
+        let mut said = Vec::new();
+        wire::begin(&mut said, VendorId::RUNNEL, prefix);
+        Data::emit(&mut said, ends, number, qos, Payload::Value(&announcement));
+        net.send(from, to, &said);
+        net.run_for(millis(1));
+    }
+    assert!(!known(&net), "it is gone again");
+}
+
+#[test]
+fn a_writer_that_keeps_all_is_full_until_its_reader_has_acknowledged() {
+    let mut net = Net::new(11);
+    let a = net.add_with(|config| config.limits.kept = 20);
+    let b = net.add();
+    let writer = net.writer(a, TOPIC, QoS::keep_all());
+    let reader = net.reader(b, TOPIC, QoS::keep_all());
+    net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.nodes[b].stopped = true;
+    for number in 0..20 {
+        net.write(a, writer, &sample(number, 100)).unwrap();
+    }
+    let full = net.write(a, writer, &sample(20, 100)).unwrap_err();
+    assert_eq!(full.reader.entity, reader);
+    net.nodes[b].stopped = false;
+    net.run_until("there is room", secs(2), |net| net.nodes[0].participant.full(writer).is_none());
+    net.run_for(millis(200));
+    assert_eq!(net.texts(b, reader).len(), 20);
+}
+
+#[test]
+fn who_has_left_hears_nothing_and_has_nothing_to_do_any_more() {
+    let (mut net, writer, _) = pair(7, QoS::default());
+    net.blackout = true;
+    net.write(0, writer, &sample(0, 100)).unwrap();
+    assert_eq!(net.nodes[0].participant.unacknowledged(writer), 1);
+    net.close(0);
+    net.blackout = false;
+    net.nodes[0].stopped = false;
+    let sent = net.nodes[0].sent;
+    net.write(0, writer, &sample(1, 100)).unwrap();
+    net.run_for(secs(60));
+    let left = &net.nodes[0].participant;
+    assert_eq!((net.nodes[0].sent, left.unacknowledged(writer), left.poll_timeout()), (sent, 0, None));
+    assert_eq!(net.nodes[1].participant.peers().count(), 0);
+}
+
+#[test]
+fn long_messages_keep_to_the_rate_that_is_set() {
+    for qos in [QoS::default(), QoS::sensor_data()] {
+        let mut net = Net::new(8);
+        let slow = |config: &mut Config| config.other_host.rate = Rate::steady(1_000_000);
+        let (a, b) = (net.add_with(slow), net.add());
+        let (writer, reader) = (net.writer(a, TOPIC, qos), net.reader(b, TOPIC, qos));
+        net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+        net.write(a, writer, &sample(0, 500_000)).unwrap();
+        let took = net.run_until("it arrives", secs(2), |net| !net.texts(b, reader).is_empty());
+        assert!((millis(450)..millis(600)).contains(&took), "{took:?} with {qos:?}");
+    }
+}

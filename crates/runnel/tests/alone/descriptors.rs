@@ -1,0 +1,282 @@
+//! What peers can make a process hold: descriptors, memory and queues. One test at a time, since these are counted for
+//! the whole process.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::fake_publisher::FakePublisher;
+use crate::logged::{is_logged, wait_logged};
+use crate::process::alone;
+use crate::raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_header};
+use runnel::core::Message;
+use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Context, Publisher, QoS, Subscription};
+use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+const MIB: usize = 1 << 20;
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Bytes of memory that the process has in use.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+fn text(data: impl ToString) -> Text {
+    Text { data: data.to_string() }
+}
+
+/// A talker, and a listener in a context of its own that counts what it hears.
+struct Scene {
+    graph: Graph,
+    talking: Context,
+    publisher: Publisher<Text>,
+    far: Context,
+    heard: Arc<AtomicUsize>,
+    subscription: Subscription,
+    ports: Ports,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let graph = Graph::new();
+        let (talking, far) = (graph.context(), graph.context());
+        let publisher = talking.create_node("talker").unwrap().create_publisher::<Text>("talk", 100).unwrap();
+        let heard = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&heard);
+        let node = far.create_node("listener").unwrap();
+        let subscription = node.create_subscription("talk", 100, move |_: &Text| {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        let ports = Ports::of(&far, "/talker", "/talk");
+        Self { graph, talking, publisher, far, heard, subscription: subscription.unwrap(), ports }
+    }
+
+    /// The living link carries a message.
+    fn talk(&self) {
+        let before = self.heard.load(Ordering::SeqCst);
+        self.publisher.publish(text("hello")).unwrap();
+        spin_until(&self.far, "a message over the living link", || {
+            self.heard.load(Ordering::SeqCst) > before
+        });
+    }
+
+    /// A new subscriber gets a message, and node and master answer new callers.
+    fn welcomes(&self) {
+        let subscribers = self.publisher.subscription_count();
+        let mut stream = subscribe(self.ports.tcpros, "/newcomer", "/talk");
+        assert!(self.publisher.wait_for_subscribers(subscribers + 1, LONG).unwrap());
+        self.publisher.publish(text("welcome")).unwrap();
+        assert_eq!(read_frame(&mut stream).unwrap(), framed_text("welcome")[4..]);
+        drop(stream);
+        wait_until("the newcomer gone", || self.publisher.subscription_count() == subscribers);
+        let caller = self.graph.context();
+        for port in [self.ports.rpc, self.ports.master] {
+            let uri = Uri::parse(&format!("http://{port}/")).unwrap();
+            caller.call(&uri, "getPid", &["/test".into()], LONG).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_thousand_half_open_connections_to_each_port_hold_up_nobody() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let before = resident();
+    let header = subscriber_header("/late", "/talk", "*", "*");
+    let mut open = Vec::new();
+    for _ in 0..1000 {
+        open.push(send(scene.ports.tcpros, &header[..10]));
+        open.push(send(scene.ports.rpc, b"POST / HTTP/1.1\r\nHost:"));
+        open.push(send(scene.ports.master, b"POST / HTTP/1.1\r\nHost:"));
+    }
+    scene.talk();
+    scene.welcomes();
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 16 * MIB, "{} KiB for 3000 connections", grown / 1024);
+    // The last of each port were kept, and may go on.
+    let mut late = open.swap_remove(2997);
+    late.write_all(&header[10..]).unwrap();
+    assert!(!read_frame(&mut late).unwrap().is_empty());
+}
+
+/// Ends a connection with a reset instead of in good order.
+fn reset(stream: TcpStream) {
+    sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+}
+
+#[test]
+fn ten_thousand_connections_that_come_and_go_leave_nothing_behind() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let header = subscriber_header("/fleeting", "/talk", "*", "*");
+    let come_and_go = |rounds: usize| {
+        for round in 0..rounds {
+            let cut = round % header.len();
+            reset(send(scene.ports.tcpros, &header[..cut]));
+            reset(send(scene.ports.rpc, &b"POST / HTTP/1.1\r\n"[..cut % 18]));
+            drop(send(scene.ports.master, &b"POST / HTTP/1.1\r\n"[..cut % 18]));
+            drop(send(scene.ports.tcpros, &header));
+        }
+        wait_until("only the listener left", || scene.publisher.subscription_count() == 1);
+    };
+    let settled = descriptors();
+    come_and_go(250);
+    let before = resident();
+    come_and_go(2250);
+    wait_until("all descriptors given back", || descriptors() <= settled);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 4 * MIB, "{} KiB after 9000 connections", grown / 1024);
+    scene.talk();
+    scene.welcomes();
+}
+
+/// Puts the limit of descriptors back when it is dropped.
+struct Lowered(Rlimit);
+
+impl Lowered {
+    fn to(current: usize) -> Self {
+        let before = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(current as u64), ..before }).unwrap();
+        Self(before)
+    }
+}
+
+impl Drop for Lowered {
+    fn drop(&mut self) {
+        setrlimit(Resource::Nofile, self.0).unwrap();
+    }
+}
+
+/// A subscriber whose descriptor exists before descriptors run out.
+struct Reserved(OwnedFd);
+
+impl Reserved {
+    fn new() -> Self {
+        Self(socket(AddressFamily::INET, SocketType::STREAM, None).unwrap())
+    }
+
+    /// Connects to a publisher; the kernel takes it even if the publisher cannot.
+    fn knock(self, tcpros: SocketAddr) -> TcpStream {
+        connect(&self.0, &tcpros).unwrap();
+        let mut stream = TcpStream::from(self.0);
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream.write_all(&subscriber_header("/patient", "/talk", "*", "*")).unwrap();
+        stream
+    }
+}
+
+/// Connections to a port, and files, until no descriptor is left.
+fn exhaust(port: SocketAddr) -> (Vec<TcpStream>, Vec<File>) {
+    let connections: Vec<_> = std::iter::from_fn(|| TcpStream::connect(port).ok()).collect();
+    // Accepting may still give way or take more: only files make sure.
+    let files = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    (connections, files)
+}
+
+#[test]
+fn descriptors_that_run_out_cost_new_connections_only_until_some_are_free() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let reserved = Reserved::new();
+    let lowered = Lowered::to(descriptors() + 60);
+    let (connections, files) = exhaust(scene.ports.rpc);
+    assert!(!connections.is_empty() && File::open("/dev/null").is_err());
+    let mut waiting = reserved.knock(scene.ports.tcpros);
+    wait_logged(&["ERROR cannot accept connections", "Too many open files"]);
+    // Nothing is lost on links that live, however long it lasts.
+    (0..100).for_each(|_| scene.talk());
+    assert_eq!((scene.subscription.dropped(), scene.publisher.dropped()), (0, 0));
+    drop((connections, files));
+    assert!(!read_frame(&mut waiting).unwrap().is_empty(), "it is accepted now");
+    assert!(scene.publisher.wait_for_subscribers(2, LONG).unwrap());
+    drop(lowered);
+    scene.welcomes();
+}
+
+#[test]
+fn a_node_that_could_not_be_made_without_descriptors_can_be_made_later() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let fake = FakePublisher::new(&scene.graph, "/early", "/elsewhere");
+    let lowered = Lowered::to(descriptors() + 60);
+    let fillers = exhaust(scene.ports.rpc);
+    let error = scene.far.create_node("late_listener").map(drop).unwrap_err();
+    assert!(error.to_string().contains("Too many open files"), "{error}");
+    drop((fillers, lowered));
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    let node = scene.far.create_node("late_listener").unwrap();
+    let _subscription = node.create_subscription("elsewhere", 10, move |_: &Text| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let _stream = fake.accept_and_send("/early", Text::MD5, &framed_text("at last"));
+    spin_until(&scene.far, "the message heard", || heard.load(Ordering::SeqCst) == 1);
+}
+
+#[test]
+fn a_publisher_that_announces_much_and_sends_little_reserves_nothing() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let fake = FakePublisher::new(&scene.graph, "/boaster", "/talk");
+    let before = resident();
+    let length = 900_000_000u32.to_le_bytes();
+    let mut stream = fake.accept_and_send("/boaster", Text::MD5, &length);
+    wait_until("both publishers linked", || scene.subscription.publisher_count() == 2);
+    stream.write_all(&[0; 100_000]).unwrap();
+    (0..10).for_each(|_| scene.talk());
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 4 * MIB, "{} KiB for a message that never comes", grown / 1024);
+    assert_eq!(scene.subscription.dropped(), 0);
+}
+
+/// Messages that `/talker` says it dropped for a subscriber on the topic, by its slave API.
+fn told_dropped(scene: &Scene, rpc: SocketAddr, topic: &str) -> i32 {
+    let uri = Uri::parse(&format!("http://{rpc}/")).unwrap();
+    let answer = scene.far.call(&uri, "getBusStats", &["/test".into()], LONG).unwrap();
+    let array = |value: &Value| value.as_array().unwrap().to_vec();
+    let publications = array(&array(&array(&answer)[2])[0]);
+    let entry = publications.iter().map(array).find(|entry| entry[0].as_str() == Some(topic)).unwrap();
+    array(&entry[2]).iter().map(|row| array(row)[4].as_int().unwrap()).sum()
+}
+
+#[test]
+fn a_subscriber_that_stops_reading_has_a_bounded_queue_and_its_losses_are_told() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let node = scene.talking.create_node("camera").unwrap();
+    let publisher = node.create_publisher::<UInt8MultiArray>("blocks", QoS::keep_last(2)).unwrap();
+    let ports = Ports::of(&scene.far, "/camera", "/blocks");
+    let mut stopped = subscribe(ports.tcpros, "/stopped", "/blocks");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let block = UInt8MultiArray { data: vec![7; MIB], ..Default::default() };
+    (0..20).for_each(|_| publisher.publish(&block).unwrap());
+    let before = resident();
+    (0..300).for_each(|_| publisher.publish(&block).unwrap());
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 8 * MIB, "{} KiB while 300 MiB were published", grown / 1024);
+    scene.talk();
+    let dropped = publisher.dropped();
+    assert!(dropped > 280, "{dropped} of 320");
+    assert_eq!(told_dropped(&scene, ports.rpc, "/blocks"), i32::try_from(dropped).unwrap());
+    // When it goes on it gets whole messages, and all that were not dropped.
+    let whole = (0..320 - dropped).all(|_| read_frame(&mut stopped).unwrap().len() == MIB + 12);
+    assert!(whole, "no message was torn");
+    stopped.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    assert!(stopped.read(&mut [0; 1]).is_err(), "and no more than those");
+    assert!(!is_logged(&["ERROR", "camera"]));
+}

@@ -1,0 +1,434 @@
+//! Processes that are killed, stopped or forked while they share memory with others: these lose nothing, wait for nobody
+//! and keep nothing.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common;
+use crate::common::{LONG, wait_until};
+use crate::fake_process;
+use crate::fake_process::END;
+use crate::ipc_scene::{Reader, Scene, number_in};
+use crate::played::{THEIRS, context, play_if_asked, say, start, talk};
+use crate::process::alone;
+use runnel::io::host;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel_testkit::process::{Peer, Signal, within};
+
+const ENTRY: &str = "ipc_deaths::a_part_is_played_where_another_test_asks_for_it";
+
+/// How long processes are killed, unless `RUNNEL_KILLS` says how many are.
+const KILLING: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_part_is_played_where_another_test_asks_for_it() {
+    play_if_asked(|part, argument| match part {
+        "talks" => talk(&[10, 100, 5000, 20_000]),
+        "reads" => read(argument),
+        "forks" => fork_with_a_message(argument),
+        other => panic!("no such part: {other}"),
+    });
+}
+
+/// Reads until it is ended. What comes rises, and is whole.
+fn read(goal: &str) {
+    let goal: u32 = goal.parse().unwrap_or(u32::MAX);
+    let context = context();
+    let node = context.create_node(&format!("reader{}", std::process::id())).unwrap();
+    let (next, skipped) = (AtomicU64::new(0), AtomicU64::new(0));
+    let subscription = node.create_subscription("data", 100_000, move |message: &UInt8MultiArray| {
+        let number = number_in(&message.data);
+        if number >= THEIRS {
+            return;
+        }
+        let expected = next.swap(u64::from(number) + 1, Ordering::SeqCst);
+        assert!(u64::from(number) >= expected, "{number} after {expected}");
+        skipped.fetch_add(u64::from(number) - expected, Ordering::SeqCst);
+        if number % 500 == 499 || number == goal {
+            say(&format!("heard {number}, skipped {}", skipped.load(Ordering::SeqCst)));
+        }
+    });
+    let subscription = subscription.unwrap();
+    say("ready");
+    let mut linked = false;
+    loop {
+        context.spin_once(Duration::from_millis(10)).unwrap();
+        if !linked && subscription.shared_memory_count() > 0 {
+            linked = true;
+            say("linked");
+        }
+    }
+}
+
+/// Numbers by lot.
+fn below(bound: u64) -> u64 {
+    host::random().unwrap() % bound
+}
+
+/// What this process and others may have left behind. Segments are this process's own, which keeps them.
+#[derive(Debug)]
+struct Held {
+    descriptors: Vec<String>,
+    mappings: usize,
+    files: BTreeSet<String>,
+}
+
+impl Held {
+    fn now() -> Self {
+        let names = |folder: &str| -> Vec<String> {
+            let entries = fs::read_dir(folder).unwrap().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        };
+        let links =
+            names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        // A bench and other tests that run meanwhile have folders there.
+        let others = |name: &String| name.starts_with("runnel-bench-") || name.starts_with("runnel_");
+        let ours = |name: &String| name.contains("runnel") && !others(name);
+        let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(ours);
+        Self {
+            descriptors: links
+                .map(|link| link.to_string_lossy().into_owned())
+                .filter(|link| !link.contains("runnel-segment"))
+                .collect(),
+            mappings: maps
+                .lines()
+                .filter(|line| line.contains("runnel-session") || line.contains("runnel-page"))
+                .count(),
+            files: files.collect(),
+        }
+    }
+
+    /// Nothing is there that was not there before.
+    fn wait_for_no_more(&self) {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let now = Self::now();
+            let given_back = now.descriptors.len() <= self.descriptors.len() && now.mappings <= self.mappings;
+            if given_back && now.files.is_subset(&self.files) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "there is {now:#?}\nwhere there was {self:#?}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Publishes under flow control, as long as it lives: what the listener cannot take is not dropped.
+fn talk_to_listener(scene: &Scene, sizes: &[usize]) {
+    for _ in 0..20 {
+        let size = sizes[scene.published.get() as usize % sizes.len()];
+        scene.talk(1, size);
+    }
+    let dropped = || (scene.publisher.dropped(), scene.subscription.dropped());
+    wait_until("the listener keeps up", || {
+        assert_eq!(scene.subscription.dropped(), 0, "of {:?}", dropped());
+        scene.heard.lock().unwrap().len() + 200 > scene.published.get() as usize
+    });
+}
+
+/// Processes that live for a while. The part of each is one of these.
+struct Crowd {
+    peers: Vec<Peer>,
+    killed: u64,
+    /// Of those, how many were linked.
+    linked: u64,
+}
+
+impl Crowd {
+    const PARTS: [&str; 2] = ["reads", "talks"];
+
+    fn new(scene: &Scene, count: usize) -> Self {
+        let peers = (0..count).map(|index| start(scene, ENTRY, Self::PARTS[index % 2], "")).collect();
+        Self { peers, killed: 0, linked: 0 }
+    }
+
+    /// Kills one of them at some instant, most often one that is linked, and starts another in its place.
+    fn kill_one(&mut self, scene: &Scene) {
+        loop {
+            let until = Instant::now() + Duration::from_micros(below(20_000));
+            while Instant::now() < until {
+                talk_to_listener(scene, &[10, 100, 5000, 20_000, 60_000]);
+            }
+            let index = below(self.peers.len() as u64) as usize;
+            let is_linked = self.peers[index].lines().iter().any(|line| line == "linked");
+            if is_linked || below(8) == 0 {
+                self.linked += u64::from(is_linked);
+                let name = self.peers[index].name().to_owned();
+                let killed = std::mem::replace(&mut self.peers[index], start(scene, ENTRY, &name, ""));
+                self.killed += 1;
+                return kill(killed);
+            }
+        }
+    }
+}
+
+fn kill(peer: Peer) {
+    peer.signal(Signal::KILL).unwrap();
+    let output = peer.output();
+    assert!(!output.contains("panicked"), "{output}");
+}
+
+/// A thousand are killed by `RUNNEL_KILLS=1000 cargo test -p runnel --test alone killed`.
+#[test]
+fn processes_that_are_killed_at_any_instant_cost_nobody_anything() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let alone = || wait_until("those killed are gone", || links(&scene) == (1, 1));
+    talk_to_listener(&scene, &[10, 5000, 100_000]);
+    let first = Crowd::new(&scene, 2);
+    wait_until("both are linked", || links(&scene) == (2, 2));
+    first.peers.into_iter().for_each(kill);
+    alone();
+    let before = Held::now();
+    let kills = std::env::var("RUNNEL_KILLS").ok().map(|kills| kills.parse::<u64>().unwrap());
+    let until = Instant::now() + if kills.is_some() { Duration::from_secs(7200) } else { KILLING };
+    let mut crowd = Crowd::new(&scene, 6);
+    while kills.is_none_or(|kills| crowd.killed < kills) && Instant::now() < until {
+        crowd.kill_one(&scene);
+    }
+    crowd.peers.into_iter().for_each(kill);
+    println!("{} killed, {} of them linked", crowd.killed, crowd.linked);
+    alone();
+    before.wait_for_no_more();
+    scene.is_undisturbed();
+    assert!(crowd.linked >= 20, "{}", crowd.linked);
+}
+
+/// Subscribers of the talker, and publishers of the listener.
+fn links(scene: &Scene) -> (usize, usize) {
+    (scene.publisher.subscription_count(), scene.subscription.publisher_count())
+}
+
+/// Publishes so many messages, and waits for each reader after every five hundred. How long that took.
+fn publish_to(scene: &Scene, readers: &mut [Peer], count: u32) -> Duration {
+    let began = Instant::now();
+    for _ in 0..count / 500 {
+        for number in 0..500 {
+            scene.talk(1, if number % 10 == 0 { 5000 } else { 100 });
+        }
+        let line = format!("heard {}, skipped 0", scene.published.get() - 1);
+        for reader in &mut *readers {
+            reader.wait_for_line(|said| said == line, within(30)).unwrap();
+        }
+    }
+    began.elapsed()
+}
+
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+#[test]
+fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
+    let _alone = alone();
+    let scene = Scene::with_queue(2000);
+    let mut readers: Vec<Peer> = (0..10).map(|_| start(&scene, ENTRY, "reads", "30000")).collect();
+    for reader in &mut readers {
+        reader.wait_for_line(|line| line == "linked", within(30)).unwrap();
+    }
+    let all_run = publish_to(&scene, &mut readers, 10_000);
+    let mut stopped = readers.pop().unwrap();
+    stopped.signal(Signal::STOP).unwrap();
+    let before = resident();
+    let one_stopped = publish_to(&scene, &mut readers, 20_000);
+    assert!(one_stopped < 4 * all_run + Duration::from_secs(2), "{one_stopped:?} after {all_run:?}");
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 32 << 20, "{} KiB for one that is stopped", grown / 1024);
+    stopped.signal(Signal::CONT).unwrap();
+    scene.talk(1, 100);
+    // What it gets is in order, up to the last, and lacks what was dropped.
+    let last = stopped.wait_for_line(|line| line.starts_with("heard 30000,"), within(30)).unwrap();
+    let dropped = scene.publisher.dropped();
+    assert_eq!((last, dropped > 10_000), (format!("heard 30000, skipped {dropped}"), true));
+    scene.is_undisturbed();
+}
+
+/// A reader of another user has no doorbell but the session's socket.
+#[test]
+fn a_session_ends_as_soon_as_its_reader_has_read_though_no_bell_rings() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let end_one = || {
+        let reader = Reader::new(&scene);
+        reader.session.packets.shutdown().unwrap();
+        wait_until("it has read its last", || reader.session.told(END) == 1);
+        // It looks once at once, and who has the driver comes after that; from then on nobody wakes it.
+        drop(scene.talking.create_node("next").unwrap());
+        let began = Instant::now();
+        reader.session.set_quietly(END, 1);
+        wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+        let waited = began.elapsed();
+        drop(reader);
+        wait_until("it is gone", || links(&scene) == (1, 1));
+        waited
+    };
+    // It would be given up after a second. One of many may be that late because others had the processor.
+    let shortest = (0..5).map(|_| end_one()).min().unwrap();
+    assert!(shortest < Duration::from_millis(500), "{shortest:?}");
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_reader_that_takes_nothing_does_not_take_the_slots_of_others() {
+    let _alone = alone();
+    let scene = Scene::with_queue(200);
+    let before = Held::now();
+    let reader = Reader::new(&scene);
+    // More than all slots can hold, of which the listener takes each and the reader none.
+    for _ in 0..160 {
+        scene.talk(1, 2 << 20);
+        wait_until("the listener has it", || {
+            scene.heard.lock().unwrap().len() == scene.published.get() as usize
+        });
+    }
+    // The reader is lent 64 MiB, 8 messages more wait in slots, and some are free.
+    let held = segment_bytes();
+    assert!(held <= 120 << 20, "{} MiB of slots are held", held >> 20);
+    drop(reader);
+    wait_until("it is gone", || links(&scene) == (1, 1));
+    before.wait_for_no_more();
+    scene.is_undisturbed();
+}
+
+/// Bytes of segments that this process has made: each is mapped here once to write and, by who reads it, once more.
+fn segment_bytes() -> usize {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let of_segment = |line: &&str| line.contains("runnel-segment") && line.contains(" rw-s ");
+    let length = |line: &str| {
+        let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+        usize::from_str_radix(end, 16).unwrap() - usize::from_str_radix(start, 16).unwrap()
+    };
+    maps.lines().filter(of_segment).map(length).sum()
+}
+
+/// Forks in a callback that holds a message in memory of the talker. The parent ends at once, the child reads on.
+fn fork_with_a_message(signal: &str) {
+    let context = context();
+    let signal = CString::new(signal).unwrap();
+    let node = context.create_node("forker").unwrap();
+    let by_memory = Arc::new(AtomicBool::new(false));
+    let looked = Arc::clone(&by_memory);
+    let subscription = node.create_raw_subscription("data", None, 10, move |message| {
+        if message.bytes().len() < 100_000 || !looked.load(Ordering::SeqCst) {
+            return;
+        }
+        // SAFETY: what the child does takes no lock and no memory: it compares bytes, looks for a file, writes and ends.
+        match unsafe { libc::fork() } {
+            0 => read_on(message.bytes(), &signal),
+            // SAFETY: it ends this process without a word, as a crash would.
+            _ => unsafe { libc::_exit(0) },
+        }
+    });
+    let subscription = subscription.unwrap();
+    say("ready");
+    loop {
+        context.spin_once(Duration::from_millis(10)).unwrap();
+        if subscription.shared_memory_count() > 0 && !by_memory.swap(true, Ordering::SeqCst) {
+            say("linked");
+        }
+    }
+}
+
+/// Looks at the message again and again while the talker publishes others, until a file is there.
+fn read_on(bytes: &[u8], signal: &CStr) -> ! {
+    let data = &bytes[12..];
+    let whole = || data[4..].iter().all(|byte| *byte == data[0]);
+    // The talker publishes nearly a thousand messages meanwhile.
+    let deadline = Instant::now() + 10 * LONG;
+    let is_told = || rustix::fs::access(signal, rustix::fs::Access::EXISTS).is_ok();
+    let mut same = whole();
+    while same && !is_told() && Instant::now() < deadline {
+        same = whole();
+    }
+    same &= whole() && is_told();
+    let line: &[u8] = if same { b"\nunchanged\n" } else { b"\nspoilt\n" };
+    let _ = rustix::io::write(std::io::stdout(), line);
+    // SAFETY: as in the parent.
+    unsafe { libc::_exit(0) }
+}
+
+#[test]
+fn a_reader_that_forks_while_it_holds_a_message_spoils_nothing() {
+    let _alone = alone();
+    let scene = Scene::new();
+    talk_to_listener(&scene, &[100_000]);
+    let before = Held::now();
+    let signal = std::env::temp_dir().join(format!("runnel_forked_{}", host::pid()));
+    let mut forker = start(&scene, ENTRY, "forks", signal.to_str().unwrap());
+    forker.wait_for_line(|line| line == "linked", within(20)).unwrap();
+    // Its child has the first of the long ones. The others take every slot that there is, many times over.
+    (0..300).for_each(|_| talk_to_listener(&scene, &[100_000, 10, 5000]));
+    fs::write(&signal, "").unwrap();
+    let said = forker.wait_for_line(|line| line == "unchanged" || line == "spoilt", within(30)).unwrap();
+    fs::remove_file(&signal).unwrap();
+    assert_eq!(said, "unchanged");
+    drop(forker);
+    wait_until("it is gone", || links(&scene) == (1, 1));
+    before.wait_for_no_more();
+    talk_to_listener(&scene, &[100_000]);
+    scene.is_undisturbed();
+}
+
+/// Ten thousand come by `RUNNEL_VISITS=10000 cargo test -p runnel --test alone that_take`.
+#[test]
+fn readers_that_take_a_message_and_leave_leave_nothing_behind() {
+    let _alone = alone();
+    let visits: u32 = std::env::var("RUNNEL_VISITS").map_or(1000, |visits| visits.parse().unwrap());
+    let scene = Scene::new();
+    let visit = |round: u32| {
+        let mut reader = Reader::new(&scene);
+        if round.is_multiple_of(4) {
+            // Leaves with slots that it has not given back.
+            reader.borrow(&scene, 1);
+        } else {
+            scene.talk(1, 100);
+            reader.session.wait_for(fake_process::MESSAGE);
+        }
+        drop(reader);
+        wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    };
+    (0..50).for_each(visit);
+    let (before, memory) = (Held::now(), resident());
+    (0..visits).for_each(visit);
+    before.wait_for_no_more();
+    let grown = resident().saturating_sub(memory);
+    // Segments that were given up go with the last message in them.
+    assert!(grown < 16 << 20, "{} KiB after {visits} readers", grown / 1024);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn subscriptions_of_one_process_that_come_and_go_leave_nothing_behind() {
+    let _alone = alone();
+    let visits: u32 = std::env::var("RUNNEL_VISITS").map_or(300, |visits| visits.parse().unwrap());
+    let scene = Scene::new();
+    let visitor = scene.graph.context();
+    let node = visitor.create_node("visitor").unwrap();
+    let visit = |_| {
+        let heard = Arc::new(AtomicBool::new(false));
+        let taken = Arc::clone(&heard);
+        let subscription = node.create_subscription("data", 10, move |_: &UInt8MultiArray| {
+            taken.store(true, Ordering::SeqCst);
+        });
+        let subscription = subscription.unwrap();
+        common::spin_until(&visitor, "a link in shared memory", || subscription.shared_memory_count() == 1);
+        scene.talk(1, 5000);
+        common::spin_until(&visitor, "one message", || heard.load(Ordering::SeqCst));
+        drop(subscription);
+        wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    };
+    (0..20).for_each(visit);
+    let (before, memory) = (Held::now(), resident());
+    (0..visits).for_each(visit);
+    before.wait_for_no_more();
+    let grown = resident().saturating_sub(memory);
+    assert!(grown < 16 << 20, "{} KiB after {visits} subscriptions", grown / 1024);
+    scene.is_undisturbed();
+}

@@ -1,0 +1,301 @@
+//! Peers on the same host that greet badly or not at all: no session comes of it, links stay on the network, and others
+//! of the same process lose nothing.
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use crate::common::{LONG, spin_until, wait_until};
+use crate::fake_process::{
+    ASK, FakeSession, Mine, OPEN, OUTBOX_BYTES, accept, connect, great_number, hello, is_ended, listen,
+    opening, packet, send, small_number, token_bytes,
+};
+use crate::ipc_scene::{Reader, Scene, number_in, subscribe};
+use crate::logged::count_logged;
+use crate::process::alone;
+use crate::raw::read_frame;
+use runnel::io::Packets;
+use runnel::io::memory::Shared;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+/// Processes that may have a session with one at a time, or be about to.
+const MOST_SESSIONS: usize = 256;
+
+/// How long a process waits for a greeting.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A message over the network.
+fn heard_on_network(scene: &Scene, stream: &mut TcpStream) {
+    scene.talk(1, 100);
+    let message = read_frame(stream).unwrap();
+    assert_eq!(number_in(&message[12..]), scene.published.get() - 1);
+}
+
+/// Who greets as `send` does gets no session, for the reason that is logged.
+fn refused(scene: &Scene, says: &str, greets: impl FnOnce(&Packets, u128, u128)) {
+    println!("{says}");
+    let me = small_number();
+    let (mut stream, process, _) = subscribe(scene, me);
+    let says = ["no session with another process of this host", says];
+    let before = count_logged(&says);
+    let packets = connect(process);
+    greets(&packets, me, process);
+    wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
+    wait_until("the connection closed", || is_ended(&packets));
+    heard_on_network(scene, &mut stream);
+    scene.is_undisturbed();
+    drop(stream);
+    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+}
+
+#[test]
+fn greetings_that_no_process_sends_bring_no_session() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mine = Mine::new();
+    let unknown = "it does not greet as Runnel does";
+    refused(&scene, unknown, |packets, _, _| send(packets, &[0], &mine.fds()));
+    refused(&scene, unknown, |packets, me, to| send(packets, &hello(me, to)[..47], &mine.fds()));
+    // It would not connect.
+    refused(&scene, unknown, |packets, _, to| send(packets, &other_hello(to + 1, to), &mine.fds()));
+    refused(&scene, "its descriptors did not arrive", |packets, me, to| {
+        send(packets, &[hello(me, to), vec![0]].concat(), &mine.fds());
+    });
+    let stranger = "it is not the process that was expected";
+    refused(&scene, stranger, |packets, me, to| send(packets, &hello(me, to + 1), &mine.fds()));
+    // Whose number is greater does not connect.
+    refused(&scene, stranger, |packets, _, to| send(packets, &hello(to + 1, to), &mine.fds()));
+    let mut reader = Reader::new(&scene);
+    drop(reader.session.next());
+}
+
+const OTHER_VERSION: [&str; 2] = ["is of another version of Runnel", "links with it stay on the network"];
+
+/// A greeting of another version, which has more to say.
+fn other_hello(from: u128, to: u128) -> Vec<u8> {
+    let mut other = [hello(from, to), vec![7; 100]].concat();
+    other[15] = b'2';
+    other
+}
+
+#[test]
+fn a_process_of_another_version_that_connects_is_told_and_named_once() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let me = small_number();
+    let (mut stream, process, _) = subscribe(&scene, me);
+    let before = count_logged(&OTHER_VERSION);
+    for _ in 0..3 {
+        let packets = connect(process);
+        send(&packets, &other_hello(me, process), &Mine::new().fds());
+        let (answer, fds) = packet(&packets).expect("an answer");
+        assert_eq!((answer, fds.len()), (hello(process, me), 0));
+        wait_until("the connection closed", || is_ended(&packets));
+        heard_on_network(&scene, &mut stream);
+    }
+    assert_eq!(count_logged(&OTHER_VERSION) - before, 1);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_process_of_another_version_that_is_connected_to_is_named_once_and_left_alone() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let [other, same] = [(); 2].map(|()| great_number());
+    let [of_other, of_same] = [other, same].map(listen);
+    let before = count_logged(&OTHER_VERSION);
+    let (mut stream, process, _) = subscribe(&scene, other);
+    let packets = accept(&of_other);
+    send(&packets, &other_hello(other, process), &[]);
+    wait_until("the connection closed", || is_ended(&packets));
+    heard_on_network(&scene, &mut stream);
+    // One that greets badly is met again and again, and meanwhile nobody connects to the other.
+    let _stream = subscribe(&scene, same);
+    for _ in 0..3 {
+        send(&accept(&of_same), &[0], &[]);
+    }
+    let _another = subscribe(&scene, other);
+    send(&accept(&of_same), &[0], &[]);
+    assert!(of_other.accept().unwrap().is_none());
+    assert_eq!(count_logged(&OTHER_VERSION) - before, 1);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn greetings_with_other_descriptors_bring_no_session() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mine = Mine::new();
+    let [page, outbox, bell] = mine.fds();
+    let short = Shared::new("fake-session", OUTBOX_BYTES / 2).unwrap();
+    let long = Shared::new("fake-session", OUTBOX_BYTES * 2).unwrap();
+    let unsealed = memfd_create("fake-session", MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&unsealed, OUTBOX_BYTES as u64).unwrap();
+    let (pipe, writer) = std::io::pipe().unwrap();
+    let file = fs::File::open("/proc/self/exe").unwrap();
+    let with = |fds: &[BorrowedFd<'_>], says: &str| {
+        refused(&scene, says, |packets, me, to| send(packets, &hello(me, to), fds));
+    };
+    let lacks = "its greeting lacks descriptors";
+    with(&[], lacks);
+    with(&[page], lacks);
+    with(&[page, outbox], lacks);
+    with(&[page, unsealed.as_fd(), bell], "lacks the seals");
+    with(&[unsealed.as_fd(), outbox, bell], "lacks the seals");
+    with(&[page, short.fd(), bell], "bytes where");
+    with(&[page, long.fd(), bell], "bytes where");
+    with(&[long.fd(), outbox, bell], "bytes where");
+    with(&[page, file.as_fd(), bell], "it is no memfd");
+    with(&[pipe.as_fd(), outbox, bell], "it is no memfd");
+    with(&[page, outbox, writer.as_fd()], "which is no eventfd");
+    with(&[page, outbox, page], "which is no eventfd");
+    drop(Reader::new(&scene));
+}
+
+#[test]
+fn too_many_descriptors_bring_no_session_and_are_closed() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mine = Mine::new();
+    let [page, outbox, bell] = mine.fds();
+    let before = descriptors();
+    refused(&scene, "", |packets, me, to| send(packets, &hello(me, to), &[page, outbox, bell, bell]));
+    wait_until("all descriptors given back", || descriptors() <= before);
+}
+
+#[test]
+fn a_process_that_has_a_session_gets_no_second_one() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let (me, says) = (small_number(), "it is not the process that was expected");
+    let (_stream, process, token) = subscribe(&scene, me);
+    let mut first = FakeSession::greet(me, process);
+    let before = count_logged(&[says]);
+    let second = connect(process);
+    send(&second, &hello(me, process), &Mine::new().fds());
+    wait_until("it is named", || count_logged(&[says]) > before);
+    wait_until("the second ends", || is_ended(&second));
+    first.push(ASK, 0, &token_bytes(token));
+    assert_eq!(first.wait_for(OPEN).payload, opening(token, 0));
+    scene.talk(10, 100);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_process_that_is_connected_to_and_greets_badly_is_met_again_later() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let me = great_number();
+    let listener = listen(me);
+    let (mut stream, process, token) = subscribe(&scene, me);
+    let answers: [fn(u128, u128) -> Vec<u8>; 3] =
+        [|_, _| vec![0; 48], |me, to| hello(me - 1, to), |me, to| hello(me, to - 1)];
+    for answer in answers {
+        let packets = accept(&listener);
+        assert_eq!(packet(&packets).unwrap().0, hello(process, me));
+        send(&packets, &answer(me, process), &Mine::new().fds());
+        wait_until("the connection closed", || is_ended(&packets));
+        heard_on_network(&scene, &mut stream);
+    }
+    let mut session = FakeSession::greet_on(accept(&listener), me, process);
+    session.push(ASK, 0, &token_bytes(token));
+    assert_eq!(session.wait_for(OPEN).word(0), token as u64);
+    scene.is_undisturbed();
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Bytes of memory that the process has in use.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+#[test]
+fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let (stream, process, _) = subscribe(&scene, small_number());
+    let mine = Mine::new();
+    let come_and_go = |rounds: usize| {
+        for round in 0..rounds {
+            // Some wait until the kernel keeps no more.
+            let mut packets = None;
+            wait_until("a place in the queue", || {
+                packets = try_connect(process);
+                packets.is_some()
+            });
+            let packets = packets.unwrap();
+            match round % 4 {
+                0 => {}
+                1 => send(&packets, &[0; 48], &mine.fds()),
+                2 => send(&packets, &hello(small_number(), process), &mine.fds()),
+                _ => drop(FakeSession::greet_on(packets, small_number(), process)),
+            }
+        }
+    };
+    let settled = descriptors();
+    come_and_go(1000);
+    wait_until("all descriptors given back", || descriptors() <= settled);
+    let before = resident();
+    let lines = count_logged(&["another process of this host"]);
+    come_and_go(9000);
+    wait_until("all descriptors given back", || descriptors() <= settled);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 4 << 20, "{} KiB after 9000 connections", grown / 1024);
+    assert!(count_logged(&["another process of this host"]) < lines + 200, "a disk is not filled with it");
+    drop(stream);
+    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    drop(Reader::new(&scene));
+    scene.talk(100, 5000);
+    scene.is_undisturbed();
+}
+
+fn try_connect(process: u128) -> Option<Packets> {
+    use runnel::io::unix::Place;
+    Packets::connect(Place::Abstract(format!("runnel-{process:032x}").as_bytes())).ok()
+}
+
+#[test]
+fn those_that_never_greet_keep_nobody_from_it_for_long() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let (_stream, process, _) = subscribe(&scene, small_number());
+    let began = Instant::now();
+    let silent: Vec<Packets> = (0..MOST_SESSIONS + 20)
+        .map(|_| {
+            let mut packets = None;
+            wait_until("a place in the queue", || {
+                packets = try_connect(process);
+                packets.is_some()
+            });
+            packets.unwrap()
+        })
+        .collect();
+    // All places are taken: who comes now stays on the network, where everything goes on.
+    wait_until("more are turned away", || silent.iter().filter(|packets| is_ended(packets)).count() >= 20);
+    let late = scene.graph.context();
+    let node = late.create_node("late").unwrap();
+    let heard = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&heard);
+    let subscription = node.create_subscription("data", 1000, move |_: &UInt8MultiArray| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    });
+    let subscription = subscription.unwrap();
+    assert!(scene.publisher.wait_for_subscribers(3, LONG).unwrap());
+    scene.talk(10, 100);
+    spin_until(&late, "messages over the network", || heard.load(std::sync::atomic::Ordering::SeqCst) == 10);
+    assert!(began.elapsed() < PATIENCE && subscription.shared_memory_count() == 0);
+    // After a while they are turned away, and who was late gets a session by itself.
+    spin_until(&late, "a link in shared memory", || subscription.shared_memory_count() == 1);
+    assert!(began.elapsed() + Duration::from_millis(100) >= PATIENCE, "{:?}", began.elapsed());
+    wait_until("all are turned away", || silent.iter().all(is_ended));
+    scene.talk(10, 100);
+    spin_until(&late, "messages in shared memory", || heard.load(std::sync::atomic::Ordering::SeqCst) == 20);
+    scene.is_undisturbed();
+}

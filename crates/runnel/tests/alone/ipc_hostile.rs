@@ -1,0 +1,394 @@
+//! Peers on the same host that write nonsense in shared memory: each costs only its own session, what it did is named,
+//! its link goes on over the network, and others of the same process lose nothing.
+
+use std::cell::Cell;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use crate::common::wait_until;
+use crate::fake_process;
+use crate::fake_process::{
+    ASK, ASK_SAMPLES, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, OPEN_SAMPLES, POSITION,
+    RECORDS, RETURNED, RING, ROOM, Record, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SLOT, WANTS, gift, is_ended,
+    lending, opening, send, token_bytes, words,
+};
+use crate::ipc_scene::{Reader, Scene, numbered};
+use crate::logged::count_logged;
+use crate::process::alone;
+use crate::raw::read_frame;
+use runnel::io::memory::Shared;
+
+const NAMED: &str = "another process of this host:";
+
+/// A hostile reader does something; the session ends for the reason that is given.
+fn ends(scene: &Scene, what: &str, says: &[&str], act: impl FnOnce(&mut Reader)) {
+    let says: Vec<&str> = says.iter().copied().chain([NAMED, "its links go on over the network"]).collect();
+    let before = count_logged(&says);
+    println!("{what}");
+    let mut reader = Reader::new(scene);
+    scene.talk(10, 100);
+    act(&mut reader);
+    reader.goes_on_over_network(scene, &says, before);
+    scene.is_undisturbed();
+    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+}
+
+/// A hostile reader does something that harms itself alone, and the session goes on.
+fn goes_on(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
+    println!("{what}");
+    let mut reader = Reader::new(scene);
+    act(&mut reader);
+    // Messages come after what it did, and not before that was worked on.
+    wait_until("its records are read", || reader.session.told(POSITION) == reader.session.written);
+    scene.talk(10, 100);
+    let last = numbered(scene.published.get() - 1, 100).data;
+    wait_until("the last message", || {
+        reader.session.next().is_some_and(|record| record.kind == MESSAGE && record.payload.ends_with(&last))
+    });
+    scene.is_undisturbed();
+    assert!(!is_ended(&reader.session.packets));
+    drop(reader);
+    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+}
+
+#[test]
+fn positions_that_cannot_be_end_the_session() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let falsify = |what: &str, position: fn(u64) -> u64| {
+        ends(&scene, what, &["told a position in shared memory that cannot be"], |reader| {
+            reader.session.wait_for(MESSAGE);
+            reader.session.set(POSITION, position(reader.session.read));
+            // It is looked at when the ring is full.
+            scene.talk(200, 3000);
+        });
+    };
+    falsify("the last there is", |_| u64::MAX);
+    falsify("half of all there are", |_| 1 << 63);
+    falsify("ahead by a ring", |read| read + RING as u64);
+    falsify("far ahead", |read| read + (1 << 40));
+}
+
+#[test]
+fn a_position_that_goes_back_ends_the_session() {
+    let _alone = alone();
+    let scene = Scene::new();
+    ends(&scene, "back by a little", &["told a position in shared memory that cannot be"], |reader| {
+        // It was looked at once at least.
+        for _ in 0..10 {
+            scene.talk(50, 3000);
+            (0..50).for_each(|_| drop(reader.session.wait_for(MESSAGE)));
+        }
+        reader.session.set(POSITION, 1);
+        scene.talk(200, 3000);
+    });
+}
+
+#[test]
+fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let says = ["told a position in shared memory that cannot be", NAMED];
+    for position in [0, 1, 500, u64::MAX] {
+        let before = count_logged(&says);
+        let mut reader = Reader::new(&scene);
+        for _ in 0..20 {
+            scene.talk(50, 3000);
+            (0..50).for_each(|_| drop(reader.session.wait_for(MESSAGE)));
+        }
+        reader.session.set(POSITION, position);
+        reader.session.packets.shutdown().unwrap();
+        wait_until("it is named", || count_logged(&says) > before);
+        wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+        scene.talk(1, 100);
+        // The first that comes over the connection is the message of now.
+        let message = read_frame(&mut reader.stream).unwrap();
+        assert!(message.ends_with(&numbered(scene.published.get() - 1, 100).data));
+        scene.is_undisturbed();
+        drop(reader);
+        wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    }
+}
+
+#[test]
+fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    scene.talk(10, 100);
+    // It has not told yet how far it has read.
+    (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, MESSAGE));
+    reader.session.push(99, 0, &[]);
+    reader.session.wait_for_end();
+    // The other could have gone on without hearing how far it was: who has the driver comes after that.
+    drop(scene.talking.create_node("next").unwrap());
+    reader.session.set(POSITION, reader.session.read);
+    reader.session.set(END, 1);
+    for number in 6..10 {
+        let message = read_frame(&mut reader.stream).unwrap();
+        assert!(message.ends_with(&numbered(number, 100).data), "message {number} is due");
+    }
+    scene.is_undisturbed();
+}
+
+#[test]
+fn slots_that_were_not_lent_are_not_taken_back() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let not_lent = ["gave back what was not lent to it"];
+    let too_many = ["told of more given back than was lent to it"];
+    for loan in [999, 4096, u64::from(u32::MAX), 1 << 16, u64::MAX] {
+        ends(&scene, &format!("loan {loan} that never was"), &not_lent, |reader| {
+            reader.borrow(&scene, 2);
+            reader.session.give_back(loan);
+            scene.talk(5, 5000);
+        });
+    }
+    ends(&scene, "the same slot twice", &not_lent, |reader| {
+        let loans = reader.borrow(&scene, 3);
+        reader.session.give_back(loans[0]);
+        reader.session.give_back(loans[0]);
+        scene.talk(5, 5000);
+    });
+    for count in [1000, 1 << 32, u64::MAX] {
+        ends(&scene, &format!("{count} given back"), &too_many, |reader| {
+            reader.borrow(&scene, 2);
+            reader.session.set(RETURNED, count);
+            scene.talk(5, 5000);
+        });
+    }
+    ends(&scene, "fewer than before", &too_many, |reader| {
+        let loans = reader.borrow(&scene, 4);
+        reader.session.give_back(loans[0]);
+        reader.session.give_back(loans[1]);
+        // It is seen that they came back.
+        scene.talk(2, 5000);
+        reader.session.set(RETURNED, 1);
+        scene.talk(5, 5000);
+    });
+}
+
+#[test]
+fn a_slot_of_another_reader_is_not_taken_back() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut other = Reader::new(&scene);
+    let kept = other.borrow(&scene, 20);
+    // What the other holds is read again at the end: it must not have been written since.
+    let bytes = |reader: &Reader| reader.session.segments[0].copy(0, 5000 * 20).unwrap();
+    let (before, foreign) = (bytes(&other), *kept.last().unwrap());
+    ends_beside(&scene, &["gave back what was not lent to it"], |reader| {
+        let own = reader.borrow(&scene, 1).len() as u64;
+        reader.session.give_back(foreign.max(own));
+        scene.talk(100, 5000);
+    });
+    assert_eq!(bytes(&other), before);
+    assert!(!is_ended(&other.session.packets));
+    scene.is_undisturbed();
+}
+
+/// As [`ends`] beside another reader.
+fn ends_beside(scene: &Scene, says: &[&str], act: impl FnOnce(&mut Reader)) {
+    let before = count_logged(says);
+    let mut reader = Reader::beside_others(scene);
+    act(&mut reader);
+    wait_until("it is named", || count_logged(says) > before);
+    reader.session.wait_for_end();
+}
+
+#[test]
+fn records_that_no_process_writes_end_the_session() {
+    let _alone = alone();
+    // Of those that one process has, not all are logged.
+    let scenes = [(); 4].map(|()| Scene::new());
+    let cases = Cell::new(0);
+    let scene = || &scenes[cases.replace(cases.get() + 1) / 15];
+    let record = |kind: u8, channel: u32, payload: &[u8], says: &[&str]| {
+        ends(scene(), &format!("kind {kind}, {} bytes", payload.len()), says, |reader| {
+            reader.session.push(kind, channel, payload);
+        });
+    };
+    for kind in [14, 15, 127, 255] {
+        record(kind, 0, &[0; 16], &[&format!("it wrote a record of kind {kind}")]);
+    }
+    for (kind, lengths) in [
+        (SLOT, &[0, 8, 15, 17, 24][..]),
+        (ASK, &[0, 8, 15, 17, 24]),
+        (OPEN, &[0, 16, 23, 25, 32]),
+        (FORGET, &[0, 7, 9, 16]),
+        (OPEN_SAMPLES, &[0, 16, 23, 25]),
+        (SAMPLE_SLOT, &[0, 16, 23, 25]),
+        (ASK_SAMPLES, &[0, 16, 25]),
+        (ROOM, &[0, 16, 25]),
+    ] {
+        for length in lengths {
+            let says = format!("it wrote a record of kind {kind} with {length} bytes");
+            record(kind, 0, &vec![1; *length], &[&says]);
+        }
+    }
+    for (kind, length) in [(SAMPLE, 0), (SAMPLE, 7), (SAMPLE_BEGIN, 7)] {
+        let says = format!("it wrote a sample of {length} bytes, without a number");
+        record(kind, 0, &vec![1; length], &[&says]);
+    }
+    for (channel, next) in [(1 << 16, 1), (1, 0), (1, 1 << 63)] {
+        let says = format!("it opened channel {channel} for sample {next}");
+        record(OPEN_SAMPLES, channel, &opening(5, next), &[&says]);
+    }
+    for channel in [1 << 16, 0xff_ffff] {
+        record(OPEN, channel, &opening(5, 0), &[&format!("it opened channel {channel}")]);
+    }
+    for (segment, loan, slot, len) in [(0, 0, 0, 0), (7, 0, 0, 100), (u32::MAX, u32::MAX, u32::MAX, u32::MAX)]
+    {
+        record(SLOT, 0, &lending(segment, loan, slot, len), &["of a segment that it has not given"]);
+    }
+    let header = |header: u64, says: &str| {
+        ends(scene(), &format!("header {header:x}"), &[says], |reader| reader.session.push_as(header, &[]));
+    };
+    header(5, "a record of kind 0");
+    header(0x00ff_ffff_0000_0000, "a record of kind 0");
+    header(1 << 56 | (RING as u64 * 8 - 15), "more than fit there");
+    header(u64::MAX, "a record of 4294967295 bytes");
+}
+
+#[test]
+fn records_about_what_is_not_there_are_passed_over() {
+    let _alone = alone();
+    let scene = Scene::new();
+    goes_on(&scene, "unknown tokens, channels and segments", |reader| {
+        let session = &mut reader.session;
+        session.push(ASK, 0, &token_bytes(77));
+        session.push(OPEN, 3, &opening(77, 1000));
+        session.push(OPEN, 65_535, &opening(u128::MAX, u64::MAX));
+        for channel in [0, 3, 65_535, 65_536, 0xff_ffff] {
+            session.push(MESSAGE, channel, b"to nobody");
+            session.push(BYTES, channel, &[9; 4000]);
+            session.push(CLOSE, channel, &[]);
+            session.push(CLOSE, channel, b"again");
+        }
+        session.push(FORGET, 0, &words(&[0]));
+        session.push(FORGET, 0, &words(&[u64::MAX]));
+    });
+    goes_on(&scene, "its own link, on which it does not send", |reader| {
+        let token = reader.token;
+        for _ in 0..1000 {
+            reader.session.push(ASK, 0, &token_bytes(token));
+        }
+        reader.session.push(OPEN, 9, &opening(token, 0));
+        reader.session.push(MESSAGE, 9, b"to a publisher");
+        reader.session.push(BYTES, 9, b"to a publisher");
+    });
+    goes_on(&scene, "words that say what they like", |reader| {
+        for value in [1, 0, u64::MAX, 1 << 63, 77] {
+            reader.session.set(WANTS, value);
+            reader.session.set(MAPPED, value & !FULL);
+            reader.session.mine.page.words()[0].store(value, Ordering::SeqCst);
+            scene.talk(5, 5000);
+        }
+        reader.session.mine.outbox.words()[RECORDS - 7..RECORDS]
+            .iter()
+            .for_each(|word| word.store(7, Ordering::SeqCst));
+    });
+    goes_on(&scene, "no segment is mapped", |reader| {
+        reader.session.set(MAPPED, FULL);
+        scene.talk(50, 5000);
+        let copied = |record: &Record| matches!(record.kind, MESSAGE | BYTES);
+        wait_until("a copy", || reader.session.next().is_some_and(|record| copied(&record)));
+    });
+}
+
+#[test]
+fn packets_that_no_process_sends_end_the_session() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let segment = Shared::new("fake-segment", 8192).unwrap();
+    let fd = segment.fd();
+    let packet = |what: &str, bytes: &[u8], fds: &[_], says: &str| {
+        ends(&scene, what, &[says], |reader| send(&reader.session.packets, bytes, fds));
+    };
+    packet("short", &[1], &[], "it sent a packet that is none of a session's");
+    packet("short, with a descriptor", &[1; 23], &[fd], "it sent a packet that is none of a session's");
+    packet("without a descriptor", &gift(0, 4096, 2), &[], "it sent a packet that is none of a session's");
+    packet("with two", &gift(0, 4096, 2), &[fd, fd], "it sent a packet that is none of a session's");
+    packet("not the first", &gift(1, 4096, 2), &[fd], "it gave segments out of order");
+    packet("the last there is", &gift(u64::MAX, 4096, 2), &[fd], "it gave segments out of order");
+    packet("too long", &gift(0, 1 << 40, 1 << 40), &[fd], "it gave a segment that no memory could hold");
+}
+
+#[test]
+fn memory_that_is_no_segment_is_not_mapped() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let segment = Shared::new("fake-segment", 8192).unwrap();
+    let (pipe, _writer) = std::io::pipe().unwrap();
+    let says = ["memory of another process is not mapped, its messages are copied"];
+    let before = count_logged(&says);
+    for (slot_bytes, slots, fd) in [
+        (4096, 2, pipe.as_fd()),
+        (4096, 3, segment.fd()),
+        (u64::from(u32::MAX), 1, segment.fd()),
+        (1, u64::from(u32::MAX), segment.fd()),
+    ] {
+        goes_on(&scene, "a segment that is not what it says", |reader| {
+            // The second was under way when the first was not taken.
+            send(&reader.session.packets, &gift(0, slot_bytes, slots), &[fd]);
+            (1..100)
+                .for_each(|number| send(&reader.session.packets, &gift(number, 4096, 2), &[segment.fd()]));
+            wait_until("no more is mapped", || reader.session.told(MAPPED) & FULL != 0);
+        });
+    }
+    // It is said once for each session.
+    assert_eq!(count_logged(&says) - before, 4);
+}
+
+#[test]
+fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    scene.talk(20_000, 10);
+    let session = &mut reader.session;
+    wait_until("it asks for room", || session.told(WANTS) > 0);
+    // Less than is worth going on for. Nothing more is published, and still it is told when there is enough.
+    let mut answered = session.told(WANTS);
+    (0..100).for_each(|_| drop(session.peek().expect("a record")));
+    session.set(POSITION, session.read);
+    wait_until("it asks again", || session.told(WANTS) != answered);
+    let last = numbered(scene.published.get() - 1, 10).data;
+    wait_until("the last message", || {
+        let record = session.next();
+        if std::mem::replace(&mut answered, session.told(WANTS)) != answered {
+            session.ring();
+        }
+        record.is_some_and(|record| record.payload.ends_with(&last))
+    });
+    scene.is_undisturbed();
+}
+
+#[test]
+fn what_was_lent_when_a_session_ended_is_not_written_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    let mut slots = Vec::new();
+    wait_until("slots that are lent", || {
+        scene.talk(1, 5000);
+        reader.session.map_segments();
+        let lent = std::iter::from_fn(|| reader.session.next()).filter(|record| record.kind == SLOT);
+        slots.extend(lent.map(|record| record.word(1)));
+        slots.len() >= 5
+    });
+    // Whoever holds a message goes on reading it.
+    let read = |session: &fake_process::FakeSession| -> Vec<Vec<u8>> {
+        let lent = slots.iter().map(|word| ((word >> 32) as usize * 5120, *word as u32 as usize));
+        lent.map(|(start, len)| session.segments[0].copy(start, len).unwrap()).collect()
+    };
+    let before = read(&reader.session);
+    assert!(before.iter().all(|frame| frame.len() == 5016 && frame[1000] == frame[5015]));
+    reader.session.packets.shutdown().unwrap();
+    wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
+    for _ in 0..20 {
+        scene.talk(100, 5000);
+        scene.is_undisturbed();
+    }
+    assert_eq!(read(&reader.session), before);
+}

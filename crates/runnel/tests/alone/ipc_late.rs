@@ -1,0 +1,166 @@
+//! Links that go over to shared memory before their connection has given what went by it: they wait for it alone.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use crate::common::{spin_until, wait_until};
+use crate::fake_process::{BYTES, CLOSE, MESSAGE, OPEN, POSITION, RETURNED, RING, is_ended, opening};
+use crate::fake_publisher::FakePublisher;
+
+use crate::process::alone;
+use crate::raw::framed_text;
+use crate::writer_scene::{Scene, Writer, in_slot};
+use runnel::Subscription;
+use runnel::core::Message;
+use runnel::io::segment::Segment;
+use runnel::msgs::std_msgs::String as Text;
+
+/// A fake talker with two links to one listener: that by channel 1 is late, that by channel 2 is not.
+struct Two {
+    scene: Scene,
+    writer: Writer,
+    other: Option<TcpStream>,
+    heard: Arc<Mutex<Vec<String>>>,
+    _subscription: Subscription,
+    _fake: FakePublisher,
+}
+
+impl Two {
+    /// The connection of the late link owes `owed` bytes.
+    fn new(owed: u64) -> Self {
+        let scene = Scene::new();
+        let mut writer = Writer::new(&scene.fake);
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let node = scene.far.create_node("other_listener").unwrap();
+        let subscription = node.create_subscription("other", 10_000, move |message: &Text| {
+            into.lock().unwrap().push(message.data.clone());
+        });
+        let fake = FakePublisher::new(&scene.graph, "/other_fake", "/other");
+        let (other, token) = writer.another_link(&fake);
+        writer.open(owed);
+        writer.session.push(OPEN, 2, &opening(token, 0));
+        let (other, _subscription) = (Some(other), subscription.unwrap());
+        Self { scene, writer, other, heard, _subscription, _fake: fake }
+    }
+
+    /// A message by a channel.
+    fn send(&mut self, channel: u32, text: &str) {
+        self.writer.session.push(MESSAGE, channel, &framed_text(text)[4..]);
+    }
+
+    /// The link that is not late brings this.
+    fn other_hears(&self, text: &str) {
+        spin_until(&self.scene.far, text, || self.heard.lock().unwrap().iter().any(|heard| heard == text));
+    }
+
+    /// What the late link brought.
+    fn heard(&self) -> Vec<String> {
+        self.scene.heard.lock().unwrap().clone()
+    }
+
+    /// The late link has ended and is made anew; the other goes on by the session.
+    fn lost_one_link(mut self) {
+        self.writer.wait_for_end_of_link();
+        self.send(2, "still by the session");
+        self.other_hears("still by the session");
+        assert!(!is_ended(&self.writer.session.packets));
+        let _link = self.scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("made anew"));
+        self.scene.hears("made anew");
+        self.scene.is_undisturbed();
+    }
+}
+
+#[test]
+fn a_late_link_holds_up_no_other_and_misses_nothing() {
+    let _alone = alone();
+    let first = framed_text("first");
+    let mut two = Two::new(first.len() as u64);
+    let segment = Segment::new(4096, 4).unwrap();
+    two.writer.give(&segment);
+    two.writer.lend(5, &in_slot(&segment, "second"));
+    two.send(1, "third");
+    two.writer.session.push(BYTES, 1, &framed_text("fourth"));
+    two.send(2, "meanwhile");
+    two.other_hears("meanwhile");
+    assert_eq!(two.heard(), [""; 0]);
+    let (some, rest) = first.split_at(7);
+    two.writer.stream.write_all(some).unwrap();
+    two.send(2, "still meanwhile");
+    two.other_hears("still meanwhile");
+    assert_eq!(two.heard(), [""; 0]);
+    two.writer.stream.write_all(rest).unwrap();
+    two.scene.hears("fourth");
+    two.send(1, "fifth");
+    two.scene.hears("fifth");
+    assert_eq!(two.heard(), ["first", "second", "third", "fourth", "fifth"]);
+    spin_until(&two.scene.far, "the slot given back", || two.writer.session.told(RETURNED) == 1);
+    two.scene.is_undisturbed();
+}
+
+#[test]
+fn a_link_whose_connection_never_gives_it_ends_alone() {
+    let _alone = alone();
+    let mut two = Two::new(1000);
+    two.send(1, "never heard");
+    two.lost_one_link();
+}
+
+#[test]
+fn what_a_publisher_left_is_heard_though_another_link_is_late() {
+    let _alone = alone();
+    let mut two = Two::new(1000);
+    (0..100).for_each(|number| two.send(2, &format!("left {number}")));
+    two.other = None;
+    two.other_hears("left 99");
+    assert_eq!(two.heard.lock().unwrap().len(), 100);
+}
+
+#[test]
+fn a_late_link_that_ends_brings_all_first() {
+    let _alone = alone();
+    let first = framed_text("first");
+    let mut two = Two::new(first.len() as u64);
+    two.send(1, "second");
+    two.writer.session.push(CLOSE, 1, &[]);
+    two.send(1, "for no link");
+    two.writer.stream.write_all(&first).unwrap();
+    two.writer.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    two.scene.hears("second");
+    assert_eq!(two.heard(), ["first", "second"]);
+    let _link = two.scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("made anew"));
+    two.scene.hears("made anew");
+    assert_eq!(two.heard(), ["first", "second", "made anew"]);
+}
+
+#[test]
+fn a_link_for_which_too_much_waits_ends_alone() {
+    let _alone = alone();
+    let mut two = Two::new(1000);
+    let long = "x".repeat(100_000);
+    // 16 MiB may wait.
+    for _ in 0..170 {
+        two.send(1, &long);
+        let session = &two.writer.session;
+        wait_until("room in the ring", || session.written - session.told(POSITION) < RING as u64 / 2);
+    }
+    two.lost_one_link();
+}
+
+#[test]
+fn a_late_link_ends_with_its_session_and_the_other_goes_on() {
+    let _alone = alone();
+    let mut two = Two::new(1000);
+    two.send(1, "lost with its link");
+    two.send(2, "by the session");
+    two.other_hears("by the session");
+    two.writer.session.packets.shutdown().unwrap();
+    two.writer.wait_for_end_of_link();
+    let other = two.other.as_mut().unwrap();
+    other.write_all(&framed_text("by the network")).unwrap();
+    two.other_hears("by the network");
+    let _link = two.scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("made anew"));
+    two.scene.hears("made anew");
+    two.scene.is_undisturbed();
+}

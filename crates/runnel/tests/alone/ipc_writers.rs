@@ -1,0 +1,248 @@
+//! Publishers on the same host that send nonsense by shared memory, or leave while what they lent is being read.
+
+use std::io::Write;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::fake_process;
+use crate::fake_process::{BYTES, LOANS, MESSAGE, RETURNED, SLOT, is_ended, lending};
+use crate::fake_publisher::FakePublisher;
+
+use crate::logged::count_logged;
+use crate::process::alone;
+use crate::raw::framed_text;
+use crate::writer_scene::{Scene, Writer, in_slot};
+use runnel::core::Message;
+use runnel::io::segment::Segment;
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, Subscription};
+
+/// A fake talker does something; the session ends for the reason that is given, and its link goes on over the network
+/// with what `rest` says.
+fn ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer), rest: &[u8]) {
+    println!("{what}");
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    let says = ["another process of this host:", says, "its links go on over the network"];
+    let before = count_logged(&says);
+    act(&scene, &mut writer);
+    wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
+    writer.session.wait_for_end();
+    writer.stream.write_all(&[rest, &framed_text("by the network")].concat()).unwrap();
+    scene.hears("by the network");
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_fake_talker_that_keeps_to_the_agreement_is_heard() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    writer.stream.write_all(&framed_text("before")[..7]).unwrap();
+    writer.open(7);
+    writer.session.push(BYTES, 1, &framed_text("before")[7..]);
+    writer.session.push(MESSAGE, 1, &framed_text("message")[4..]);
+    let segment = Segment::new(4096, 4).unwrap();
+    writer.give(&segment);
+    writer.lend(5, &in_slot(&segment, "slot"));
+    scene.hears("slot");
+    assert!(scene.heard.lock().unwrap().ends_with(&["before", "message", "slot"].map(String::from)));
+    spin_until(&scene.far, "the slot given back", || writer.session.told(RETURNED) == 1);
+    assert_eq!(writer.session.told(RETURNED + 1), 5);
+    scene.is_undisturbed();
+}
+
+/// A fake talker does something; its link ends alone, for the reason that is given, and is made anew.
+fn link_ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer)) {
+    println!("{what}");
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    let says = ["publisher [/fake]:", says];
+    let before = count_logged(&says);
+    act(&scene, &mut writer);
+    wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
+    writer.wait_for_end_of_link();
+    assert!(!is_ended(&writer.session.packets), "the session stands");
+    let _link = scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("by a link made anew"));
+    scene.hears("by a link made anew");
+    scene.is_undisturbed();
+}
+
+#[test]
+fn positions_in_the_stream_that_cannot_be_end_the_link() {
+    let _alone = alone();
+    link_ends("less", "its connection gave more than is said to have gone there", |scene, writer| {
+        writer.stream.write_all(&framed_text("first")).unwrap();
+        scene.hears("first");
+        writer.open(3);
+    });
+    for before in [1, 1000, 1 << 40, u64::MAX] {
+        let more = "its connection did not give what is said to have gone there";
+        link_ends(&format!("more by {before}"), more, |_, writer| {
+            writer.open(before);
+            writer.session.push(MESSAGE, 1, &framed_text("too early")[4..]);
+        });
+    }
+    link_ends("twice", "it was opened twice in shared memory", |_, writer| {
+        writer.open(1000);
+        writer.open(1000);
+    });
+}
+
+#[test]
+fn a_link_that_waits_for_ever_is_given_up_by_a_process_that_sleeps() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    writer.open(1 << 40);
+    // Nobody spins, and what else may wake the process comes later.
+    let began = Instant::now();
+    writer.wait_for_end_of_link();
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+}
+
+#[test]
+fn pieces_in_the_wrong_order_end_the_link() {
+    let _alone = alone();
+    let frame = framed_text("torn");
+    let middle = "a message was put into the middle of another";
+    for cut in [1, 4, 5, frame.len() - 1] {
+        link_ends("a message in another", middle, |_, writer| {
+            writer.open(0);
+            writer.session.push(BYTES, 1, &frame[..cut]);
+            writer.session.push(MESSAGE, 1, &framed_text("whole")[4..]);
+        });
+    }
+    let segment = Segment::new(4096, 4).unwrap();
+    link_ends("a slot in another", middle, |_, writer| {
+        writer.give(&segment);
+        writer.open(0);
+        writer.session.push(BYTES, 1, &frame[..6]);
+        writer.lend(0, &in_slot(&segment, "whole"));
+    });
+}
+
+#[test]
+fn slots_that_are_none_end_the_session() {
+    let _alone = alone();
+    let segment = Segment::new(4096, 4).unwrap();
+    let lent = |segment_number: u32, slot: u32, len: u32, says: &str| {
+        ends(
+            &format!("{segment_number} {slot} {len}"),
+            says,
+            |_, writer| {
+                writer.give(&segment);
+                writer.open(0);
+                writer.session.push(SLOT, 1, &lending(segment_number, 0, slot, len));
+            },
+            &[],
+        );
+    };
+    let none = "it lent a slot that its segment does not have";
+    lent(0, 4, 10, none);
+    lent(0, u32::MAX, 10, none);
+    lent(0, 0, 4097, none);
+    lent(0, 3, u32::MAX, none);
+    let unknown = "it lent a slot of a segment that it has not given";
+    lent(1, 0, 10, unknown);
+    lent(u32::MAX, 0, 10, unknown);
+}
+
+#[test]
+fn more_slots_than_can_be_given_back_end_the_session() {
+    let _alone = alone();
+    let segment = Segment::new(64, 4).unwrap();
+    ends(
+        "more than a thousand",
+        "it lent more slots than it may",
+        |_, writer| {
+            writer.give(&segment);
+            writer.open(0);
+            let slot = in_slot(&segment, "again");
+            // Nobody spins, so that none is given back.
+            (0..=LOANS as u32).for_each(|loan| writer.lend(loan, &slot));
+        },
+        &[],
+    );
+}
+
+#[test]
+fn messages_of_any_length_in_a_slot_are_none_or_malformed() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    let segment = Segment::new(4096, 4).unwrap();
+    writer.give(&segment);
+    writer.open(0);
+    for len in [0, 1, 3, 4, 7] {
+        writer.session.push(SLOT, 1, &lending(0, 0, 0, len));
+        writer.session.push(MESSAGE, 1, &vec![0xff; len as usize]);
+    }
+    writer.session.push(MESSAGE, 1, &framed_text("good")[4..]);
+    scene.hears("good");
+    scene.is_undisturbed();
+}
+
+/// A subscription whose callback waits, with a message in its hands, until it may look at it again.
+fn holding(
+    context: &Context,
+) -> (Subscription, Receiver<()>, std::sync::mpsc::Sender<()>, Receiver<Vec<u8>>) {
+    let (has, held) = channel();
+    let (look, looks) = channel();
+    let (saw, seen) = channel();
+    let node = context.create_node("holder").unwrap();
+    let subscription = node.create_raw_subscription("talk", None, 10, move |message| {
+        has.send(()).unwrap();
+        looks.recv().unwrap();
+        saw.send(message.bytes().to_vec()).unwrap();
+    });
+    (subscription.unwrap(), held, look, seen)
+}
+
+#[test]
+fn a_message_is_read_to_its_end_though_its_talker_is_gone() {
+    let _alone = alone();
+    let graph = Graph::new();
+    let context = graph.context();
+    let (subscription, held, look, seen) = holding(&context);
+    let fake = FakePublisher::new(&graph, "/fake", "/talk");
+    let mut writer = Writer::new(&fake);
+    let segment = Segment::new(8192, 1).unwrap();
+    writer.give(&segment);
+    writer.open(0);
+    let text = "x".repeat(5000);
+    writer.lend(0, &in_slot(&segment, &text));
+    let spinning = std::thread::spawn({
+        let context = context.clone();
+        move || context.spin().unwrap()
+    });
+    held.recv_timeout(LONG).unwrap();
+    // The talker goes with all that it had.
+    drop((writer, segment, fake));
+    wait_until("the link gone", || subscription.publisher_count() == 0);
+    look.send(()).unwrap();
+    assert_eq!(seen.recv_timeout(LONG).unwrap(), framed_text(&text)[4..]);
+    context.shutdown();
+    spinning.join().unwrap();
+    drop(graph);
+}
+
+#[test]
+fn a_segment_that_is_forgotten_is_unmapped_once_nobody_reads_it() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().matches("runnel-segment").count();
+    let before = mapped();
+    let segment = Segment::new(4096, 4).unwrap();
+    writer.give(&segment);
+    assert_eq!(mapped(), before + 2);
+    writer.open(0);
+    writer.lend(0, &in_slot(&segment, "slot"));
+    writer.session.push(fake_process::FORGET, 0, &fake_process::words(&[0]));
+    scene.hears("slot");
+    spin_until(&scene.far, "it is unmapped", || mapped() == before + 1);
+    scene.is_undisturbed();
+    drop(scene.graph);
+}

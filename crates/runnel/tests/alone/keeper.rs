@@ -1,0 +1,73 @@
+//! The thread that looks after peers while callbacks run: it is there when one takes long, and costs little when none does.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::common::{Graph, LONG, spin_until};
+use crate::process::alone;
+use runnel::io::clock;
+use runnel::msgs::std_msgs::String as Text;
+use runnel::ros1::rpc::Uri;
+use runnel::{Executor, Node};
+
+/// Runs short callbacks for so long, a hundred a second.
+fn run_short_callbacks(node: &Node, time: Duration) {
+    let end = clock::monotonic() + time;
+    let _timer = node.create_wall_timer(Duration::from_millis(10), || {});
+    let executor = Executor::new(node.context());
+    while clock::monotonic() < end {
+        executor.spin_once(Duration::from_millis(100)).unwrap();
+    }
+}
+
+/// So long that the keeper looks seldom.
+const SETTLED: Duration = Duration::from_millis(1500);
+
+#[test]
+fn peers_are_served_during_a_long_callback_that_follows_short_ones() {
+    let _alone = alone();
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("callee").unwrap();
+    let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let uri = graph.ask("lookupNode", &["/test".into(), "/callee".into()]);
+    let uri = Uri::parse(uri.as_str().unwrap()).unwrap();
+    run_short_callbacks(&node, SETTLED);
+    let (asker, answered) = (graph.context(), Arc::new(AtomicBool::new(false)));
+    let mark = Arc::clone(&answered);
+    let _timer = node.create_wall_timer(Duration::from_millis(1), move || {
+        asker.call(&uri, "getPid", &["/test".into()], LONG).unwrap();
+        mark.store(true, Ordering::SeqCst);
+    });
+    spin_until(&context, "the callback has its answer", || answered.load(Ordering::SeqCst));
+}
+
+#[test]
+fn short_callbacks_have_the_keeper_look_five_times_a_second() {
+    let _alone = alone();
+    let graph = Graph::new();
+    let node = graph.context().create_node("busy").unwrap();
+    run_short_callbacks(&node, SETTLED);
+    let (before, start) = (sleeps_of_keepers(), clock::monotonic());
+    assert!(before > 0, "there is no keeper");
+    run_short_callbacks(&node, Duration::from_secs(2));
+    // A look that falls into a callback is followed by a second one.
+    let looks = clock::monotonic().since(start).as_millis() / 200 + 1;
+    let sleeps = sleeps_of_keepers() - before;
+    assert!(u128::from(sleeps) <= 2 * looks, "{sleeps} times, not {looks}");
+}
+
+/// How often the keepers of this process went to sleep so far.
+fn sleeps_of_keepers() -> u64 {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let read = |task: &Path, file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
+    let keepers = tasks.filter(|task| read(task, "comm").trim() == "runnel-keeper");
+    let sleeps = |status: &str| {
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.and_then(|count| count.trim().parse::<u64>().ok())
+    };
+    keepers.filter_map(|task| sleeps(&read(&task, "status"))).sum()
+}

@@ -1,0 +1,276 @@
+//! Processes of this host that write nonsense into the session of a pair of the ROS 2 graph: it costs that session alone,
+//! what was done is named, the pair goes on over the network, and others lose nothing.
+//!
+//! What a real process has written in its memory is falsified from outside, since it alone knows the tokens of its pairs.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::{Duration, Instant};
+
+use crate::common::{LONG, wait_until};
+use crate::fake_process::{
+    ASK_SAMPLES, BYTES, MESSAGE, OPEN_SAMPLES, OUTBOX_BYTES, RECORDS, RING, ROOM, SAMPLE, SAMPLE_BEGIN,
+    SAMPLE_SLOT, words,
+};
+use crate::logged::{count_logged, keep_log};
+use crate::process::alone;
+use crate::ros2_pair::{Heard, context, listen, new_domain, numbered};
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Context, Publisher, QoS, Subscription};
+
+const NAMED: &str = "another process of this host:";
+
+/// What one process has for another in memory that both have mapped, while their session stands.
+struct Outbox {
+    words: &'static [AtomicU64],
+    /// Where the next record will be.
+    written: usize,
+    records: Vec<Record>,
+}
+
+/// Where memory of sessions is.
+fn mapped() -> Vec<usize> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let own = maps.lines().filter(|line| line.contains("memfd:runnel-session") && line.contains(" rw-s "));
+    own.map(|line| usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap()).collect()
+}
+
+struct Record {
+    kind: u8,
+    channel: u32,
+    payload: Vec<u64>,
+}
+
+impl Outbox {
+    /// All of this program, which has not written a ring full yet.
+    fn all() -> Vec<Self> {
+        mapped().into_iter().map(Self::at).collect()
+    }
+
+    fn at(address: usize) -> Self {
+        // SAFETY: the mapping is of so many bytes, and stands as long as its session, which nobody ends before the
+        // test has done with it; all who have it read and write atomically.
+        let words = unsafe { std::slice::from_raw_parts(address as *const AtomicU64, OUTBOX_BYTES / 8) };
+        let mut outbox = Self { words, written: 0, records: Vec::new() };
+        while outbox.written < RING - 1 {
+            let header = outbox.word(0).load(Acquire);
+            if header == 0 {
+                break;
+            }
+            let count = (header as u32 as usize).div_ceil(8);
+            let payload = (1..=count).map(|ahead| outbox.word(ahead).load(Relaxed)).collect();
+            let channel = (header >> 32) as u32 & 0xff_ffff;
+            outbox.records.push(Record { kind: (header >> 56) as u8, channel, payload });
+            outbox.written += 1 + count;
+        }
+        outbox
+    }
+
+    fn word(&self, ahead: usize) -> &'static AtomicU64 {
+        &self.words[RECORDS + (self.written + ahead) % RING]
+    }
+
+    fn last_of(&self, kind: u8) -> Option<&Record> {
+        self.records.iter().rfind(|record| record.kind == kind)
+    }
+
+    /// Appends a record, whatever it says.
+    fn push(&mut self, kind: u8, channel: u32, payload: &[u8]) {
+        let count = payload.len().div_ceil(8);
+        self.word(1 + count).store(0, Relaxed);
+        for (chunk, ahead) in payload.chunks(8).zip(1..) {
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            self.word(ahead).store(u64::from_le_bytes(bytes), Relaxed);
+        }
+        let header = u64::from(kind) << 56 | u64::from(channel) << 32 | payload.len() as u64;
+        self.word(0).store(header, Release);
+        self.written += 1 + count;
+    }
+}
+
+/// A talker and two listeners, which get its messages by sessions of their own.
+struct Scene {
+    talking: Context,
+    publisher: Publisher<UInt8MultiArray>,
+    listeners: [(Context, Subscription, Heard); 2],
+    published: u32,
+}
+
+impl Scene {
+    fn new() -> Self {
+        keep_log();
+        // A thread of contexts that are over may have theirs for a moment.
+        wait_until("no memory of scenes before", || mapped().is_empty());
+        let domain = new_domain();
+        let talking = context(domain, true);
+        let publisher = talking.create_node("talker").unwrap().create_publisher("data", 1000).unwrap();
+        let listeners = ["one", "other"].map(|name| {
+            let context = context(domain, true);
+            let node = context.create_node(name).unwrap();
+            let (subscription, heard) = listen(&node, "data", QoS::keep_last(1000));
+            (context, subscription, heard)
+        });
+        let mut scene = Self { talking, publisher, listeners, published: 0 };
+        scene.turn_until("both in shared memory", |scene| {
+            scene.publisher.shared_memory_count() == 2 && scene.by_memory() == 2
+        });
+        scene.talk();
+        scene
+    }
+
+    /// How many listeners hear by memory.
+    fn by_memory(&self) -> usize {
+        self.listeners.iter().map(|(_, subscription, _)| subscription.shared_memory_count()).sum()
+    }
+
+    #[track_caller]
+    fn turn_until(&self, what: &str, done: impl Fn(&Self) -> bool) {
+        let until = Instant::now() + LONG;
+        while !done(self) {
+            assert!(Instant::now() < until, "still not: {what}");
+            self.talking.spin_once(Duration::from_millis(1)).unwrap();
+            self.listeners.iter().for_each(|(context, ..)| {
+                context.spin_once(Duration::from_millis(1)).unwrap();
+            });
+        }
+    }
+
+    /// Some messages, which all hear once and in order with those before.
+    #[track_caller]
+    fn talk(&mut self) {
+        for _ in 0..10 {
+            self.publisher.publish(numbered(self.published, 10)).unwrap();
+            self.published += 1;
+        }
+        let all = self.published as usize;
+        self.turn_until("all heard", |scene| {
+            scene.listeners.iter().all(|(.., heard)| heard.lock().unwrap().len() >= all)
+        });
+        for (_, subscription, heard) in &self.listeners {
+            assert!(heard.lock().unwrap().iter().copied().eq(0..self.published));
+            assert_eq!((subscription.lost(), subscription.dropped(), subscription.malformed()), (0, 0, 0));
+        }
+    }
+}
+
+/// What the talker has for one of its listeners, the channel of their pair, and the number of the next message.
+fn talkers() -> (Outbox, u32, u64) {
+    let mut outboxes = Outbox::all().into_iter();
+    let outbox = outboxes.find(|outbox| outbox.last_of(SAMPLE).is_some()).expect("an outbox with messages");
+    let last = outbox.last_of(SAMPLE).unwrap();
+    let (channel, next) = (last.channel, last.payload[0] + 1);
+    (outbox, channel, next)
+}
+
+/// A talker writes something; its session with that listener ends for the reason that is given.
+fn ends(what: &str, says: &str, act: impl FnOnce(&mut Outbox, u32, u64)) {
+    println!("{what}");
+    let mut scene = Scene::new();
+    let says = [says, NAMED, "its links go on over the network"];
+    let before = count_logged(&says);
+    let (mut outbox, channel, next) = talkers();
+    act(&mut outbox, channel, next);
+    scene.turn_until("it is named", |_| count_logged(&says) > before);
+    // What a talker still writes into memory in which it has written nonsense is lost, as it should know.
+    scene.turn_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
+    assert_eq!(scene.by_memory(), 1, "the other session stands");
+    scene.talk();
+    scene.turn_until("both in shared memory", |scene| scene.by_memory() == 2);
+    scene.talk();
+    assert_eq!(count_logged(&says), before + 1);
+}
+
+/// A sample of a few bytes under a number.
+fn sample(number: u64) -> Vec<u8> {
+    words(&[number, 7])
+}
+
+#[test]
+fn numbers_that_cannot_be_end_the_session() {
+    let _alone = alone();
+    for (what, number) in
+        [("none", 0), ("the one before", u64::MAX), ("too great", 1 << 63), ("the last", u64::MAX - 1)]
+    {
+        for kind in [SAMPLE, SAMPLE_BEGIN] {
+            ends(what, "where sample", |outbox, channel, next| {
+                let number = if number == u64::MAX { next - 1 } else { number };
+                outbox.push(kind, channel, &sample(number));
+            });
+        }
+    }
+}
+
+#[test]
+fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
+    let _alone = alone();
+    let opens = |what: &str, open: fn(u32, u64) -> (u32, u64)| {
+        ends(what, "it opened channel", |outbox, channel, next| {
+            let (channel, next) = open(channel, next);
+            let [low, high, _] = outbox.last_of(OPEN_SAMPLES).unwrap().payload[..] else {
+                panic!("three words")
+            };
+            outbox.push(OPEN_SAMPLES, channel, &words(&[low, high, next]));
+        });
+    };
+    opens("for no sample", |channel, _| (channel, 0));
+    opens("for one behind the last there is", |channel, _| (channel, 1 << 63));
+    opens("one too many", |_, next| (1 << 16, next));
+}
+
+#[test]
+fn what_is_no_sample_ends_the_session() {
+    let _alone = alone();
+    ends("without a number", "without a number", |outbox, channel, _| outbox.push(SAMPLE, channel, &[1; 7]));
+    ends("a message of ROS 1", "without a number for ROS 2", |outbox, channel, _| {
+        outbox.push(MESSAGE, channel, &[1; 40]);
+    });
+    ends("what was never lent", "segment", |outbox, channel, next| {
+        outbox.push(SAMPLE_SLOT, channel, &words(&[next, 5 << 32, 100]));
+    });
+    ends("within another", "into the middle of another", |outbox, channel, next| {
+        outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 100]));
+        outbox.push(SAMPLE, channel, &sample(next + 1));
+    });
+    ends("more than there is", "more of a sample than there is", |outbox, channel, next| {
+        outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 12]));
+        outbox.push(BYTES, channel, &[0; 40]);
+    });
+    ends("longer than any", "bytes", |outbox, channel, next| {
+        outbox.push(SAMPLE_BEGIN, channel, &words(&[next, u64::from(u32::MAX)]));
+    });
+}
+
+#[test]
+fn an_end_in_the_middle_of_a_sample_costs_nothing() {
+    let _alone = alone();
+    let mut scene = Scene::new();
+    let (mut outbox, channel, next) = talkers();
+    outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 100]));
+    // What is read is followed by what the session ends for.
+    outbox.push(99, 0, &[]);
+    let says = ["it wrote a record of kind 99", NAMED];
+    let before = count_logged(&says);
+    scene.turn_until("it is named", |_| count_logged(&says) > before);
+    scene.turn_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
+    scene.talk();
+}
+
+#[test]
+fn who_asks_again_and_again_and_tells_of_any_room_has_its_own_samples_all_the_same() {
+    let _alone = alone();
+    let mut scene = Scene::new();
+    for round in 0..20 {
+        let mut outboxes = Outbox::all().into_iter();
+        let mut listeners =
+            outboxes.find(|outbox| outbox.last_of(ASK_SAMPLES).is_some()).expect("a listener's");
+        let asked = listeners.last_of(ASK_SAMPLES).unwrap().payload.clone();
+        let [low, high, _] = asked[..] else { panic!("three words") };
+        listeners.push(ROOM, 0, &words(&[low, high, [0, 1, u64::MAX][round % 3]]));
+        listeners.push(ROOM, 0, &words(&[high, low, 5]));
+        listeners.push(ASK_SAMPLES, 0, &words(&[high, low, 5]));
+        listeners.push(ASK_SAMPLES, 0, &words(&[low, high, [0, u64::MAX][round % 2]]));
+        scene.talk();
+    }
+    assert_eq!(scene.by_memory(), 2);
+}

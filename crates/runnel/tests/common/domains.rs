@@ -1,0 +1,16 @@
+//! ROS 2 domains for tests: no two tests of a process share one.
+#![allow(dead_code, reason = "each test program takes what it needs")]
+
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use runnel_testkit::namespace::require_private_network;
+
+/// The highest domain whose ports lie below those that Linux gives to connections. After it, the first tests are long over.
+const HIGHEST: u16 = 101;
+
+/// A domain that no other test of this process uses.
+pub fn new_domain() -> u16 {
+    static HANDED_OUT: AtomicU16 = AtomicU16::new(0);
+    require_private_network();
+    1 + HANDED_OUT.fetch_add(1, Ordering::Relaxed) % HIGHEST
+}

@@ -1,0 +1,453 @@
+//! What becomes of goals when peers of an action do what they should not, or end.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::common::{LONG, spin_until, wait_until};
+use crate::logged::{is_logged, keep_log, wait_logged};
+use crate::scene::{Scene, goal, result};
+use runnel::core::schema::TypeName;
+use runnel::core::time::Time;
+use runnel::core::wire::encode;
+use runnel::msgs::actionlib::{
+    TestAction, TestActionFeedback, TestActionGoal, TestActionResult, TestFeedback,
+};
+use runnel::msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
+use runnel::{ActionClient, ActionError, DynamicPublisher, Error, GoalStatus, Node, Publisher, QoS};
+
+/// Too short for anything to come of it.
+const SHORT: Duration = Duration::from_millis(50);
+
+#[test]
+fn a_cancel_that_comes_before_its_goal_recalls_it() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let node = scene.node();
+    let client: ActionClient<TestAction> = node.create_action_client("test").unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    let raw = node.create_publisher::<TestActionGoal>("test/goal", 10).unwrap();
+    let cancel = node.create_publisher::<GoalID>("test/cancel", 10).unwrap();
+    let (results, heard) = channel();
+    let _results = node.create_subscription("test/result", 10, move |result: &TestActionResult| {
+        results.send(result.clone()).unwrap();
+    });
+    let listed = Arc::new(AtomicBool::new(false));
+    let is_listed = Arc::clone(&listed);
+    let _status = node.create_subscription("test/status", 10, move |list: &GoalStatusArray| {
+        let recalling =
+            |status: &WireStatus| status.goal_id.id == "early" && status.status == WireStatus::RECALLING;
+        is_listed.fetch_or(list.status_list.iter().any(recalling), Ordering::SeqCst);
+    });
+    let id = GoalID { id: "early".into(), ..GoalID::default() };
+    cancel.publish(&id).unwrap();
+    spin_until(&scene.far, "the cancel stands in the list", || listed.load(Ordering::SeqCst));
+    raw.publish(TestActionGoal { goal_id: id, ..TestActionGoal::default() }).unwrap();
+    let mut result = None;
+    spin_until(&scene.far, "the result comes", || {
+        result = heard.try_recv().ok();
+        result.is_some()
+    });
+    let status = result.unwrap().status;
+    assert_eq!((status.goal_id.id.as_str(), status.status), ("early", WireStatus::RECALLED));
+    assert!(goals.try_recv().is_err(), "nobody works on it");
+}
+
+/// A goal as a client sends it that chooses its id, set at no time in particular.
+fn named(id: &str, number: i32) -> TestActionGoal {
+    let goal_id = GoalID { id: id.into(), ..GoalID::default() };
+    TestActionGoal { goal_id, goal: goal(number), ..TestActionGoal::default() }
+}
+
+/// A publisher of goals of any id.
+fn raw_goals(scene: &Scene) -> Publisher<TestActionGoal> {
+    let raw = scene.far.create_node("raw").unwrap().create_publisher("test/goal", 10).unwrap();
+    assert!(raw.wait_for_subscribers(1, LONG).unwrap());
+    raw
+}
+
+/// The server to come is to forget goals as soon as they have ended.
+fn forget_at_once(scene: &Scene) {
+    scene.graph.ask("setParam", &["/me".into(), "/test/status_list_timeout".into(), 0.0.into()]);
+    scene.graph.ask("setParam", &["/me".into(), "/actionlib_status_frequency".into(), 100.into()]);
+}
+
+#[test]
+fn a_handle_of_a_goal_that_has_ended_does_nothing_to_a_later_goal_of_its_id() {
+    let scene = Scene::new();
+    forget_at_once(&scene);
+    let (_server, goals) = scene.server();
+    let raw = raw_goals(&scene);
+    raw.publish(named("fixed", 1)).unwrap();
+    let old = goals.recv_timeout(LONG).unwrap();
+    old.accept().unwrap();
+    old.succeed(&result(1), "").unwrap();
+    let mut later = None;
+    wait_until("the goal is forgotten and comes again", || {
+        raw.publish(named("fixed", 2)).unwrap();
+        later = goals.recv_timeout(SHORT).ok();
+        later.is_some()
+    });
+    let later = later.unwrap();
+    assert_eq!((later.id(), later.goal()), (old.id(), &goal(2)));
+    assert_eq!((old.status(), later.status()), (GoalStatus::Succeeded, GoalStatus::Pending));
+    let error = old.reject(&result(1), "").unwrap_err();
+    assert!(error.to_string().contains("goal fixed is SUCCEEDED"), "{error}");
+    assert!(old.accept().is_err());
+    old.publish_feedback(&TestFeedback::default()).unwrap();
+    drop(old);
+    assert_eq!(later.status(), GoalStatus::Pending);
+    later.accept().unwrap();
+    later.succeed(&result(2), "").unwrap();
+}
+
+#[test]
+fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
+    let scene = Scene::new();
+    forget_at_once(&scene);
+    let _server = scene.simple_server(|goal| goal.succeed(&result(goal.goal().goal), "reached"));
+    let raw = raw_goals(&scene);
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&ends);
+    let results = scene.node().create_subscription("test/result", 10, move |end: &TestActionResult| {
+        into.lock().unwrap().push((end.status.status, end.status.text.clone()));
+    });
+    wait_until("results are heard", || results.as_ref().unwrap().publisher_count() == 1);
+    for count in 1..4 {
+        spin_until(&scene.far, "the goal comes and ends", || {
+            raw.publish(named("fixed", 1)).unwrap();
+            ends.lock().unwrap().len() >= count
+        });
+    }
+    let reached = (WireStatus::SUCCEEDED, "reached".to_owned());
+    assert!(ends.lock().unwrap().iter().all(|end| *end == reached), "{ends:?}");
+}
+
+#[test]
+fn a_goal_set_at_no_time_in_particular_is_not_recalled_by_a_cancel_of_all_before_a_time() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let before = client.send_goal(&goal(1)).unwrap();
+    let cancelled = goals.recv_timeout(LONG).unwrap();
+    client.cancel_goals_at_and_before_time(Time { sec: i32::MAX, nanosec: 0 }).unwrap();
+    wait_until("the cancel arrives", || cancelled.is_cancel_requested());
+    raw_goals(&scene).publish(named("unstamped", 2)).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    assert_eq!((came.id().as_str(), came.status()), ("unstamped", GoalStatus::Pending));
+    assert!(came.stamp() >= before.stamp(), "it was set when it came");
+}
+
+#[test]
+fn a_goal_that_the_server_has_forgotten_is_lost() {
+    let scene = Scene::new();
+    let (server, goals) = scene.server();
+    let client = scene.client();
+    let handle = client.send_goal(&goal(1)).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    came.accept().unwrap();
+    wait_until("the goal is active", || handle.status() == GoalStatus::Active);
+    // Another server on the same topics, as after a restart, knows nothing of it.
+    let other = scene.graph.context();
+    let list =
+        other.create_node("other").unwrap().create_publisher::<GoalStatusArray>("test/status", 1).unwrap();
+    assert!(list.wait_for_subscribers(1, LONG).unwrap());
+    list.publish(GoalStatusArray::default()).unwrap();
+    let end = handle.wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!((end.status, end.result), (GoalStatus::Lost, None));
+    assert_eq!(end.text, "the action server does not know the goal any more");
+    drop((came, server));
+}
+
+#[test]
+fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
+    let scene = Scene::new();
+    let context = scene.graph.context();
+    let node = context.create_node("observer").unwrap();
+    scene.graph.ask("setParam", &["/me".into(), "/test/status_list_timeout".into(), 0.0.into()]);
+    scene.graph.ask("setParam", &["/me".into(), "/actionlib_status_frequency".into(), 100.into()]);
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let handle = client.send_goal(&goal(1)).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    came.accept().unwrap();
+    wait_until("the goal is active", || handle.status() == GoalStatus::Active);
+    let seen = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let count = seen.clone();
+    let _lists = node.create_subscription("test/status", 100, move |list: &GoalStatusArray| {
+        count[usize::from(list.status_list.is_empty())].fetch_add(1, Ordering::SeqCst);
+    });
+    // A list waits before the result does, and more come than can wait, all without the goal, while nobody looks at them.
+    spin_until(&context, "a few lists come", || seen[0].load(Ordering::SeqCst) > 3);
+    came.succeed(&result(1), "").unwrap();
+    spin_until(&context, "many lists come", || seen[1].load(Ordering::SeqCst) > 30);
+    scene.far.spin_once(LONG).unwrap();
+    assert_eq!(handle.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
+}
+
+#[test]
+fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
+    let scene = Scene::new();
+    let client = scene.node().create_action_client::<TestAction>("test").unwrap();
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let half = scene.near.create_node("half").unwrap();
+    let latched = QoS::keep_last(1).transient_local();
+    let list = half.create_publisher::<GoalStatusArray>("test/status", latched).unwrap();
+    list.publish(GoalStatusArray::default()).unwrap();
+    assert!(list.wait_for_subscribers(1, LONG).unwrap());
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let goals = half.create_subscription("test/goal", 1, |_: &TestActionGoal| {}).unwrap();
+    wait_until("goals arrive", || goals.publisher_count() == 1);
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let results = half.create_publisher::<TestActionResult>("test/result", 1).unwrap();
+    assert!(results.wait_for_subscribers(1, LONG).unwrap());
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let cancels = half.create_subscription("test/cancel", 1, |_: &GoalID| {}).unwrap();
+    wait_until("cancel requests arrive", || cancels.publisher_count() == 1);
+    assert!(!client.wait_for_server(SHORT).unwrap());
+    let feedback = half.create_publisher::<TestActionFeedback>("test/feedback", 1).unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    drop(cancels);
+    wait_until("the client sees that cancel requests do not arrive", || !client.server_is_ready());
+    let cancels = half.create_subscription("test/cancel", 1, |_: &GoalID| {}).unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    drop(results);
+    wait_until("the client sees that results do not come", || !client.server_is_ready());
+    drop((feedback, cancels));
+}
+
+#[test]
+fn what_a_peer_can_make_grow_has_a_bound() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let sent: Vec<_> = (0..1000).map(|_| client.send_goal(&goal(1)).unwrap()).collect();
+    let error = client.send_goal(&goal(1)).unwrap_err();
+    let limit = 1000;
+    assert!(matches!(error, Error::Action { why, .. } if why == ActionError::TooManyGoals { limit }));
+    let _came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    let another = scene.graph.context().create_node("another").unwrap();
+    let another: ActionClient<TestAction> = another.create_action_client("test").unwrap();
+    assert!(another.wait_for_server(LONG).unwrap());
+    let end = another.send_goal(&goal(1)).unwrap().wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!(
+        (end.status, end.text.as_str()),
+        (GoalStatus::Rejected, "server /server works on 1000 goals already")
+    );
+    drop(sent);
+    assert!(client.send_goal(&goal(1)).is_ok(), "what nobody follows takes no room");
+}
+
+#[test]
+fn an_interrupted_server_lets_its_goal_end_in_its_own_way() {
+    let mut scene = Scene::new();
+    let _server = scene.simple_server(|goal| {
+        wait_until("the goal is preempted", || goal.is_preempt_requested());
+        goal.preempted(&result(goal.goal().goal), "the end is near")
+    });
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    wait_until("the goal is worked on", || sent.status() == GoalStatus::Active);
+    scene.end_server();
+    let end = sent.wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Preempted, "the end is near"));
+}
+
+/// How long a server takes to end whose callback ends its goal at once and then goes on.
+fn time_to_end_a_server_that_lingers() -> Duration {
+    let (mut scene, free) = (Scene::new(), Arc::new(AtomicBool::new(false)));
+    let go = Arc::clone(&free);
+    let _server = scene.simple_server(move |goal| {
+        wait_until("the goal is preempted", || goal.is_preempt_requested());
+        goal.preempted(&result(1), "")?;
+        wait_until("the test lets go", || go.load(Ordering::SeqCst));
+        Ok(())
+    });
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    wait_until("the goal is worked on", || sent.status() == GoalStatus::Active);
+    let begun = Instant::now();
+    scene.end_server();
+    free.store(true, Ordering::SeqCst);
+    begun.elapsed()
+}
+
+#[test]
+fn an_interrupted_server_waits_for_the_end_of_its_goal_and_no_longer() {
+    // It would wait for a second. A busy machine may do so once.
+    let soon = |_| time_to_end_a_server_that_lingers() < Duration::from_millis(700);
+    assert!((0..5).any(soon));
+}
+
+#[test]
+fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
+    let scene = Scene::new();
+    // Nobody spins here.
+    let context = scene.graph.context();
+    let node = context.create_node("server").unwrap();
+    let (heard, hearing) = channel();
+    let server =
+        node.create_action_server::<TestAction>("test", move |goal| heard.send(goal).unwrap(), |_| {});
+    let come = node.create_subscription("test/goal", 10, |_: &TestActionGoal| {}).unwrap();
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    let another = node.create_action_client::<TestAction>("another").unwrap();
+    wait_until("the goal waits", || !another.wait_for_server(SHORT).unwrap() && come.received() == 1);
+    drop(server);
+    let end = sent.wait_for_result(LONG).unwrap().expect("an end");
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Rejected, "the action server has ended"));
+    assert!(hearing.try_recv().is_err(), "nobody works on it");
+}
+
+#[test]
+fn goals_that_are_open_when_a_server_is_interrupted_are_aborted() {
+    let mut scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let sent = client.send_goal(&goal(1)).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    came.accept().unwrap();
+    scene.end_server();
+    let end = sent.wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!((end.status, end.text.as_str()), (GoalStatus::Aborted, "the action server has ended"));
+}
+
+/// A publisher of any bytes to a topic of the action.
+fn bytes_to(node: &Node, topic: &str, message: &str) -> DynamicPublisher {
+    let schema = runnel::msgs::library().message(&TypeName::parse(message).unwrap()).unwrap();
+    let publisher = node.create_dynamic_publisher(topic, &schema, 10).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    publisher
+}
+
+fn publish(publisher: &DynamicPublisher, bytes: &[u8]) {
+    publisher.publish_bytes(|out| out.extend_from_slice(bytes)).unwrap();
+}
+
+#[test]
+fn a_server_survives_what_clients_send_and_names_them() {
+    keep_log();
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let rude = scene.graph.context().create_node("rude").unwrap();
+    let raw = bytes_to(&rude, "test/goal", "actionlib/TestActionGoal");
+    let mut message = TestActionGoal { goal: goal(1), ..TestActionGoal::default() };
+    publish(&raw, &[1, 2, 3]);
+    wait_logged(&["/test/goal", "[/rude]", "field header"]);
+    message.goal_id.id = "cut".into();
+    publish(&raw, &encode(&message)[..encode(&message).len() - 1]);
+    wait_logged(&["/test/goal", "2 messages of publisher [/rude]", "field goal.goal"]);
+    message.goal_id.id = "x".repeat(2000);
+    publish(&raw, &encode(&message));
+    wait_logged(&["action /test", "refused", "a goal of [/rude]", "2000 bytes"]);
+    let cancels = bytes_to(&rude, "test/cancel", "actionlib_msgs/GoalID");
+    publish(&cancels, &encode(&message.goal_id));
+    wait_logged(&["action /test", "refused", "a cancel request of [/rude]"]);
+    message.goal_id = GoalID::default();
+    publish(&raw, &encode(&message));
+    let unnamed = goals.recv_timeout(LONG).unwrap();
+    assert!(unnamed.id().as_str().starts_with("/server-"), "it gets an id: {}", unnamed.id());
+    assert!(!unnamed.stamp().is_zero());
+    assert!(goals.try_recv().is_err(), "nothing else came through");
+}
+
+/// What a callback hears of feedback, and the callback.
+fn feedback_heard() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    (heard, move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback))
+}
+
+#[test]
+fn a_client_survives_what_servers_send_and_names_them() {
+    keep_log();
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let (heard, feedback) = feedback_heard();
+    let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    came.accept().unwrap();
+    let rude = scene.graph.context().create_node("rude").unwrap();
+    let (lists, tells, results) = (
+        bytes_to(&rude, "test/status", "actionlib_msgs/GoalStatusArray"),
+        bytes_to(&rude, "test/feedback", "actionlib/TestActionFeedback"),
+        bytes_to(&rude, "test/result", "actionlib/TestActionResult"),
+    );
+    let status = |id: &str, status| WireStatus {
+        goal_id: GoalID { id: id.to_owned(), ..GoalID::default() },
+        status,
+        text: String::new(),
+    };
+    let list =
+        GoalStatusArray { status_list: vec![status(sent.id().as_str(), 77)], ..GoalStatusArray::default() };
+    publish(&lists, &encode(&list));
+    wait_until("the list is taken in", || {
+        let _ = sent.status();
+        is_logged(&["server [/rude] says that goal", sent.id().as_str(), "is 77"])
+    });
+    let mut about =
+        TestActionFeedback { status: status(sent.id().as_str(), 1), ..TestActionFeedback::default() };
+    let bytes = encode(&about);
+    publish(&tells, &bytes[..bytes.len() - 1]);
+    about.feedback.feedback = 8;
+    publish(&tells, &encode(&about));
+    // What is not this client's goal is nothing to it.
+    publish(
+        &results,
+        &encode(&TestActionResult { status: status("other", 3), ..TestActionResult::default() }),
+    );
+    wait_until("good feedback is heard", || {
+        sent.wait_for_result(Duration::ZERO).unwrap();
+        *heard.lock().unwrap() == [8]
+    });
+    wait_logged(&["action /test", "feedback that cannot be read", "field feedback"]);
+    let result =
+        encode(&TestActionResult { status: status(sent.id().as_str(), 3), ..TestActionResult::default() });
+    publish(&results, &result[..result.len() - 1]);
+    let end = sent.wait_for_result(LONG).unwrap().unwrap();
+    assert_eq!((end.status, end.result), (GoalStatus::Lost, None));
+    assert!(end.text.contains("a result that cannot be read: field result"), "{}", end.text);
+}
+
+#[test]
+fn feedback_that_came_before_the_end_is_heard_before_it() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let heard = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
+    let sent = [0, 1].map(|number| {
+        let (into, at_last) = (Arc::clone(&heard[number]), Arc::clone(&heard[number]));
+        let feedback = move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback);
+        let done = move |_| at_last.lock().unwrap().push(-1);
+        client.send_goal_with(&goal(1), feedback, done).unwrap()
+    });
+    let came = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
+    came.iter().for_each(|goal| goal.accept().unwrap());
+    // The second result waits right behind the first, which came before the feedback.
+    came[0].succeed(&result(0), "").unwrap();
+    (1..=3).for_each(|feedback| came[1].publish_feedback(&TestFeedback { feedback }).unwrap());
+    came[1].succeed(&result(1), "").unwrap();
+    spin_until(&scene.far, "both have ended", || {
+        heard.iter().all(|heard| heard.lock().unwrap().contains(&-1))
+    });
+    assert_eq!(heard.map(|heard| heard.lock().unwrap().clone()), [vec![-1], vec![1, 2, 3, -1]]);
+    drop(sent);
+}
+
+#[test]
+fn feedback_that_nobody_takes_is_dropped_and_counted() {
+    let scene = Scene::new();
+    let (_server, goals) = scene.server();
+    let client = scene.client();
+    let (heard, feedback) = feedback_heard();
+    let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
+    let came = goals.recv_timeout(LONG).unwrap();
+    came.accept().unwrap();
+    (0..150).for_each(|feedback| came.publish_feedback(&TestFeedback { feedback }).unwrap());
+    wait_until("the oldest are dropped", || sent.status().is_terminal() || sent.dropped_feedback() == 50);
+    came.succeed(&result(1), "").unwrap();
+    assert_eq!(sent.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
+    assert_eq!(*heard.lock().unwrap(), (50..150).collect::<Vec<_>>());
+}

@@ -1,0 +1,35 @@
+//! Calls of the master and of nodes.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+use crate::common::{Graph, LONG};
+use runnel::Error;
+use runnel::io::clock;
+use runnel::ros1::rpc::{CallError, Uri};
+use runnel::ros1::xmlrpc::Value;
+
+#[test]
+fn many_calls_wait_together_and_each_has_its_own_answer() {
+    let graph = Graph::new();
+    let context = graph.tool();
+    // It never accepts: the kernel takes the connections, and nobody answers.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let silent = Uri::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap();
+    let gone = Uri::parse("http://127.0.0.1:9").unwrap();
+    let params = ["/test".into()];
+    let uris = [context.master_uri(), &silent, &gone];
+    let calls: Vec<(&Uri, &str, &[Value])> =
+        uris.iter().cycle().take(60).map(|uri| (*uri, "getUri", &params[..])).collect();
+    let start = clock::monotonic();
+    let answers = context.call_all(&calls, Duration::from_secs(1)).unwrap();
+    // One after another the silent ones would take twenty seconds.
+    assert!(clock::monotonic().since(start) < Duration::from_secs(10));
+    assert_eq!(answers.len(), 60);
+    for answers in answers.chunks(3) {
+        assert_eq!(answers[0].as_ref().unwrap().as_array().unwrap()[2].as_str(), Some(graph.uri.as_str()));
+        assert!(matches!(answers[1], Err(Error::Call(CallError::TimedOut { .. }))), "{answers:?}");
+        assert!(matches!(answers[2], Err(Error::Call(CallError::Unreachable { .. }))), "{answers:?}");
+    }
+    assert!(context.call_all(&[], LONG).unwrap().is_empty());
+}

@@ -1,0 +1,164 @@
+//! Nodes that are in both graphs at once: whatever they meet by, each message comes once.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Graph, LONG, spin_until};
+use crate::dual_scene::{Listener, Talker, context, domain};
+use runnel::msgs::std_msgs::UInt32;
+use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS};
+
+#[test]
+fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_the_other() {
+    let (all, many) = (QoS::keep_all(), QoS::keep_last(10_000));
+    for (offered, asked) in [
+        (all, all),
+        (many.best_effort(), many.best_effort()),
+        (many.transient_local(), many.transient_local()),
+    ] {
+        let (graph, domain) = (Graph::new(), domain());
+        let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+        let talker = a.create_node("talker").unwrap();
+        let publisher = talker.create_publisher::<UInt32>("count", offered).unwrap();
+        let talks = Talker::new(publisher.clone());
+        for round in 0..5 {
+            let listener = Listener::new(&b, asked);
+            spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 500);
+            assert_eq!((publisher.subscription_count(), listener.subscription.publisher_count()), (1, 1));
+            listener.check();
+            drop(listener);
+            spin_until(&b, &format!("it is gone, round {round}"), || publisher.subscription_count() == 0);
+        }
+        talks.end();
+    }
+}
+
+#[test]
+fn a_master_that_comes_late_doubles_and_loses_nothing() {
+    let domain = domain();
+    let host =
+        Context::with_options(ContextOptions::default().signals(false).arguments(Vec::<String>::new()));
+    let host = host.unwrap();
+    // A port that is free, since a master just had it.
+    let port = {
+        let first = Graph::new();
+        first.uri.trim_end_matches('/').rsplit(':').next().unwrap().parse::<u16>().unwrap()
+    };
+    let uri = format!("http://127.0.0.1:{port}/");
+    let [a, b] = [0, 1].map(|_| context(&uri, Graphs::Both, domain));
+    let talker = a.create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
+    let listener = Listener::new(&b, QoS::keep_all());
+    let talks = Talker::new(publisher.clone());
+    spin_until(&b, "it hears by ROS 2", || listener.last() > Some(100));
+    host.start_master(MasterOptions::at((std::net::Ipv4Addr::LOCALHOST, port))).unwrap();
+    let registered = |node: &str| {
+        let state = a.call_master("getSystemState", &["/test".into()], LONG).unwrap();
+        format!("{state:?}").contains(node)
+    };
+    spin_until(&b, "both are in ROS 1 as well", || registered("/talker") && registered("/listener"));
+    let heard = listener.last();
+    spin_until(&b, "it hears on", || listener.last() > heard.map(|number| number + 1000));
+    let last = talks.end();
+    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    listener.check();
+    assert_eq!((publisher.subscription_count(), listener.subscription.publisher_count()), (1, 1));
+    drop(listener.node);
+}
+
+#[test]
+fn nodes_that_do_not_meet_in_ros_2_meet_in_ros_1() {
+    let graph = Graph::new();
+    let (a, b) = (context(&graph.uri, Graphs::Both, domain()), context(&graph.uri, Graphs::Both, domain()));
+    let talker = a.create_node("talker").unwrap();
+    let talks = Talker::new(talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap());
+    let listener = Listener::new(&b, QoS::keep_all());
+    spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
+    let last = talks.end();
+    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    listener.check();
+}
+
+#[test]
+fn two_nodes_of_both_graphs_are_matched_once() {
+    let (graph, domain) = (Graph::new(), domain());
+    let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+    let talker = a.create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
+    let listener = Listener::new(&b, QoS::keep_all());
+    let talks = Talker::new(publisher.clone());
+    spin_until(&b, "they meet in both", || listener.heard.lock().unwrap().len() > 500);
+    talks.end();
+    let (publisher, subscription) = (publisher.matched_status(), listener.subscription.matched_status());
+    assert_eq!((publisher.current_count, subscription.current_count, subscription.total_count), (1, 1, 1));
+}
+
+#[test]
+fn a_subscription_that_asks_in_ros_2_for_more_than_is_offered_is_served_by_ros_1() {
+    let (graph, domain) = (Graph::new(), domain());
+    let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+    let talker = a.create_node("talker").unwrap();
+    let talks = Talker::new(talker.create_publisher::<UInt32>("count", QoS::sensor_data()).unwrap());
+    let listener = Listener::new(&b, QoS::keep_all());
+    spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
+    talks.end();
+    listener.check();
+}
+
+#[test]
+fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_the_next() {
+    let graph = Graph::new();
+    let context = context(&graph.uri, Graphs::Both, domain());
+    let talker = context.create_node("talker").unwrap();
+    let qos = QoS::keep_last(10).transient_local();
+    let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
+    (0..10).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
+    let first = Listener::new(&context, qos);
+    let next = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&next);
+    let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
+    let _subscription = first.node.create_subscription("count", qos, hears).unwrap();
+    spin_until(&context, "both hear the last", || {
+        [&first.heard, &next].iter().all(|heard| heard.lock().unwrap().last() == Some(&9))
+    });
+    for heard in [first.heard, next] {
+        assert_eq!(*heard.lock().unwrap(), (0..10).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_subscription_that_is_made_anew_at_once_gets_what_is_kept() {
+    let (graph, domain) = (Graph::new(), domain());
+    let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+    let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
+    let qos = QoS::keep_last(10).transient_local();
+    let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
+    (0..3).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
+    // The links of ROS 1 to the one before are ended a little later than the next one is known.
+    for _ in 0..30 {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        let _subscription = node.create_subscription("count", qos, hears).unwrap();
+        spin_until(&b, "it hears the last", || heard.lock().unwrap().last() == Some(&2));
+        assert_eq!(*heard.lock().unwrap(), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn one_publisher_of_both_graphs_is_heard_in_each() {
+    let (graph, domain) = (Graph::new(), domain());
+    let contexts =
+        [Graphs::Both, Graphs::Ros1, Graphs::Ros2].map(|graphs| context(&graph.uri, graphs, domain));
+    let [a, ros1, ros2] = &contexts;
+    let talker = a.create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
+    let listeners =
+        [(ros1, Listener::new(ros1, QoS::keep_all())), (ros2, Listener::new(ros2, QoS::keep_all()))];
+    assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
+    let talks = Talker::new(publisher);
+    for (context, listener) in &listeners {
+        spin_until(context, "it hears", || listener.heard.lock().unwrap().len() > 100);
+        listener.check();
+    }
+    talks.end();
+}

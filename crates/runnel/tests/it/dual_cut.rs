@@ -1,0 +1,176 @@
+//! Nodes of both graphs between which datagrams do not get through for longer than a lease, while connections do.
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::{Graph, LONG};
+use crate::dual_scene::{Listener, Talker};
+use crate::raw::Ports;
+use runnel::io::clock;
+use runnel::msgs::std_msgs::UInt32;
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Context, Graphs, QoS};
+use runnel_testkit::hosts::Host;
+
+/// A lease of the ROS 2 graph and more; only a failure waits for it.
+const LEASE_AND_MORE: Duration = Duration::from_secs(60);
+
+/// So many messages are heard before something counts as lasting.
+const LASTING: u32 = 500;
+
+/// No datagram gets through on this host. Those who send are not told.
+const CUT: [&str; 3] = [
+    "add table inet cut",
+    "add chain inet cut in { type filter hook input priority 0; }",
+    "add rule inet cut in meta l4proto udp drop",
+];
+const MEND: &str = "delete table inet cut";
+
+fn nft(line: &str) {
+    let done = Command::new("nft").arg(line).output().expect("nft");
+    assert!(done.status.success(), "nft {line}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn spin_until(context: &Context, what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = clock::monotonic() + LEASE_AND_MORE;
+    while !done() {
+        assert!(clock::monotonic() < deadline, "still not: {what}");
+        context.spin_once(Duration::from_millis(10)).unwrap();
+    }
+}
+
+/// Messages that went to the listener by its connection of ROS 1, as the talker's slave API tells.
+fn sent_by_ros1(context: &Context, talker: &Uri) -> i32 {
+    let answer = context.call(talker, "getBusStats", &["/test".into()], LONG).unwrap();
+    let array = |value: &Value| value.as_array().unwrap().to_vec();
+    let publications = array(&array(&array(&answer)[2])[0]);
+    let entry = publications.iter().map(array).find(|entry| entry[0].as_str() == Some("/count")).unwrap();
+    array(&entry[2]).iter().map(|row| array(row)[2].as_int().unwrap()).sum()
+}
+
+/// Whether ROS 1 carries nothing of what is heard meanwhile.
+fn comes_by_ros2(context: &Context, talker: &Uri, listener: &Listener) -> bool {
+    let before = sent_by_ros1(context, talker);
+    let goal = listener.last().map(|number| number + LASTING);
+    spin_until(context, "it hears on", || listener.last() > goal);
+    sent_by_ros1(context, talker) == before
+}
+
+fn goes_on_by_ros1_and_comes_back(ipc: bool) {
+    let graph = Graph::new();
+    let options = || graph.options().graphs(Graphs::Both).ipc(ipc);
+    let [a, b] = [0, 1].map(|_| Context::with_options(options()).unwrap());
+    let talker = a.create_node("talker").unwrap();
+    let many = QoS::keep_last(100_000);
+    let publisher = talker.create_publisher::<UInt32>("count", many).unwrap();
+    let listener = Listener::new(&b, many);
+    let counts = || (publisher.subscription_count(), listener.subscription.publisher_count());
+    spin_until(&b, "they meet", || counts() == (1, 1));
+    let uri = Uri::parse(&format!("http://{}/", Ports::of(&b, "/talker", "/count").rpc)).unwrap();
+    let talks = Talker::new(publisher.clone());
+    spin_until(&b, "ROS 2 carries", || comes_by_ros2(&b, &uri, &listener));
+
+    CUT.into_iter().for_each(nft);
+    spin_until(&b, "ROS 1 carries", || !comes_by_ros2(&b, &uri, &listener));
+    assert_eq!(counts(), (1, 1), "they know each other by ROS 1");
+    let from_here = listener.last().unwrap();
+
+    nft(MEND);
+    spin_until(&b, "ROS 2 carries again", || comes_by_ros2(&b, &uri, &listener));
+    let last = talks.end();
+    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    assert_eq!(counts(), (1, 1));
+    check(&listener, from_here, last);
+}
+
+/// What was on its way by ROS 2 when nothing got through any more may be lost, at one place; apart from that each number has
+/// come once and in order.
+fn check(listener: &Listener, from_here: u32, last: u32) {
+    let heard = listener.heard.lock().unwrap();
+    let breaks: Vec<_> = heard.windows(2).filter(|pair| pair[1] != pair[0] + 1).collect();
+    let (before, after) = heard.split_at(heard.iter().position(|number| *number == from_here).unwrap());
+    assert!(breaks.len() <= 1 && breaks.iter().all(|pair| pair[1] > pair[0]), "{breaks:?}");
+    assert!(before.iter().all(|number| *number < from_here));
+    assert!(after.iter().copied().eq(from_here..=last), "nothing is lost or doubled where it comes back");
+}
+
+/// The first message comes by ROS 1, and the later ones by ROS 2.
+fn later_subscriptions_hear_what_ros2_keeps() {
+    let graph = Graph::new();
+    let [a, b] = [0, 1].map(|_| Context::with_options(graph.options().graphs(Graphs::Both)).unwrap());
+    CUT.into_iter().for_each(nft);
+    let talker = a.create_node("talker").unwrap();
+    let kept = QoS::keep_last(1000).transient_local();
+    let publisher = talker.create_publisher::<UInt32>("count", kept).unwrap();
+    let publish = |data| publisher.publish(UInt32 { data }).unwrap();
+    publish(0);
+    let first = Listener::new(&b, kept);
+    spin_until(&b, "ROS 1 brings what is kept", || first.last() == Some(0));
+    let uri = Uri::parse(&format!("http://{}/", Ports::of(&b, "/talker", "/count").rpc)).unwrap();
+
+    nft(MEND);
+    let (mut last, mut by_ros1) = (0, sent_by_ros1(&b, &uri));
+    loop {
+        last += 1;
+        publish(last);
+        spin_until(&b, "it hears on", || first.last() == Some(last));
+        let before = std::mem::replace(&mut by_ros1, sent_by_ros1(&b, &uri));
+        if by_ros1 == before {
+            break;
+        }
+    }
+    let hears = |qos| {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let take = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        (first.node.create_subscription("count", qos, take).unwrap(), heard)
+    };
+    let [(_late, late), (_new, new)] = [kept, QoS::keep_last(1000)].map(hears);
+    spin_until(&b, "the one hears what is kept", || late.lock().unwrap().last() == Some(&last));
+    let outdated = last;
+    spin_until(&b, "the other hears what is new", || {
+        last += 1;
+        publish(last);
+        !new.lock().unwrap().is_empty()
+    });
+    spin_until(&b, "both hear the last", || {
+        [&late, &new].iter().all(|heard| heard.lock().unwrap().last() == Some(&last))
+    });
+    assert_eq!(*late.lock().unwrap(), (0..=last).collect::<Vec<_>>());
+    let new = new.lock().unwrap();
+    assert!(
+        new[0] > outdated && new.iter().copied().eq(new[0]..=last),
+        "{new:?}, and {outdated} was outdated"
+    );
+    first.check();
+}
+
+#[test]
+fn a_later_subscription_of_a_node_that_went_over_to_ros_2_hears_what_is_kept_there_and_nothing_twice() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let host = Host::new();
+            host.ip("link set lo multicast on");
+            host.ip("route add 224.0.0.0/4 dev lo");
+            host.run(later_subscriptions_hear_what_ros2_keeps);
+        });
+    });
+}
+
+#[test]
+fn a_stream_goes_on_by_ros_1_when_ros_2_has_lost_the_listener_and_comes_back() {
+    let over_network = || goes_on_by_ros1_and_comes_back(false);
+    let over_memory = || goes_on_by_ros1_and_comes_back(true);
+    std::thread::scope(|scope| {
+        for way in [&over_network as &(dyn Fn() + Sync), &over_memory] {
+            scope.spawn(move || {
+                let host = Host::new();
+                host.ip("link set lo multicast on");
+                host.ip("route add 224.0.0.0/4 dev lo");
+                host.run(way);
+            });
+        }
+    });
+}

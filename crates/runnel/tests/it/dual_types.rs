@@ -1,0 +1,167 @@
+//! Nodes of both graphs whose types are known only while the program runs: each message comes once, whoever meets whom when.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Graph, LONG, spin_until};
+use crate::dual_scene::{Listener, Talker, context, domain};
+use runnel::core::Message;
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::{Generation, Schema, TypeName};
+use runnel::msgs::std_msgs::UInt32;
+use runnel::{Context, Graphs, QoS, Subscription};
+
+const MANY: QoS = QoS::keep_last(10_000);
+
+fn schema(generation: Generation) -> Arc<Schema> {
+    runnel::msgs::library().message_in(generation, &TypeName::parse(UInt32::TYPE).unwrap()).unwrap()
+}
+
+fn number_in(message: &DynamicMessage) -> u32 {
+    message.get("data").unwrap().as_f64().unwrap() as u32
+}
+
+/// A subscription without a type, and what it has heard.
+struct RawListener {
+    subscription: Subscription,
+    heard: Arc<Mutex<Vec<u32>>>,
+}
+
+impl RawListener {
+    fn new(context: &Context, name: &str, qos: QoS) -> Self {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let schemas = Generation::ALL.map(|generation| (generation, schema(generation)));
+        let node = context.create_node(name).unwrap();
+        let subscription = node.create_raw_subscription("count", None, qos, move |message| {
+            let schema = schemas.iter().find(|(generation, _)| *generation == message.generation());
+            let decoded = message.decode(&schema.unwrap().1).unwrap();
+            into.lock().unwrap().push(number_in(&decoded));
+        });
+        Self { subscription: subscription.unwrap(), heard }
+    }
+
+    fn len(&self) -> usize {
+        self.heard.lock().unwrap().len()
+    }
+
+    #[track_caller]
+    fn check(&self, who: &str) {
+        let heard = self.heard.lock().unwrap();
+        let breaks = heard.windows(2).position(|pair| pair[1] != pair[0] + 1);
+        let breaks = breaks.map(|at| &heard[at.saturating_sub(3)..(at + 6).min(heard.len())]);
+        assert_eq!(breaks, None, "{who}, of {} messages", heard.len());
+    }
+}
+
+/// Publishes numbers in the form of this generation.
+fn dynamic_talker(context: &Context, generation: Generation, qos: QoS) -> (Talker, impl Fn() -> usize) {
+    let schema = schema(generation);
+    let node = context.create_node("talker").unwrap();
+    let publisher = node.create_dynamic_publisher("count", &schema, qos).unwrap();
+    let publishes = publisher.clone();
+    let talker = Talker::by(move |number| {
+        let _ = &node;
+        let mut message = DynamicMessage::default_of(&schema).unwrap();
+        message.set("data", number).unwrap();
+        publishes.publish(&message).unwrap();
+    });
+    (talker, move || publisher.subscription_count())
+}
+
+#[test]
+fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order() {
+    for qos in [MANY, MANY.best_effort(), MANY.transient_local(), MANY.udpros()] {
+        let (graph, domain) = (Graph::new(), domain());
+        let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
+        let talker = a.create_node("talker").unwrap();
+        let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
+        let talks = Talker::new(publisher.clone());
+        for round in 0..5 {
+            let listener = RawListener::new(&b, "raw", qos);
+            spin_until(&b, "it hears", || listener.len() > 500);
+            listener.check(&format!("round {round} of {qos:?}"));
+            let counts = (publisher.subscription_count(), listener.subscription.publisher_count());
+            assert_eq!(counts, (1, 1));
+            drop(listener);
+            spin_until(&b, "it is gone", || publisher.subscription_count() == 0);
+        }
+        talks.end();
+    }
+}
+
+#[test]
+fn what_a_dynamic_publisher_of_both_graphs_publishes_is_heard_once_by_late_listeners_with_and_without_a_type()
+{
+    for generation in Generation::ALL {
+        let (graph, domain) = (Graph::new(), domain());
+        let [a, b, c] = [0, 1, 2].map(|_| context(&graph.uri, Graphs::Both, domain));
+        let (talks, subscribers) = dynamic_talker(&a, generation, MANY);
+        for _ in 0..3 {
+            let (typed, raw) = (Listener::new(&b, MANY), RawListener::new(&c, "raw", MANY));
+            spin_until(&b, "the typed one hears", || typed.heard.lock().unwrap().len() > 500);
+            spin_until(&c, "the raw one hears", || raw.len() > 500);
+            typed.check();
+            raw.check("the raw one");
+            assert_eq!(subscribers(), 2);
+            drop((typed, raw));
+            spin_until(&b, "they are gone", || subscribers() == 0);
+        }
+        talks.end();
+    }
+}
+
+#[test]
+fn raw_subscriptions_hear_a_dynamic_publisher_once_whichever_of_the_two_is_in_both_graphs() {
+    use Graphs::{Both, Ros1, Ros2};
+    for (talking, listening) in [(Both, Ros1), (Both, Ros2), (Ros1, Both), (Ros2, Both)] {
+        let (graph, domain) = (Graph::new(), domain());
+        let [a, b] = [talking, listening].map(|graphs| context(&graph.uri, graphs, domain));
+        let (talks, subscribers) = dynamic_talker(&a, Generation::Ros2, MANY);
+        let listener = RawListener::new(&b, "raw", MANY);
+        spin_until(&b, "it hears", || listener.len() > 300);
+        listener.check(&format!("{talking:?} to {listening:?}"));
+        assert_eq!((subscribers(), listener.subscription.publisher_count()), (1, 1));
+        talks.end();
+    }
+}
+
+#[test]
+fn of_three_processes_two_in_both_graphs_and_one_that_changes_each_hears_all_of_the_others_once() {
+    for third in [Graphs::Both, Graphs::Ros1, Graphs::Ros2] {
+        let (graph, domain) = (Graph::new(), domain());
+        let contexts = [Graphs::Both, Graphs::Both, third].map(|graphs| context(&graph.uri, graphs, domain));
+        // Talkers of the first and the third count apart.
+        let [first, _, last] = &contexts;
+        let publishers = [(first, "one", 0), (last, "three", 1_000_000)].map(|(context, name, from)| {
+            let publisher = context.create_node(name).unwrap().create_publisher::<UInt32>("count", MANY);
+            (publisher.unwrap(), from)
+        });
+        let listeners: Vec<_> = contexts
+            .iter()
+            .enumerate()
+            .map(|(index, context)| (context, RawListener::new(context, &format!("ear_{index}"), MANY)))
+            .collect();
+        for (publisher, _) in &publishers {
+            assert!(publisher.wait_for_subscribers(3, LONG).unwrap(), "{third:?}");
+        }
+        for (context, listener) in &listeners {
+            spin_until(context, "both are met", || listener.subscription.publisher_count() == 2);
+        }
+        const COUNT: u32 = 200;
+        for number in 0..COUNT {
+            for (publisher, from) in &publishers {
+                publisher.publish(UInt32 { data: from + number }).unwrap();
+            }
+        }
+        for (context, listener) in &listeners {
+            spin_until(context, "all is heard", || listener.len() >= 2 * COUNT as usize);
+            let heard = listener.heard.lock().unwrap();
+            for (_, from) in &publishers {
+                let all = *from..from + COUNT;
+                let of_one = heard.iter().copied().filter(|number| all.contains(number));
+                assert_eq!(of_one.collect::<Vec<_>>(), all.clone().collect::<Vec<_>>(), "{third:?}");
+            }
+            assert_eq!(heard.len(), 2 * COUNT as usize, "{third:?}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Contexts whose nodes are not in the ROS 1 graph, or not in that alone: what needs no master is had without one.
+
+use crate::common;
+use crate::domains::new_domain;
+use crate::logged;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use runnel::core::time::Instant;
+use runnel::io::clock;
+use runnel::msgs::rosgraph_msgs::Clock;
+use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_srvs::Trigger;
+use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
+
+/// Far less than the shortest wait for a master.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
+fn context(arguments: &[&str]) -> Context {
+    let options = ContextOptions::default().signals(false).arguments(arguments.iter().copied());
+    Context::with_options(options.graphs(Graphs::Ros2).domain_id(new_domain())).unwrap()
+}
+
+fn text(data: &str) -> Text {
+    Text { data: data.into() }
+}
+
+fn assert_at_once(start: Instant) {
+    let took = clock::monotonic().since(start);
+    assert!(took < AT_ONCE, "{took:?}");
+}
+
+#[test]
+fn a_node_without_ros_1_is_made_publishes_and_ends_at_once_though_no_master_could_be_named() {
+    let start = clock::monotonic();
+    let context = context(&["__master:=nonsense", "_rate:=5"]);
+    let node = context.create_node("talker").unwrap();
+    let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let heard = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
+    chatter.publish(text("hello")).unwrap();
+    assert_eq!((chatter.published(), heard.publisher_count()), (1, 0));
+    runnel::log_info!(node, "logged");
+    context.spin_some().unwrap();
+    drop((chatter, heard, node));
+    context.shutdown();
+    context.spin().unwrap();
+    drop(context);
+    assert_at_once(start);
+}
+
+#[test]
+fn what_ros_1_alone_has_is_refused_by_name() {
+    let start = clock::monotonic();
+    let context = context(&[]);
+    let node = context.create_node("node").unwrap();
+    let refused = [
+        node.set_param("rate", 5).err(),
+        node.get_param::<i32>("rate").err(),
+        node.has_param("/other/rate").err(),
+        node.watch_param("rate", |_, _| {}).err(),
+        node.create_service::<Trigger, Error>("reset", |_| Ok(Default::default())).err(),
+        node.create_client::<Trigger>("reset").err(),
+        node.wait_for_service("reset", Duration::from_secs(60)).err(),
+        context.call_master("getPid", &[], Duration::from_secs(60)).err(),
+    ];
+    for (which, error) in refused.into_iter().enumerate() {
+        let error = error.expect("it is refused");
+        assert!(matches!(error, Error::Ros1Only { .. }), "{which}: {error}");
+        assert!(error.to_string().contains("ROS 1 alone so far"), "{which}: {error}");
+    }
+    assert_at_once(start);
+}
+
+#[test]
+fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_is_no_master() {
+    let start = clock::monotonic();
+    let given =
+        ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
+    let node = context(&given).create_node("n").unwrap();
+    assert_eq!(node.param("~rate", 10.0).unwrap(), 5.0);
+    assert_eq!(node.get_param::<f64>("~limits/speed").unwrap(), Some(0.5));
+    assert_eq!(node.param("~gain", 1).unwrap(), 3);
+    assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
+    assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
+    let error = node.get_param::<bool>("~rate").unwrap_err();
+    let expected =
+        "parameter /n/rate is of kind int, which is no bool; it is as the node's arguments give it";
+    assert_eq!(error.to_string(), expected);
+    assert_at_once(start);
+}
+
+#[test]
+fn where_a_node_of_both_graphs_has_no_master_it_has_what_its_arguments_give_and_nothing_is_guessed() {
+    let arguments = ["__master:=http://127.0.0.1:1/", "_rate:=7.5"];
+    let options = ContextOptions::default().signals(false).arguments(arguments);
+    let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
+    let node = context.create_node("node").unwrap();
+    assert_eq!(node.param("~rate", 10.0).unwrap(), 7.5);
+    assert!(node.has_param("~rate").unwrap());
+    let error = node.get_param::<bool>("~rate").unwrap_err();
+    assert!(matches!(error, Error::Parameter { in_master: false, .. }), "{error}");
+    for name in ["~gain", "/node/gain", "/other/rate"] {
+        let error = node.param(name, 10.0).unwrap_err();
+        assert!(matches!(error, Error::NoMaster { .. }), "{name}: {error}");
+    }
+}
+
+/// What a subscription has heard.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn subscribe(&self, node: &Node, qos: QoS) -> Subscription {
+        let heard = self.clone();
+        node.create_subscription("chatter", qos, move |text: &Text| heard.add(&text.data)).unwrap()
+    }
+
+    fn add(&self, data: &str) {
+        self.0.lock().unwrap().push(data.to_owned());
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn publish(publisher: &Publisher<Text>, data: &[&str]) {
+    data.iter().for_each(|data| publisher.publish(text(data)).unwrap());
+}
+
+#[test]
+fn nodes_of_one_process_hear_each_other_without_a_master() {
+    let context = context(&[]);
+    let (talker, listener) =
+        (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
+    let chatter = talker.create_publisher::<Text>("chatter", 10).unwrap();
+    let (heard, raw) = (Heard::default(), Heard::default());
+    let subscription = heard.subscribe(&listener, 10.into());
+    let heard_raw = raw.clone();
+    let any = listener
+        .create_raw_subscription("chatter", None, 10, move |message| heard_raw.add(message.type_name()))
+        .unwrap();
+    assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (2, 1));
+    publish(&chatter, &["one", "two"]);
+    common::spin_until(&context, "both are heard", || raw.all().len() + heard.all().len() == 4);
+    assert_eq!((heard.all(), raw.all()), (words("one two"), words("std_msgs/String std_msgs/String")));
+    drop(any);
+    assert_eq!(chatter.subscription_count(), 1);
+    drop(chatter);
+    assert_eq!(subscription.publisher_count(), 0);
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+#[test]
+fn who_comes_late_gets_as_much_as_it_asks_for_of_what_is_kept() {
+    let context = context(&[]);
+    let node = context.create_node("node").unwrap();
+    let chatter = node.create_publisher::<Text>("chatter", QoS::keep_last(3).transient_local()).unwrap();
+    publish(&chatter, &["one", "two", "three", "four"]);
+    let of = |qos| {
+        let heard = Heard::default();
+        (heard.subscribe(&node, qos), heard)
+    };
+    let (all, late) = of(QoS::keep_last(10).transient_local());
+    let (_last, of_depth_1) = of(QoS::latched());
+    let (_none, volatile) = of(10.into());
+    publish(&chatter, &["five"]);
+    common::spin_until(&context, "all are heard", || {
+        [&late, &of_depth_1, &volatile].iter().all(|heard| heard.all().ends_with(&words("five")))
+    });
+    assert_eq!(late.all(), words("two three four five"));
+    assert_eq!(of_depth_1.all().last(), words("five").last());
+    assert_eq!((volatile.all(), all.received()), (words("five"), 4));
+}
+
+#[test]
+fn a_subscription_that_asks_for_more_than_is_offered_gets_nothing_until_it_is_offered() {
+    let context = context(&[]);
+    let node = context.create_node("node").unwrap();
+    let chatter = node.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
+    let heard = Heard::default();
+    let subscription = heard.subscribe(&node, 10.into());
+    assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (0, 0));
+    let _reliable = node.create_publisher::<Text>("chatter", 10).unwrap();
+    assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (1, 1));
+}
+
+#[test]
+fn a_node_has_a_topic_with_one_type_also_without_ros_1() {
+    let context = context(&[]);
+    let node = context.create_node("node").unwrap();
+    let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let _heard = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+    let refused = [
+        node.create_publisher::<Clock>("chatter", 10).err(),
+        node.create_subscription("chatter", 10, |_: &Clock| {}).err(),
+    ];
+    for error in refused {
+        assert!(matches!(error, Some(Error::Topic(_))), "{error:?}");
+    }
+    assert_eq!(chatter.subscription_count(), 1);
+}
+
+#[test]
+fn two_that_meet_in_both_graphs_hear_each_message_once() {
+    let graph = common::Graph::new();
+    let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
+    let (talker, listener) =
+        (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
+    let chatter = talker.create_publisher::<Text>("chatter", 10).unwrap();
+    let heard = Heard::default();
+    let subscription = heard.subscribe(&listener, 10.into());
+    let until_ros1 = Heard::default();
+    let other = graph.context();
+    let elsewhere = until_ros1.subscribe(&other.create_node("elsewhere").unwrap(), 10.into());
+    // The master's word has come to both nodes by then.
+    common::spin_until(&context, "ROS 1 is there", || elsewhere.publisher_count() == 1);
+    for number in 0..20 {
+        publish(&chatter, &[&number.to_string()]);
+        context.spin_once(Duration::from_millis(5)).unwrap();
+    }
+    common::spin_until(&context, "all are heard", || heard.all().len() >= 20);
+    assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (2, 1));
+    assert_eq!(heard.all(), (0..20).map(|number| number.to_string()).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_master_that_is_dead_stands_in_nobodys_way_in_ros_2() {
+    let options = ContextOptions::default().signals(false).arguments(["__master:=http://localhost:1"]);
+    let context = Context::with_options(options.graphs(Graphs::Both)).unwrap();
+    let node = context.create_node("node").unwrap();
+    let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let heard = Heard::default();
+    let _subscription = heard.subscribe(&node, 10.into());
+    publish(&chatter, &["one"]);
+    common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+}
+
+/// One that is silent costs a wait and a warning, but not where it is said to come later.
+#[test]
+fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
+    logged::keep_log();
+    // It takes connections and answers nobody.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    for master in [address.as_str(), "localhost:1"] {
+        let options =
+            ContextOptions::default().signals(false).arguments([format!("__master:=http://{master}")]);
+        let options = options.graphs(Graphs::Both).domain_id(new_domain()).master_comes_later(true);
+        let context = Context::with_options(options).unwrap();
+        let start = clock::monotonic();
+        let node = context.create_node("patient").unwrap();
+        let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+        let heard = Heard::default();
+        let subscription = heard.subscribe(&node, 10.into());
+        publish(&chatter, &["one"]);
+        common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+        drop((chatter, subscription, node));
+        assert_at_once(start);
+        assert!(!logged::is_logged(&["/patient", "the master"]), "{master}");
+    }
+}
+
+#[test]
+fn simulated_time_is_followed_without_a_master_when_the_node_is_given_the_parameter() {
+    let context = context(&["--ros-args", "-p", "use_sim_time:=true"]);
+    let node = context.create_node("node").unwrap();
+    assert!(context.ros_time_is_active());
+    let clock = node.create_publisher::<Clock>("/clock", 10).unwrap();
+    clock.publish(Clock { clock: Time::from_nanos(5) }).unwrap();
+    assert_eq!(node.now(), Time::from_nanos(5));
+    drop((clock, node));
+    assert!(!context.ros_time_is_active());
+}
+
+#[test]
+fn a_name_that_ros_2_does_not_allow_is_refused_there_and_stays_in_ros_1_with_both() {
+    let node = context(&[]).create_node("node").unwrap();
+    let refused = node.create_publisher::<Text>("camera/2d", 1).err();
+    assert!(matches!(refused, Some(Error::Name(_))), "{refused:?}");
+    let graph = common::Graph::new();
+    let both = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
+    let node = both.create_node("node").unwrap();
+    let words = node.create_publisher::<Text>("camera/2d", 1).unwrap();
+    let _subscription = node.create_subscription("camera/2d", 1, |_: &Text| {}).unwrap();
+    assert!(words.wait_for_subscribers(1, common::LONG).unwrap());
+}

@@ -1,0 +1,284 @@
+//! Peers that send too little, too much or nonsense: each costs only itself, and what went wrong is named.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Graph, LONG, spin_until};
+use crate::fake_publisher::FakePublisher;
+use crate::logged::{is_logged, keep_log, wait_logged};
+use crate::raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_header};
+use runnel::core::Message;
+use runnel::msgs::geometry_msgs::{Twist, Wrench};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::rpc::Uri;
+use runnel::{Context, Publisher, QoS, Subscription};
+
+/// A latched topic whose message is `good`, and a listener in a context of its own that can ask for it.
+struct Scene {
+    graph: Graph,
+    _talking: Context,
+    publisher: Publisher<Text>,
+    ports: Ports,
+    far: Context,
+}
+
+fn text(data: &str) -> Text {
+    Text { data: data.to_owned() }
+}
+
+impl Scene {
+    fn new(talker: &str) -> Self {
+        keep_log();
+        let graph = Graph::new();
+        let (talking, far) = (graph.context(), graph.context());
+        let node = talking.create_node(talker).unwrap();
+        let publisher = node.create_publisher::<Text>("good", QoS::latched()).unwrap();
+        publisher.publish(text("good")).unwrap();
+        let ports = Ports::of(&far, &format!("/{talker}"), "/good");
+        Self { graph, _talking: talking, publisher, ports, far }
+    }
+
+    /// The node and the master answer calls, and a new subscriber gets the message.
+    fn still_serves(&self) {
+        let rpc = Uri::parse(&format!("http://{}/", self.ports.rpc)).unwrap();
+        self.far.call(&rpc, "getPid", &["/test".into()], LONG).unwrap();
+        self.graph.ask("getPid", &["/test".into()]);
+        let mut stream = subscribe(self.ports.tcpros, "/good_subscriber", "/good");
+        assert_eq!(read_frame(&mut stream).unwrap(), framed_text("good")[4..]);
+    }
+
+    /// All that a new connection is sent until it is closed.
+    fn answer_of(&self, to: SocketAddr, bytes: &[u8]) -> String {
+        let mut stream = send(to, bytes);
+        let mut answer = Vec::new();
+        // What was not read when the connection was closed shows as a reset; what came before it counts.
+        match stream.read_to_end(&mut answer) {
+            Err(error) if error.kind() != ErrorKind::ConnectionReset => {
+                panic!("not closed: {error}")
+            }
+            _ => String::from_utf8_lossy(&answer).into_owned(),
+        }
+    }
+}
+
+/// A listener of a topic and what it heard.
+fn listen(context: &Context, name: &str, topic: &str) -> (Arc<Mutex<Vec<String>>>, Subscription) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    let node = context.create_node(name).unwrap();
+    let subscription = node.create_subscription(topic, 10, move |message: &Text| {
+        into.lock().unwrap().push(message.data.clone());
+    });
+    (heard, subscription.unwrap())
+}
+
+const CALL: &str = "<methodCall><methodName>getPid</methodName><params><param><value>/x</value></param></params>\
+                    </methodCall>";
+
+fn post(length: usize, body: &str) -> Vec<u8> {
+    format!("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+#[test]
+fn a_peer_that_sends_the_beginning_and_then_nothing_holds_up_nobody() {
+    let scene = Scene::new("patient");
+    let header = subscriber_header("/slow", "/good", "*", "*");
+    let mut silent = Vec::new();
+    for cut in [0, 1, 3, 5, header.len() - 1] {
+        silent.push(send(scene.ports.tcpros, &header[..cut]));
+    }
+    let request = post(CALL.len(), CALL);
+    for port in [scene.ports.rpc, scene.ports.master] {
+        for cut in [0, 1, 20, request.len() - CALL.len(), request.len() - 1] {
+            silent.push(send(port, &request[..cut]));
+        }
+    }
+    scene.still_serves();
+    // They were not closed for it: they may still be slow but honest.
+    let mut last = silent.pop().unwrap();
+    last.write_all(&request[request.len() - 1..]).unwrap();
+    let mut status = [0; 15];
+    last.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200 OK");
+}
+
+#[test]
+fn a_peer_that_ends_in_the_middle_is_forgotten() {
+    let scene = Scene::new("calm");
+    let header = subscriber_header("/short", "/good", "*", "*");
+    let request = post(CALL.len(), CALL);
+    for cut in [0, 1, 4, 6, header.len() - 1] {
+        let mut stream = send(scene.ports.tcpros, &header[..cut]);
+        stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+    }
+    for port in [scene.ports.rpc, scene.ports.master] {
+        for cut in [0, 1, 30, request.len() - 1] {
+            let mut stream = send(port, &request[..cut]);
+            stream.shutdown(Shutdown::Write).unwrap();
+            assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+        }
+    }
+    scene.still_serves();
+}
+
+#[test]
+fn lengths_beyond_what_is_accepted_are_refused_at_once() {
+    let scene = Scene::new("strict");
+    for length in [u32::MAX, 1 << 31, (1 << 20) + 1] {
+        assert_eq!(scene.answer_of(scene.ports.tcpros, &length.to_le_bytes()), "");
+        wait_logged(&["[/strict]", &format!("a length of {length} bytes was announced")]);
+    }
+    for port in [scene.ports.rpc, scene.ports.master] {
+        let body = scene.answer_of(port, &post(usize::MAX, ""));
+        assert!(body.starts_with("HTTP/1.1 413"), "{body}");
+        let head = scene.answer_of(port, format!("POST / HTTP/1.1\r\nX: {}", "a".repeat(70_000)).as_bytes());
+        assert!(head.starts_with("HTTP/1.1 4"), "{head}");
+        let fields =
+            scene.answer_of(port, format!("POST / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(65)).as_bytes());
+        assert!(fields.starts_with("HTTP/1.1 4"), "{fields}");
+    }
+    scene.still_serves();
+}
+
+#[test]
+fn what_is_not_the_protocol_is_answered_so() {
+    let scene = Scene::new("polite");
+    for port in [scene.ports.rpc, scene.ports.master] {
+        let other = scene.answer_of(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n");
+        assert!(other.starts_with("HTTP/1.1 400"), "{other}");
+        // A whole request of broken XML is a fault, and the connection stays.
+        for body in
+            ["", "<methodCall", "<a>", "\u{fffd}", &CALL[..CALL.len() - 1], &CALL.replace("getPid", "")]
+        {
+            let mut stream = send(port, &post(body.len(), body));
+            let mut answer = vec![0; 15];
+            stream.read_exact(&mut answer).unwrap();
+            assert_eq!(answer, b"HTTP/1.1 200 OK", "{body}");
+        }
+    }
+    let http = scene.answer_of(scene.ports.tcpros, b"GET / HTTP/1.1\r\n\r\n");
+    assert_eq!(http, "");
+    let broken = scene.answer_of(scene.ports.tcpros, b"\x08\0\0\0\x40\0\0\0a=b.");
+    assert!(broken.contains("error=connection header: a field claims 64 bytes where 4 are left"), "{broken}");
+    scene.still_serves();
+}
+
+#[test]
+fn a_subscriber_of_another_type_is_told_and_the_log_names_both() {
+    let scene = Scene::new("typed");
+    let wrong = subscriber_header("/confused", "/good", "std_msgs/Int32", "da5909fbe378aeaf85e547e830cc1bb7");
+    let answer = scene.answer_of(scene.ports.tcpros, &wrong);
+    assert!(answer.contains("error="), "{answer}");
+    let words = ["/good", "/confused", "std_msgs/Int32", "da5909fb", "/typed", "std_msgs/String", Text::MD5];
+    assert!(words.iter().all(|word| answer.contains(word)), "{answer}");
+    wait_logged(&words);
+    assert_eq!(scene.publisher.subscription_count(), 0);
+    scene.still_serves();
+}
+
+#[test]
+fn a_publisher_of_another_type_is_refused_and_named_in_the_log() {
+    let scene = Scene::new("unrelated_a");
+    let fake = FakePublisher::new(&scene.graph, "/impostor", "/typed");
+    let (_heard, subscription) = listen(&scene.far, "typed_listener", "typed");
+    let md5 = "00000000000000000000000000000000";
+    let mut stream = fake.accept_and_send("/impostor", md5, &framed_text("never"));
+    assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed");
+    wait_logged(&["[/typed_listener]", "publisher of /typed", "std_msgs/String", md5, Text::MD5]);
+    assert_eq!((subscription.publisher_count(), subscription.received()), (0, 0));
+}
+
+#[test]
+fn a_publisher_that_refuses_us_is_quoted_in_the_log() {
+    let scene = Scene::new("unrelated_b");
+    let fake = FakePublisher::new(&scene.graph, "/refuser", "/closed");
+    let (_heard, _subscription) = listen(&scene.far, "closed_listener", "closed");
+    fake.accept().write_all(&ConnectionHeader::error("not for you").emit()).unwrap();
+    wait_logged(&["[/closed_listener]", "publisher of /closed", "not for you"]);
+}
+
+#[test]
+fn a_message_that_cannot_be_read_is_named_and_the_next_is_delivered() {
+    let scene = Scene::new("unrelated_c");
+    let fake = FakePublisher::new(&scene.graph, "/garbler", "/texts");
+    let (heard, subscription) = listen(&scene.far, "texts_listener", "texts");
+    // A text that claims more than there is, one with bytes left over, and one that is no UTF-8, which is read.
+    let claims = b"\x08\0\0\0\xff\0\0\0abcd";
+    let over = b"\x06\0\0\0\x01\0\0\0ab";
+    let no_text = b"\x05\0\0\0\x01\0\0\0\xff";
+    let sent = [&framed_text("one")[..], claims, over, no_text, &framed_text("two")].concat();
+    let _stream = fake.accept_and_send("/garbler", Text::MD5, &sent);
+    spin_until(&scene.far, "the good messages heard", || heard.lock().unwrap().len() == 3);
+    assert_eq!(*heard.lock().unwrap(), ["one", "\u{fffd}", "two"]);
+    assert_eq!((subscription.received(), subscription.malformed()), (5, 2));
+    assert!(is_logged(&["ERROR topic /texts", "[/garbler]", "data"]), "publisher and field are named");
+}
+
+#[test]
+fn garbage_behind_a_good_header_ends_that_link_and_it_is_made_anew() {
+    let scene = Scene::new("unrelated_d");
+    let fake = FakePublisher::new(&scene.graph, "/babbler", "/noise");
+    let (heard, _subscription) = listen(&scene.far, "noise_listener", "noise");
+    let mut stream = fake.accept_and_send("/babbler", Text::MD5, &[0xff; 1000]);
+    assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed");
+    wait_logged(&["publisher [/babbler]", "a length of 4294967295 bytes was announced"]);
+    let _stream = fake.accept_and_send("/babbler", Text::MD5, &framed_text("sense"));
+    spin_until(&scene.far, "the message after the garbage heard", || !heard.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_a_subscriber_sends_behind_its_header_is_passed_over() {
+    let scene = Scene::new("deaf");
+    let mut chatty = subscribe(scene.ports.tcpros, "/chatty", "/good");
+    assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("good")[4..]);
+    (0..64).for_each(|_| chatty.write_all(&[0xff; 16 * 1024]).unwrap());
+    scene.still_serves();
+    scene.publisher.publish(text("more")).unwrap();
+    assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("more")[4..]);
+}
+
+#[test]
+fn a_subscriber_that_does_not_read_its_answers_is_not_waited_for() {
+    let scene = Scene::new("brisk");
+    let request = post(CALL.len(), CALL);
+    // Thousands of calls of one peer that never reads, in one go.
+    let mut stream = TcpStream::connect(scene.ports.rpc).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let calls = request.repeat(1000);
+    let (mut taken, mut refused) = (0, 0);
+    while refused < 20 {
+        assert!(taken < 256 << 20, "who does not read what it is answered is not read from for ever");
+        match stream.write(&calls) {
+            Ok(count) => (taken, refused) = (taken + count, 0),
+            // The node has had its turn, and still no room has come.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                scene.still_serves();
+                refused += 1;
+            }
+            Err(_) => break,
+        }
+    }
+    scene.still_serves();
+}
+
+#[test]
+fn a_type_that_differs_is_refused_within_a_process_as_between_two() {
+    keep_log();
+    let graph = Graph::new();
+    let context = graph.context();
+    let (talker, listener) =
+        (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    // As many bytes as a Twist, so that reading them would succeed.
+    let _wrenches =
+        listener.create_subscription("push", 10, move |wrench: &Wrench| into.lock().unwrap().push(*wrench));
+    let publisher = talker.create_publisher::<Twist>("push", 10).unwrap();
+    wait_logged(&["/push", "[/talker]", "geometry_msgs/Twist", "geometry_msgs/Wrench"]);
+    publisher.publish(Twist::default()).unwrap();
+    context.spin_some().unwrap();
+    assert_eq!((publisher.subscription_count(), heard.lock().unwrap().len()), (0, 0));
+}

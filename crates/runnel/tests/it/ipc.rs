@@ -1,0 +1,312 @@
+//! Links that leave the network for shared memory, between two contexts as between two processes.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use crate::common::{Graph, LONG, spin_until};
+use runnel::msgs::std_msgs::{Int32, String as Text, UInt8MultiArray};
+use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
+use runnel::{Context, Publisher, QoS, Subscription};
+
+type Heard = Arc<Mutex<Vec<i32>>>;
+
+/// A talker and a listener in contexts of their own, joined by shared memory.
+fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, Heard, Subscription) {
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", depth).unwrap();
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let subscription = far.create_node("listener").unwrap().create_subscription("numbers", depth, {
+        move |message: &Int32| into.lock().unwrap().push(message.data)
+    });
+    let subscription = subscription.unwrap();
+    spin_until(&far, "the link in shared memory", || {
+        talker.shared_memory_count() == 1 && subscription.shared_memory_count() == 1
+    });
+    (near, talker, far, heard, subscription)
+}
+
+fn number(data: i32) -> Int32 {
+    Int32 { data }
+}
+
+fn bytes(count: usize, fill: u8) -> UInt8MultiArray {
+    UInt8MultiArray { data: vec![fill; count], ..UInt8MultiArray::default() }
+}
+
+#[test]
+fn a_link_within_the_host_goes_over_to_shared_memory_by_itself() {
+    let graph = Graph::new();
+    let (_near, talker, far, heard, subscription) = joined(&graph, 1000);
+    (0..500).for_each(|n| talker.publish(number(n)).unwrap());
+    spin_until(&far, "500 messages heard", || heard.lock().unwrap().len() == 500);
+    assert!(heard.lock().unwrap().iter().copied().eq(0..500));
+    assert_eq!((talker.dropped(), subscription.dropped(), subscription.received()), (0, 0, 500));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
+    let graph = Graph::new();
+    for round in 0..20 {
+        let (near, far) = (graph.context(), graph.context());
+        let name = format!("numbers{round}");
+        let talker = near.create_node("talker").unwrap().create_publisher::<Int32>(&name, 100_000).unwrap();
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let listener = far.create_node("listener").unwrap();
+        let subscription = listener.create_subscription(&name, 100_000, move |message: &Int32| {
+            into.lock().unwrap().push(message.data)
+        });
+        let subscription = subscription.unwrap();
+        assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+        let publishing = thread::spawn(move || {
+            let mut count = 0;
+            while talker.shared_memory_count() == 0 || count < 1000 {
+                talker.publish(number(count)).unwrap();
+                count += 1;
+            }
+            (talker, count)
+        });
+        spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
+        spin_until(&far, "the end of publishing", || publishing.is_finished());
+        let (_talker, count) = publishing.join().unwrap();
+        spin_until(&far, "all messages heard", || heard.lock().unwrap().len() >= count as usize);
+        assert!(heard.lock().unwrap().iter().copied().eq(0..count), "round {round}");
+    }
+}
+
+#[test]
+fn messages_of_any_size_cross_whole() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker =
+        near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    let listener = far.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("data", 100, move |message: &UInt8MultiArray| {
+        let same = message.data.windows(2).all(|pair| pair[0] == pair[1]);
+        into.lock().unwrap().push((message.data.len(), message.data.first().copied(), same));
+    });
+    let subscription = subscription.unwrap();
+    spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
+    let sizes = [0, 1, 10, 100, 4000, 4096, 5000, 16_384, 70_000, 300_000, 2 << 20, 9 << 20];
+    for (round, fill) in (1..=3).enumerate() {
+        for (index, size) in sizes.into_iter().enumerate() {
+            talker.publish(bytes(size, fill)).unwrap();
+            spin_until(&far, "the message heard", || {
+                heard.lock().unwrap().len() == round * sizes.len() + index + 1
+            });
+            let first = (size > 0).then_some(fill);
+            assert_eq!(heard.lock().unwrap().last(), Some(&(size, first, true)), "round {round}");
+        }
+    }
+    assert_eq!((talker.dropped(), subscription.malformed()), (0, 0));
+}
+
+#[test]
+fn a_burst_beyond_the_ring_waits_in_the_queue() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker =
+        near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 5000).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let listener = far.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("data", 5000, move |message: &UInt8MultiArray| {
+        assert_eq!(message.data.first().copied(), Some(counted.fetch_add(1, Ordering::SeqCst) as u8));
+    });
+    let subscription = subscription.unwrap();
+    spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
+    for size in [50, 3000, 20_000] {
+        count.store(0, Ordering::SeqCst);
+        (0..5000).for_each(|n| talker.publish(bytes(size, n as u8)).unwrap());
+        spin_until(&far, "the burst heard", || count.load(Ordering::SeqCst) == 5000);
+    }
+    assert_eq!((talker.dropped(), subscription.dropped()), (0, 0));
+}
+
+#[test]
+fn all_messages_are_kept_for_a_slow_subscriber_that_asks_for_it() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let mut talker =
+        near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", QoS::keep_all()).unwrap();
+    talker.set_max_blocking_time(LONG);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let listener = far.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("numbers", 1_000_000, move |message: &Int32| {
+        assert_eq!(message.data as usize, counted.fetch_add(1, Ordering::SeqCst));
+    });
+    let subscription = subscription.unwrap();
+    spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
+    let publishing = thread::spawn(move || (0..100_000).for_each(|n| talker.publish(number(n)).unwrap()));
+    spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 100_000);
+    publishing.join().unwrap();
+}
+
+#[test]
+fn what_was_published_before_a_process_ended_is_heard() {
+    let graph = Graph::new();
+    let (near, talker, far, heard, _subscription) = joined(&graph, 1000);
+    (0..1000).for_each(|n| talker.publish(number(n)).unwrap());
+    drop(talker);
+    drop(near);
+    spin_until(&far, "what was left behind", || heard.lock().unwrap().len() == 1000);
+}
+
+#[test]
+fn topics_both_ways_and_many_share_one_session() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let (one, two) = (near.create_node("one").unwrap(), far.create_node("two").unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let mut ends = Vec::new();
+    for topic in 0..50 {
+        let name = format!("topic{topic}");
+        let (here, there) = if topic % 2 == 0 { (&one, &two) } else { (&two, &one) };
+        let counted = Arc::clone(&count);
+        let publisher = here.create_publisher::<Int32>(&name, 10).unwrap();
+        let subscription = there.create_subscription(&name, 10, move |message: &Int32| {
+            assert_eq!(message.data, topic);
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        ends.push((publisher, subscription.unwrap()));
+    }
+    let spinning = thread::spawn({
+        let near = near.clone();
+        move || near.spin().unwrap()
+    });
+    spin_until(&far, "all links in shared memory", || {
+        ends.iter().all(|(publisher, _)| publisher.shared_memory_count() == 1)
+    });
+    ends.iter()
+        .enumerate()
+        .for_each(|(topic, (publisher, _))| publisher.publish(number(topic as i32)).unwrap());
+    spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 50);
+    near.shutdown();
+    spinning.join().unwrap();
+}
+
+#[test]
+fn nodes_of_one_process_hear_what_is_for_them() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap();
+    let mut ends = Vec::new();
+    for n in 0..4 {
+        let name = format!("topic{n}");
+        let publisher = talker.create_publisher::<Int32>(&name, 10).unwrap();
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let subscription =
+            far.create_node(&format!("listener{n}")).unwrap().create_subscription(&name, 10, {
+                move |message: &Int32| into.lock().unwrap().push(message.data)
+            });
+        ends.push((publisher, subscription.unwrap(), heard));
+    }
+    spin_until(&far, "all links in shared memory", || {
+        ends.iter().all(|(publisher, subscription, _)| {
+            publisher.shared_memory_count() == 1 && subscription.shared_memory_count() == 1
+        })
+    });
+    for (n, (publisher, ..)) in ends.iter().enumerate() {
+        publisher.publish(number(n as i32)).unwrap();
+    }
+    let heard = || ends.iter().map(|(_, _, heard)| heard.lock().unwrap().clone()).collect::<Vec<_>>();
+    spin_until(&far, "a message for each", || heard().iter().map(Vec::len).sum::<usize>() == 4);
+    assert_eq!(heard(), [[0], [1], [2], [3]]);
+}
+
+#[test]
+fn a_kept_connection_to_a_service_goes_over_too() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let server = far.create_node("server").unwrap();
+    let _service = server.create_service::<SetBool, String>("switch", |request: &SetBoolRequest| {
+        Ok(SetBoolResponse { success: request.data, message: "x".repeat(100_000) })
+    });
+    let spinning = thread::spawn({
+        let far = far.clone();
+        move || far.spin().unwrap()
+    });
+    let client = near.create_node("client").unwrap().create_persistent_client::<SetBool>("switch").unwrap();
+    for n in 0..200 {
+        let answer = client.call(&SetBoolRequest { data: n % 2 == 0 }).unwrap();
+        assert_eq!((answer.success, answer.message.len()), (n % 2 == 0, 100_000));
+    }
+    far.shutdown();
+    spinning.join().unwrap();
+}
+
+#[test]
+fn subscriptions_of_one_node_each_hear_what_comes_while_they_last() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", 10).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let subscribe = || {
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let push = move |message: &Int32| into.lock().unwrap().push(message.data);
+        (listener.create_subscription("numbers", 10, push).unwrap(), heard)
+    };
+    let (first, heard_first) = subscribe();
+    let (_second, heard_second) = subscribe();
+    spin_until(&far, "the link in shared memory", || talker.shared_memory_count() == 1);
+    let heard = || (heard_first.lock().unwrap().clone(), heard_second.lock().unwrap().clone());
+    talker.publish(number(0)).unwrap();
+    spin_until(&far, "both hear", || heard() == (vec![0], vec![0]));
+    drop(first);
+    talker.publish(number(1)).unwrap();
+    spin_until(&far, "the other hears", || heard() == (vec![0], vec![0, 1]));
+    let (_third, heard_third) = subscribe();
+    talker.publish(number(2)).unwrap();
+    spin_until(&far, "the new one hears", || *heard_third.lock().unwrap() == [2]);
+    spin_until(&far, "the old one hears", || heard() == (vec![0], vec![0, 1, 2]));
+}
+
+#[test]
+fn what_a_subscription_to_any_type_let_in_comes_to_none_of_another_type() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let words = near.create_node("words").unwrap().create_publisher::<Text>("data", 10).unwrap();
+    let numbers = near.create_node("numbers").unwrap().create_publisher::<Int32>("data", 10).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let all = listener.create_raw_subscription("data", None, 10, |_| {}).unwrap();
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let push = move |message: &Int32| into.lock().unwrap().push(message.data);
+    let typed = listener.create_subscription("data", 10, push).unwrap();
+    spin_until(&far, "the links in shared memory", || {
+        words.shared_memory_count() == 1 && numbers.shared_memory_count() == 1
+    });
+    drop(all);
+    words.publish(Text { data: "none of a number".into() }).unwrap();
+    numbers.publish(number(7)).unwrap();
+    spin_until(&far, "the number", || !heard.lock().unwrap().is_empty());
+    assert_eq!((heard.lock().unwrap().clone(), typed.received(), typed.malformed()), (vec![7], 1, 0));
+}
+
+#[test]
+fn a_context_may_stay_on_the_network() {
+    let graph = Graph::new();
+    let near = graph.context_on_network();
+    let far = graph.context();
+    let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", 10).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let listener = far.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("numbers", 10, move |_: &Int32| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let subscription = subscription.unwrap();
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    for n in 1..100 {
+        talker.publish(number(n)).unwrap();
+        spin_until(&far, "the message heard", || count.load(Ordering::SeqCst) == n as usize);
+    }
+    assert_eq!((talker.shared_memory_count(), subscription.shared_memory_count()), (0, 0));
+}

@@ -1,0 +1,58 @@
+//! Tests of the node API that may run beside one another in one process.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/datagram_relay.rs"]
+mod datagram_relay;
+#[path = "../common/domains.rs"]
+mod domains;
+#[path = "../common/dual_scene.rs"]
+mod dual_scene;
+#[path = "../common/fake_process.rs"]
+mod fake_process;
+#[path = "../common/fake_publisher.rs"]
+mod fake_publisher;
+#[path = "../common/ipc_scene.rs"]
+mod ipc_scene;
+#[path = "../common/logged.rs"]
+mod logged;
+#[path = "../common/numbers.rs"]
+mod numbers;
+#[path = "../common/process.rs"]
+mod process;
+#[path = "../common/raw.rs"]
+mod raw;
+#[path = "../common/ros2_pair.rs"]
+mod ros2_pair;
+#[path = "../common/action_scene.rs"]
+mod scene;
+#[path = "../common/two_graphs.rs"]
+mod two_graphs;
+
+mod action_peers;
+mod calls;
+mod dual;
+mod dual_cut;
+mod dual_types;
+mod graphs;
+mod hostile;
+mod ipc;
+mod ipc_services;
+mod life;
+mod loans;
+mod params;
+mod qos_events;
+mod qos_samples;
+mod ros2;
+mod ros2_dynamic;
+mod ros2_graph;
+mod ros2_ipc;
+mod ros2_keep_all;
+mod ros2_loans;
+mod ros2_networks;
+mod ros2_raw;
+mod ros2_strangers;
+mod services;
+mod sim_time;
+mod topics;
+mod udpros;

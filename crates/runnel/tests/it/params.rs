@@ -1,0 +1,126 @@
+//! Parameters: read, set, searched, given as arguments, and watched.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Graph, spin_until, wait_until};
+use runnel::{Error, ParamValue};
+
+type Heard = Arc<Mutex<Vec<(String, Option<ParamValue>)>>>;
+
+#[test]
+fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("node").unwrap();
+    assert_eq!(node.get_param::<i32>("~rate").unwrap(), None);
+    assert_eq!(node.param("~rate", 2.5).unwrap(), 2.5);
+    node.set_param("~rate", 5).unwrap();
+    assert_eq!(node.param("~rate", 2.5).unwrap(), 5.0, "a whole number is a number");
+    assert_eq!(node.get_param("/node/rate").unwrap(), Some(5));
+    let error = node.get_param::<bool>("~rate").unwrap_err();
+    let expected = "parameter /node/rate is of kind int, which is no bool; it stays in the master until it is set or deleted";
+    assert_eq!(error.to_string(), expected);
+    node.set_param("names", vec![ParamValue::from("adam"), "eve".into()]).unwrap();
+    assert_eq!(node.get_param::<Vec<String>>("names").unwrap().unwrap(), ["adam", "eve"]);
+    assert!(matches!(node.get_param::<Vec<i32>>("names"), Err(Error::Parameter { .. })));
+    let tree = [("left".to_owned(), ParamValue::from(1)), ("right".to_owned(), 2.into())];
+    node.set_param("/wheels", ParamValue::Struct(BTreeMap::from(tree))).unwrap();
+    assert_eq!(node.get_param("/wheels/right").unwrap(), Some(2));
+    assert!(node.has_param("/wheels").unwrap() && !node.has_param("/wings").unwrap());
+    assert!(node.delete_param("/wheels/left").unwrap() && !node.delete_param("/wheels/left").unwrap());
+    assert_eq!(node.param_names().unwrap(), ["/names", "/node/rate", "/wheels/right"]);
+}
+
+#[test]
+fn the_nearest_parameter_of_a_name_is_found() {
+    let graph = Graph::new();
+    let node = graph.context_with(&["__ns:=/robot/arm"]).create_node("node").unwrap();
+    assert_eq!(node.search_param("speed").unwrap(), None);
+    node.set_param("/speed", 1).unwrap();
+    assert_eq!(node.search_param("speed").unwrap().as_deref(), Some("/speed"));
+    node.set_param("/robot/speed", 2).unwrap();
+    assert_eq!(node.search_param("speed").unwrap().as_deref(), Some("/robot/speed"));
+}
+
+#[test]
+fn private_parameters_are_given_as_arguments() {
+    let graph = Graph::new();
+    let arguments = ["_rate:=5", "_gain:=0.5", "_on:=true", "_name:=adam", "_list:=[1, 2]"];
+    let node = graph.context_with(&arguments).create_node("node").unwrap();
+    assert_eq!(node.get_param("~rate").unwrap(), Some(5));
+    assert_eq!(node.get_param("~gain").unwrap(), Some(0.5));
+    assert_eq!(node.get_param("~on").unwrap(), Some(true));
+    assert_eq!(node.get_param::<String>("/node/name").unwrap().unwrap(), "adam");
+    assert_eq!(node.get_param::<String>("/node/list").unwrap().unwrap(), "[1, 2]");
+    let rate = graph.ask("getParam", &["/test".into(), "/node/rate".into()]);
+    assert_eq!(rate, ParamValue::from(5), "others see it");
+}
+
+#[test]
+fn changes_of_a_parameter_are_heard_by_all_who_watch_it() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let (node, other) = (near.create_node("node").unwrap(), far.create_node("other").unwrap());
+    other.set_param("/robot/speed", 1).unwrap();
+    let watch = |name: &str| {
+        let heard = Heard::default();
+        let into = Arc::clone(&heard);
+        let note = move |key: &str, value: Option<&ParamValue>| {
+            into.lock().unwrap().push((key.to_owned(), value.cloned()));
+        };
+        (heard, node.watch_param(name, note).unwrap())
+    };
+    let speed = |value: Option<i32>| ("/robot/speed".to_owned(), value.map(ParamValue::from));
+    let (first, first_watch) = watch("/robot/speed");
+    let heard = |heard: &Heard, expected: &[(String, Option<ParamValue>)]| {
+        spin_until(&near, "all changes heard", || heard.lock().unwrap().len() >= expected.len());
+        assert_eq!(*heard.lock().unwrap(), expected);
+    };
+    heard(&first, &[speed(Some(1))]);
+    let (second, _second_watch) = watch("/robot/speed");
+    let (above, _above_watch) = watch("/robot");
+    heard(&second, &[speed(Some(1))]);
+    other.set_param("/robot/speed", 2).unwrap();
+    other.delete_param("/robot/speed").unwrap();
+    wait_until("it is gone for all", || !node.has_param("/robot/speed").unwrap());
+    heard(&first, &[speed(Some(1)), speed(Some(2)), speed(None)]);
+    heard(&second, &[speed(Some(1)), speed(Some(2)), speed(None)]);
+    let changes = [speed(Some(2)), speed(None)];
+    spin_until(&near, "changes below heard", || above.lock().unwrap().ends_with(&changes));
+    drop(first_watch);
+    other.set_param("/robot/speed", 3).unwrap();
+    heard(&second, &[speed(Some(1)), speed(Some(2)), speed(None), speed(Some(3))]);
+    assert_eq!(first.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
+    let graph = Graph::new();
+    let context = graph.context_with(&["left:=right", "right:=left"]);
+    let node = context.create_node("node").unwrap();
+    graph.ask("setParam", &["/test".into(), "/right".into(), 2.into()]);
+    let watches = [(); 2].map(|()| {
+        let (heard, told) = std::sync::mpsc::channel();
+        let note = move |name: &str, value: Option<&ParamValue>| {
+            heard.send((name.to_owned(), value.cloned())).unwrap();
+        };
+        (node.watch_param("left", note).unwrap(), told)
+    });
+    for (_watch, told) in &watches {
+        let mut first = None;
+        spin_until(&context, "the value is told", || {
+            first = first.take().or_else(|| told.try_recv().ok());
+            first.is_some()
+        });
+        assert_eq!(first, Some(("/right".to_owned(), Some(2.into()))));
+    }
+}
+
+#[test]
+fn a_master_that_does_not_answer_is_named() {
+    let graph = Graph::new();
+    let context = graph.context_with(&["__master:=http://127.0.0.1:9"]);
+    let node = context.create_node("node").unwrap();
+    let error = node.get_param::<i32>("x").unwrap_err();
+    assert!(error.to_string().contains("http://127.0.0.1:9/"), "{error}");
+}

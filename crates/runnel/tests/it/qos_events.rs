@@ -1,0 +1,342 @@
+//! What publishers and subscriptions are told of their quality of service, between two participants on real sockets and
+//! within one process.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::common;
+use crate::common::LONG;
+use crate::domains::new_domain;
+use runnel::core::qos::{Liveliness, Policy};
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{
+    Context, ContextOptions, DeadlineMissed, Error, Graphs, IncompatibleQoS, LivelinessChanged,
+    LivelinessLost, Matched, Node, Publisher, PublisherOptions, QoS, Subscription, SubscriptionOptions,
+};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// A context in a domain of its own.
+fn contexts(count: usize) -> Vec<Context> {
+    let domain = new_domain();
+    let context = |_| {
+        let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+        Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap()
+    };
+    (0..count).map(context).collect()
+}
+
+/// A talker and a listener: each in a process of its own, as far as ROS 2 can tell, or both in one.
+struct Scene {
+    contexts: Vec<Context>,
+    talker: Node,
+    listener: Node,
+}
+
+impl Scene {
+    fn new(processes: usize) -> Self {
+        let contexts = contexts(processes);
+        let talker = contexts[0].create_node("talker").unwrap();
+        let listener = contexts[processes - 1].create_node("listener").unwrap();
+        Self { contexts, talker, listener }
+    }
+
+    #[track_caller]
+    fn spin_until(&self, what: &str, done: impl Fn() -> bool) {
+        let until = Instant::now() + LONG;
+        while !done() {
+            assert!(Instant::now() < until, "{what}");
+            for context in &self.contexts {
+                context.spin_once(MS(2)).unwrap();
+            }
+        }
+    }
+
+    /// Spins and does this every few milliseconds.
+    fn spin_for(&self, time: Duration, each: impl Fn()) {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            each();
+            for context in &self.contexts {
+                context.spin_once(MS(5)).unwrap();
+            }
+        }
+    }
+
+    fn publisher(&self, options: impl Into<PublisherOptions>) -> Publisher<Text> {
+        self.talker.create_publisher("chatter", options).unwrap()
+    }
+
+    fn subscription(&self, options: impl Into<SubscriptionOptions>) -> Subscription {
+        self.listener.create_subscription("chatter", options, |_: &Text| {}).unwrap()
+    }
+}
+
+/// What a callback was told.
+struct Told<S>(Arc<Mutex<Vec<S>>>);
+
+impl<S: Clone + Send + 'static> Told<S> {
+    fn new() -> (Self, impl FnMut(S) + Send + 'static) {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&told);
+        (Self(told), move |status| into.lock().unwrap().push(status))
+    }
+
+    fn all(&self) -> Vec<S> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn last(&self) -> Option<S> {
+        self.0.lock().unwrap().last().cloned()
+    }
+}
+
+fn text(data: impl Into<String>) -> Text {
+    Text { data: data.into() }
+}
+
+fn collect(node: &Node, qos: impl Into<SubscriptionOptions>) -> (Subscription, Arc<Mutex<Vec<String>>>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&heard);
+    let take = move |text: &Text| into.lock().unwrap().push(text.data.clone());
+    (node.create_subscription("chatter", qos, take).unwrap(), heard)
+}
+
+#[test]
+fn both_ends_are_told_that_less_is_offered_than_is_asked_for() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let (offered, tell_publisher) = Told::<IncompatibleQoS>::new();
+        let (requested, tell_subscription) = Told::<IncompatibleQoS>::new();
+        let options = PublisherOptions::from(QoS::sensor_data()).incompatible_qos_callback(tell_publisher);
+        let publisher = scene.publisher(options);
+        let asked = QoS::keep_last(5).deadline(MS(100));
+        let options = SubscriptionOptions::from(asked).incompatible_qos_callback(tell_subscription);
+        let subscription = scene.subscription(options);
+        scene.spin_until("both are told", || offered.last().is_some() && requested.last().is_some());
+        let once = |policy| IncompatibleQoS {
+            total_count: 1,
+            total_count_change: 1,
+            last_policy_kind: Some(policy),
+        };
+        assert_eq!(offered.all(), [once(Policy::Reliability)], "{processes} processes");
+        assert_eq!(requested.all(), [once(Policy::Reliability)]);
+        let second = scene.subscription(QoS::sensor_data().transient_local());
+        scene.spin_until("the next one counts", || {
+            offered.last().is_some_and(|told| (told.total_count, told.total_count_change) == (2, 1))
+        });
+        assert_eq!(offered.last().unwrap().last_policy_kind, Some(Policy::Durability));
+        assert_eq!(publisher.incompatible_qos_status().total_count, 2);
+        assert_eq!(second.incompatible_qos_status().total_count, 1);
+        assert_eq!(subscription.incompatible_qos_status().total_count, 1);
+        assert_eq!((publisher.subscription_count(), subscription.publisher_count()), (0, 0));
+        let late = scene.publisher(QoS::sensor_data());
+        assert_eq!(late.incompatible_qos_status().total_count, 2, "another one of the same quality");
+    }
+}
+
+#[test]
+fn both_ends_are_told_whom_they_meet_and_who_leaves() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let (subscribers, tell_publisher) = Told::<Matched>::new();
+        let (publishers, tell_subscription) = Told::<Matched>::new();
+        let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(tell_publisher));
+        let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(tell_subscription));
+        let counts = |told: &Told<Matched>| told.last().map(|told| (told.total_count, told.current_count));
+        scene.spin_until("they meet", || {
+            (counts(&subscribers), counts(&publishers)) == (Some((1, 1)), Some((1, 1)))
+        });
+        let second = scene.subscription(1);
+        scene.spin_until("the second one is met", || counts(&subscribers) == Some((2, 2)));
+        drop(second);
+        scene.spin_until("it is gone", || counts(&subscribers) == Some((2, 1)));
+        let gone =
+            Matched { total_count: 2, current_count: 1, current_count_change: -1, ..Matched::default() };
+        assert_eq!(subscribers.last(), Some(gone));
+        let other = scene.publisher(1);
+        assert_eq!(other.matched_status().current_count, 1, "{processes} processes");
+        drop((publisher, other));
+        scene.spin_until("the publisher is gone", || counts(&publishers) == Some((1, 0)));
+        assert_eq!(first.publisher_count(), 0);
+    }
+}
+
+#[test]
+fn subscribers_of_ros_1_count_as_well() {
+    let graph = common::Graph::new();
+    let (context, other) = (graph.context(), graph.context());
+    let (subscribers, tell) = Told::<Matched>::new();
+    let node = context.create_node("talker").unwrap();
+    let options = PublisherOptions::from(1).matched_callback(tell);
+    let publisher = node.create_publisher::<Text>("chatter", options).unwrap();
+    let listener = other.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("chatter", 1, |_: &Text| {}).unwrap();
+    let current = |count| move |told: Matched| told.current_count == count;
+    common::spin_until(&context, "it has come", || subscribers.last().is_some_and(current(1)));
+    common::spin_until(&other, "the other side knows", || subscription.matched_status().current_count == 1);
+    drop((subscription, listener));
+    common::spin_until(&context, "it is gone", || subscribers.last().is_some_and(current(0)));
+    assert_eq!(publisher.matched_status().total_count, 1);
+}
+
+#[test]
+fn both_ends_are_told_of_deadlines_that_are_missed_and_of_none_that_is_kept() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let (offered, tell_publisher) = Told::<DeadlineMissed>::new();
+        let (requested, tell_subscription) = Told::<DeadlineMissed>::new();
+        let qos = QoS::keep_last(10).deadline(MS(400));
+        let publisher = scene.publisher(PublisherOptions::from(qos).deadline_callback(tell_publisher));
+        let subscription =
+            scene.subscription(SubscriptionOptions::from(qos).deadline_callback(tell_subscription));
+        scene.spin_until("they meet", || {
+            publisher.subscription_count() == 1 && subscription.publisher_count() == 1
+        });
+        scene.spin_for(MS(500), || {});
+        assert_eq!((offered.all(), requested.all()), (vec![], vec![]), "nothing has begun");
+        scene.spin_for(MS(1000), || publisher.publish(text("in time")).unwrap());
+        assert_eq!((offered.all(), requested.all()), (vec![], vec![]), "{processes} processes");
+        let silent = Instant::now();
+        scene.spin_until("both are told twice", || offered.all().len() >= 2 && requested.all().len() >= 2);
+        assert!(silent.elapsed() >= MS(700), "{:?}", silent.elapsed());
+        let first = DeadlineMissed { total_count: 1, total_count_change: 1 };
+        assert_eq!((offered.all()[0], requested.all()[0]), (first, first));
+        let count = publisher.deadline_missed_status().total_count;
+        scene.spin_for(MS(1000), || publisher.publish(text("again")).unwrap());
+        assert!(publisher.deadline_missed_status().total_count <= count + 1, "it is kept again");
+        assert!(subscription.deadline_missed_status().total_count >= 2);
+    }
+}
+
+#[test]
+fn a_publisher_that_does_not_say_that_it_lives_is_told_and_so_are_its_subscriptions() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let (lost, tell_publisher) = Told::<LivelinessLost>::new();
+        let (changed, tell_subscription) = Told::<LivelinessChanged>::new();
+        let qos = QoS::keep_last(10).liveliness(Liveliness::ManualByTopic, Some(MS(500)));
+        let publisher = scene.publisher(PublisherOptions::from(qos).liveliness_callback(tell_publisher));
+        let _subscription =
+            scene.subscription(SubscriptionOptions::from(qos).liveliness_callback(tell_subscription));
+        let alive = |alive, not_alive| {
+            let counts = |told: LivelinessChanged| (told.alive_count, told.not_alive_count);
+            changed.last().map(counts) == Some((alive, not_alive))
+        };
+        scene.spin_until("they meet", || publisher.subscription_count() == 1 && alive(1, 0));
+        publisher.publish(text("alive")).unwrap();
+        scene.spin_for(MS(1200), || publisher.assert_liveliness());
+        assert!(alive(1, 0) && lost.all().is_empty(), "{processes} processes, {:?}", changed.all());
+        scene.spin_until("it does not live", || alive(0, 1) && !lost.all().is_empty());
+        assert_eq!(lost.all(), [LivelinessLost { total_count: 1, total_count_change: 1 }]);
+        publisher.publish(text("alive again")).unwrap();
+        scene.spin_until("it lives again", || alive(1, 0));
+        drop(publisher);
+        scene.spin_until("it is gone", || alive(0, 0));
+    }
+}
+
+#[test]
+fn what_is_best_available_is_settled_by_what_is_there() {
+    let scene = Scene::new(2);
+    assert_eq!(scene.subscription(QoS::best_available()).qos(), QoS::default(), "nobody is there");
+    let _strong = scene.publisher(QoS::keep_last(1).transient_local().deadline(MS(700)));
+    let probe = scene.subscription(1);
+    scene.spin_until("it is known", || probe.publisher_count() == 1);
+    let strong = scene.subscription(QoS::best_available());
+    assert_eq!(strong.qos(), QoS::keep_last(10).transient_local().deadline(MS(700)));
+    let publisher = scene.listener.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
+    let weak = scene.subscription(QoS::best_available());
+    assert_eq!(weak.qos(), QoS::keep_last(10).best_effort(), "one of this process counts as well");
+    scene.spin_until("both are met", || weak.publisher_count() == 2);
+    let asks = scene.publisher(QoS::best_available());
+    let offers = QoS::keep_last(10).transient_local().deadline(MS(700));
+    scene.spin_until("what is asked for is offered", || {
+        scene.publisher(QoS::best_available()).qos() == offers
+    });
+    assert!(asks.qos().is_latching());
+    drop(publisher);
+}
+
+#[test]
+fn each_publisher_of_a_node_offers_its_own_quality_and_is_heard_by_who_asks_for_no_more() {
+    let scene = Scene::new(2);
+    let weak = scene.publisher(QoS::sensor_data());
+    let strong = scene.publisher(QoS::keep_last(10));
+    let (reliable, heard_reliable) = collect(&scene.listener, 10);
+    let (any, heard_any) = collect(&scene.listener, QoS::keep_last(10).best_effort());
+    scene.spin_until("they meet", || {
+        (reliable.publisher_count(), any.publisher_count()) == (1, 2)
+            && (weak.subscription_count(), strong.subscription_count()) == (1, 2)
+    });
+    weak.publish(text("weak")).unwrap();
+    strong.publish(text("strong")).unwrap();
+    let all = || heard_any.lock().unwrap().clone();
+    scene.spin_until("all are heard", || all().len() == 2 && heard_reliable.lock().unwrap().len() == 1);
+    assert_eq!(
+        (all(), heard_reliable.lock().unwrap().clone()),
+        (vec!["weak".to_owned(), "strong".to_owned()], vec!["strong".to_owned()])
+    );
+    assert_eq!(weak.incompatible_qos_status().total_count, 1);
+    assert_eq!(strong.incompatible_qos_status().total_count, 0);
+    drop(weak);
+    scene.spin_until("what nobody offers is gone", || any.publisher_count() == 1);
+    strong.publish(text("still")).unwrap();
+    scene.spin_until("the other is heard", || all().len() == 3);
+}
+
+#[test]
+fn what_nobody_offers_any_more_is_had_by_nobody_who_asks_for_it() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let weak = scene.publisher(QoS::sensor_data());
+        let strong = scene.publisher(QoS::keep_last(10));
+        let (first, heard_first) = collect(&scene.listener, 10);
+        scene.spin_until("it is met", || first.publisher_count() == 1);
+        drop(strong);
+        scene.spin_until("it is met no longer", || first.publisher_count() == 0);
+        let (late, heard_late) = collect(&scene.listener, 10);
+        scene.spin_until("it is told", || late.incompatible_qos_status().total_count == 1);
+        assert_eq!(first.incompatible_qos_status().total_count, 1, "of {processes} processes");
+        let (any, heard_any) = collect(&scene.listener, QoS::sensor_data());
+        scene.spin_until("they meet", || (any.publisher_count(), weak.subscription_count()) == (1, 1));
+        weak.publish(text("weak")).unwrap();
+        scene.spin_until("who asks for no more hears it", || heard_any.lock().unwrap().len() == 1);
+        assert!(heard_first.lock().unwrap().is_empty() && heard_late.lock().unwrap().is_empty());
+        assert_eq!(weak.incompatible_qos_status().total_count, 2);
+    }
+}
+
+#[test]
+fn nothing_is_lost_between_two_that_keep_all_however_slow_the_callback_is() {
+    for processes in [2, 1] {
+        let scene = Scene::new(processes);
+        let mut publisher = scene.publisher(QoS::keep_all());
+        let (subscription, heard) = collect(&scene.listener, QoS::keep_all());
+        scene.spin_until("they meet", || {
+            publisher.subscription_count() == 1 && subscription.publisher_count() == 1
+        });
+        publisher.set_max_blocking_time(MS(500));
+        let published = (0..10_000).position(|number| match publisher.publish(text(number.to_string())) {
+            Ok(()) => false,
+            Err(Error::Blocked { .. }) => true,
+            Err(other) => panic!("{other}"),
+        });
+        // Nobody spins: what waits is bounded, at both ends together.
+        let published = published.expect("it is held up");
+        assert!((1000..=4000).contains(&published), "{published} of {processes} processes");
+        let mut next = published;
+        let end = published + 2000;
+        while next < end {
+            match publisher.try_publish(text(next.to_string())) {
+                Ok(()) => next += 1,
+                Err(Error::Blocked { .. }) => scene.spin_for(MS(5), || {}),
+                Err(other) => panic!("{other}"),
+            }
+        }
+        scene.spin_until("all are heard", || heard.lock().unwrap().len() == end);
+        let expected: Vec<String> = (0..end).map(|number| number.to_string()).collect();
+        assert_eq!(*heard.lock().unwrap(), expected);
+        assert_eq!((subscription.dropped(), subscription.lost(), publisher.dropped()), (0, 0, 0));
+    }
+}

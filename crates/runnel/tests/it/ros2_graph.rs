@@ -1,0 +1,117 @@
+//! What a process sees of the ROS 2 graph.
+
+use crate::common::LONG;
+use crate::domains::new_domain;
+use runnel::core::names::DdsTopic;
+use runnel::msgs::std_msgs::String as Text;
+use runnel::{Context, ContextOptions, EndpointInfo, EndpointType, Error, Graphs, QoS, Ros2Graph};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+fn context(graphs: Graphs, domain: u16) -> Context {
+    context_with(graphs, domain, &[])
+}
+
+fn context_with(graphs: Graphs, domain: u16, arguments: &[&str]) -> Context {
+    let options = ContextOptions::default().signals(false).arguments(arguments.iter().copied());
+    Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
+}
+
+/// What is known of `/chatter` on one side.
+fn of_chatter(graph: &Ros2Graph, side: EndpointType) -> Vec<EndpointInfo> {
+    let on = |end: &&EndpointInfo| end.ros_topic() == Some(DdsTopic::Topic("/chatter"));
+    let ends = graph.endpoints.iter().filter(on).filter(|end| end.endpoint_type == side);
+    ends.cloned().collect()
+}
+
+#[test]
+fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
+    let domain = new_domain();
+    let talking = context_with(Graphs::Ros2, domain, &["--ros-args", "--enclave", "/robots/one"]);
+    let looking = context(Graphs::Ros2, domain);
+    let talker = talking.create_node("/robot/talker").unwrap();
+    let offered = QoS::keep_last(7).transient_local().deadline(Duration::from_millis(100));
+    let _publisher = talker.create_publisher::<Text>("/chatter", offered).unwrap();
+    let _heard = talker.create_subscription("/chatter", QoS::sensor_data(), |_: &Text| {}).unwrap();
+    let is_there = |graph: &Ros2Graph| graph.participants.len() == 2 && graph.is_complete();
+    assert!(looking.wait_for_ros2_graph(LONG, is_there).unwrap());
+    let graph = looking.ros2_graph().unwrap().unwrap();
+    let [publisher] = &of_chatter(&graph, EndpointType::Publisher)[..] else { panic!("{graph:?}") };
+    assert_eq!(publisher.qos, offered);
+    assert!(
+        publisher.tells_history
+            && publisher.type_hash.as_ref().is_some_and(|hash| hash.starts_with("RIHS01_"))
+    );
+    assert_eq!(
+        (publisher.ros_type().as_str(), publisher.node.as_deref()),
+        ("std_msgs/msg/String", Some("/robot/talker"))
+    );
+    let [subscription] = &of_chatter(&graph, EndpointType::Subscription)[..] else { panic!("{graph:?}") };
+    assert_eq!((subscription.qos, subscription.node.as_deref()), (QoS::sensor_data(), Some("/robot/talker")));
+    let of = graph.participant(publisher.gid).unwrap();
+    assert_eq!(
+        (of.vendor.as_str(), of.enclave.as_deref(), of.is_own),
+        ("Runnel", Some("/robots/one"), false)
+    );
+    assert!(of.is_same_host && of.answers && !of.addresses.is_empty());
+    let nodes: Vec<_> = graph.nodes.iter().map(|node| (node.full_name.as_str(), node.participant)).collect();
+    assert_eq!(nodes, [("/robot/talker", of.gid)]);
+    drop((_publisher, _heard, talker));
+    drop(talking);
+    assert!(looking.wait_for_ros2_graph(LONG, |graph| graph.participants.len() == 1).unwrap());
+    let graph = looking.ros2_graph().unwrap().unwrap();
+    assert!(graph.nodes.is_empty() && of_chatter(&graph, EndpointType::Publisher).is_empty());
+}
+
+#[test]
+fn a_process_sees_its_own_nodes_too() {
+    let domain = new_domain();
+    let context = context(Graphs::Ros2, domain);
+    let node = context.create_node("talker").unwrap();
+    let _publisher = node.create_publisher::<Text>("/chatter", 10).unwrap();
+    let graph = context.ros2_graph().unwrap().unwrap();
+    let [publisher] = &of_chatter(&graph, EndpointType::Publisher)[..] else { panic!("{graph:?}") };
+    assert_eq!(publisher.node.as_deref(), Some("/talker"));
+    assert!(graph.participant(publisher.gid).unwrap().is_own);
+}
+
+#[test]
+fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
+    let context = context(Graphs::Ros1, new_domain());
+    assert!(context.ros2_graph().unwrap().is_none());
+    let refused = context.wait_for_ros2_graph(LONG, |_| true);
+    assert!(matches!(refused, Err(Error::NotInGraph { .. })), "{refused:?}");
+}
+
+#[test]
+fn processes_that_have_no_node_have_told_of_all_that_they_have() {
+    let domain = new_domain();
+    let (one, other) = (context(Graphs::Ros2, domain), context(Graphs::Ros2, domain));
+    let _joined = other.ros2_graph().unwrap();
+    let is_there = |graph: &Ros2Graph| graph.participants.len() == 2 && graph.is_complete();
+    assert!(one.wait_for_ros2_graph(LONG, is_there).unwrap(), "{:?}", one.ros2_graph());
+    assert!(one.ros2_graph().unwrap().unwrap().nodes.is_empty());
+    assert_eq!((one.domain_id(), context(Graphs::Ros1, domain).domain_id()), (Some(domain), None));
+}
+
+#[test]
+fn a_condition_on_the_graph_may_ask_the_library() {
+    let domain = new_domain();
+    let [talking, listening] = [0, 1].map(|_| context(Graphs::Ros2, domain));
+    let talker = talking.create_node("talker").unwrap();
+    let listener = listening.create_node("listener").unwrap();
+    let subscription = listener.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+    let (looked, has_looked) = channel();
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let is_met = |_: &Ros2Graph| {
+            let _ = looked.send(());
+            subscription.publisher_count() == 1
+        };
+        let _ = tell.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
+    });
+    // Only then, so that it waits for that.
+    has_looked.recv_timeout(LONG).unwrap();
+    let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
+    assert!(told.recv_timeout(LONG).expect("nobody stands still"));
+}

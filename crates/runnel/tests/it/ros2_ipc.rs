@@ -1,0 +1,194 @@
+//! Topics of ROS 2 between processes of one host: they leave the network by themselves, and come back when they must, and
+//! nobody loses, doubles or misorders a message by that.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::common::LONG;
+use crate::ros2_pair::{Ends, Pair, context, listen, new_domain, numbered};
+use runnel::QoS;
+use runnel::msgs::sensor_msgs::Image;
+use runnel::msgs::std_msgs::UInt8MultiArray;
+
+#[test]
+fn a_pair_of_one_host_leaves_the_network_by_itself() {
+    for qos in [QoS::default(), QoS::sensor_data(), QoS::keep_last(5).transient_local()] {
+        let pair = Pair::new(qos);
+        pair.go_over();
+        assert_eq!((pair.publisher.subscription_count(), pair.subscription.publisher_count()), (1, 1));
+        for number in 0..200 {
+            // Of all lengths: in the ring, in a slot, and beyond what a ring holds.
+            let size = [10, 1000, 5000, 20_000, 200_000][number as usize % 5];
+            pair.publisher.publish(numbered(number, size)).unwrap();
+            pair.turn();
+        }
+        pair.hears(0..200);
+    }
+}
+
+#[test]
+fn what_was_published_while_a_pair_went_over_comes_once_and_in_order() {
+    for qos in [QoS::keep_last(2000), QoS::keep_last(2000).best_effort()] {
+        let pair = Pair::new(qos);
+        pair.turn_until("they meet", |pair| {
+            pair.publisher.subscription_count() == 1 && pair.subscription.publisher_count() == 1
+        });
+        let mut number = 0;
+        let mut after = 0;
+        while after < 200 {
+            pair.publisher.publish(numbered(number, 10)).unwrap();
+            number += 1;
+            after += u32::from(pair.publisher.shared_memory_count() == 1);
+            pair.turn();
+        }
+        pair.hears(0..number);
+    }
+}
+
+#[test]
+fn who_keeps_its_links_on_the_network_stays_there() {
+    let domain = new_domain();
+    let (talking, listening) = (context(domain, true), context(domain, false));
+    let (talker, listener) =
+        (talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
+    let publisher = talker.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+    let (subscription, heard) = listen(&listener, "data", QoS::keep_last(100));
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    for number in 0..50 {
+        publisher.publish(numbered(number, 10)).unwrap();
+    }
+    let until = Instant::now() + LONG;
+    while heard.lock().unwrap().len() < 50 {
+        assert!(Instant::now() < until, "all heard");
+        listening.spin_once(Duration::from_millis(10)).unwrap();
+        talking.spin_once(Duration::from_millis(1)).unwrap();
+    }
+    assert_eq!((publisher.shared_memory_count(), subscription.shared_memory_count()), (0, 0));
+}
+
+#[test]
+fn who_comes_late_hears_what_is_held_and_then_what_comes_by_memory() {
+    let domain = new_domain();
+    let (talking, listening) = (context(domain, true), context(domain, true));
+    let (talker, listener) =
+        (talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
+    let qos = QoS::keep_last(3).transient_local();
+    let publisher = talker.create_publisher::<UInt8MultiArray>("data", qos).unwrap();
+    let (early, _) = listen(&listener, "data", qos);
+    let until = Instant::now() + LONG;
+    let turn = |what: &str| {
+        assert!(Instant::now() < until, "still not: {what}");
+        talking.spin_once(Duration::from_millis(1)).unwrap();
+        listening.spin_once(Duration::from_millis(1)).unwrap();
+    };
+    while early.shared_memory_count() == 0 || publisher.shared_memory_count() == 0 {
+        turn("the first in shared memory");
+    }
+    for number in 0..5 {
+        publisher.publish(numbered(number, 5000)).unwrap();
+    }
+    let (late, heard) = listen(&listener, "data", QoS::keep_last(10).transient_local());
+    while late.shared_memory_count() == 0 || publisher.shared_memory_count() < 2 {
+        turn("the second in shared memory");
+    }
+    publisher.publish(numbered(5, 5000)).unwrap();
+    while heard.lock().unwrap().len() < 4 {
+        turn("all heard");
+    }
+    assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
+}
+
+#[test]
+fn a_subscriber_that_is_slow_costs_a_publisher_that_keeps_the_last_what_its_depth_does_not_hold() {
+    let pair = Pair::new(QoS::keep_last(10));
+    pair.go_over();
+    for number in 0..5000 {
+        pair.publisher.publish(numbered(number, 1000)).unwrap();
+    }
+    assert!(pair.publisher.dropped() > 0, "the ring holds 256 KiB");
+    pair.turn_until("the last is heard", |pair| pair.heard.lock().unwrap().last() == Some(&4999));
+    let heard = pair.heard.lock().unwrap();
+    assert!(heard.is_sorted_by(|one, other| one < other));
+}
+
+#[test]
+fn an_image_arrives_whole_and_its_memory_is_given_back() {
+    let domain = new_domain();
+    let (talking, listening) = (context(domain, true), context(domain, true));
+    let (camera, viewer) = (talking.create_node("camera").unwrap(), listening.create_node("viewer").unwrap());
+    let publisher = camera.create_publisher::<Image>("image", 2).unwrap();
+    let seen = Arc::new(Mutex::new(0_u32));
+    let into = Arc::clone(&seen);
+    let _images = viewer
+        .create_subscription("image", 2, move |image: &Image| {
+            assert!(image.data.iter().all(|byte| *byte == image.height as u8));
+            *into.lock().unwrap() = image.height;
+        })
+        .unwrap();
+    let until = Instant::now() + LONG;
+    let turn = |what: &str| {
+        assert!(Instant::now() < until, "still not: {what}");
+        talking.spin_once(Duration::from_millis(1)).unwrap();
+        listening.spin_once(Duration::from_millis(1)).unwrap();
+    };
+    while publisher.shared_memory_count() == 0 {
+        turn("the pair in shared memory");
+    }
+    for height in 1..=300 {
+        // Of 2 MB each: all together are more than may be lent.
+        publisher.publish(Image { height, data: vec![height as u8; 2_000_000], ..Image::default() }).unwrap();
+        while *seen.lock().unwrap() != height {
+            turn("it is seen");
+        }
+    }
+    assert_eq!((publisher.dropped(), publisher.copied()), (0, 0));
+}
+
+#[test]
+fn ten_thousand_messages_come_once_and_in_order_though_the_pair_goes_over_meanwhile() {
+    let pair = Pair::new(QoS::keep_last(10_000));
+    pair.turn_until("they meet", |pair| {
+        pair.publisher.subscription_count() == 1 && pair.subscription.publisher_count() == 1
+    });
+    std::thread::scope(|scope| {
+        let _ends = Ends(&pair.listening);
+        scope.spawn(|| pair.listening.spin().unwrap());
+        for number in 0..10_000 {
+            pair.publisher.publish(numbered(number, 10)).unwrap();
+        }
+        let until = Instant::now() + LONG;
+        while pair.heard.lock().unwrap().len() < 10_000 {
+            assert!(Instant::now() < until, "{} heard", pair.heard.lock().unwrap().len());
+            pair.talking.spin_once(Duration::from_millis(1)).unwrap();
+        }
+    });
+    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..10_000));
+    assert_eq!((pair.subscription.dropped(), pair.publisher.dropped()), (0, 0));
+    assert_eq!(pair.publisher.shared_memory_count(), 1, "it went over meanwhile");
+}
+
+#[test]
+fn a_publisher_that_keeps_all_waits_for_a_callback_that_is_slow_also_by_memory() {
+    let pair = Pair::new(QoS::keep_all());
+    pair.go_over();
+    let mut publisher = pair.publisher.clone();
+    publisher.set_max_blocking_time(Duration::from_millis(20));
+    let mut published = 0;
+    // Nobody runs callbacks: what is held for the listener and waits for it has a bound.
+    while publisher.publish(numbered(published, 10)).is_ok() {
+        published += 1;
+        assert!(published < 20_000, "nobody waits");
+        if published % 100 == 0 {
+            pair.talking.spin_once(Duration::ZERO).unwrap();
+        }
+    }
+    assert!(published >= 1000, "{published}");
+    pair.hears(0..published);
+    publisher.set_max_blocking_time(LONG);
+    for number in published..published + 2000 {
+        publisher.publish(numbered(number, 10)).unwrap();
+        pair.turn();
+    }
+    pair.hears(0..published + 2000);
+    assert_eq!((pair.publisher.shared_memory_count(), pair.subscription.lost()), (1, 0));
+}

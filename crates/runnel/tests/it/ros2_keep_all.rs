@@ -1,0 +1,70 @@
+//! Reliable publishers and subscriptions of the ROS 2 graph that keep all lose nothing beside others, nor when one ends.
+
+use crate::common::wait_until;
+use crate::ros2_pair::{context, listen, new_domain, numbered};
+use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::{Context, Publisher, QoS, Subscription};
+
+/// More than wait for a callback and on the way to it.
+const MANY: u32 = 5000;
+
+/// How many messages a publisher gets rid of before it would have to wait.
+fn publish(publisher: &Publisher<UInt8MultiArray>, most: u32) -> u32 {
+    (0..most).find(|number| publisher.try_publish(numbered(*number, 10)).is_err()).unwrap_or(most)
+}
+
+/// Until the two meet, in memory if they are to.
+fn meet(ipc: bool, [a, b]: [&Context; 2], publisher: &Publisher<UInt8MultiArray>, to: &Subscription) {
+    wait_until("they meet", || {
+        [a, b].iter().for_each(|context| context.spin_some().unwrap());
+        publisher.subscription_count() == 1
+            && to.publisher_count() > 0
+            && (!ipc || publisher.shared_memory_count() == 1 && to.shared_memory_count() == 1)
+    });
+}
+
+#[test]
+fn a_subscription_with_a_publisher_of_its_process_and_one_of_another_gets_all_of_both() {
+    for ipc in [false, true] {
+        let domain = new_domain();
+        let (here, there) = (context(domain, ipc), context(domain, ipc));
+        let nodes = [here.create_node("here").unwrap(), there.create_node("there").unwrap()];
+        let [near, far] = [&nodes[0], &nodes[1]]
+            .map(|node| node.create_publisher::<UInt8MultiArray>("data", QoS::keep_all()).unwrap());
+        let (subscription, heard) = listen(&nodes[0], "data", QoS::keep_all());
+        meet(ipc, [&here, &there], &far, &subscription);
+        // No callback runs.
+        let of_near = publish(&near, MANY);
+        assert!(of_near < MANY);
+        let of_far = publish(&far, 1000);
+        let all = u64::from(of_near + of_far);
+        wait_until("what there is room for has come", || subscription.received() >= all.min(2000));
+        wait_until("all are heard", || {
+            here.spin_some().unwrap();
+            heard.lock().unwrap().len() as u64 + subscription.dropped() + subscription.lost() >= all
+        });
+        assert_eq!((subscription.dropped(), subscription.lost()), (0, 0), "by memory {ipc}");
+    }
+}
+
+#[test]
+fn what_a_publisher_that_has_ended_had_published_reaches_a_callback_that_was_slow() {
+    for ipc in [false, true] {
+        let domain = new_domain();
+        let (talking, listening) = (context(domain, ipc), context(domain, ipc));
+        let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
+        let publisher: Publisher<UInt8MultiArray> =
+            nodes[0].create_publisher("data", QoS::keep_all()).unwrap();
+        let (subscription, heard) = listen(&nodes[1], "data", QoS::keep_all());
+        meet(ipc, [&talking, &listening], &publisher, &subscription);
+        // As many as wait for the callback, and more that its process holds for it.
+        (0..1500).for_each(|number| publisher.publish(numbered(number, 10)).unwrap());
+        drop(publisher);
+        wait_until("it is gone", || subscription.publisher_count() == 0);
+        wait_until("all are heard", || {
+            listening.spin_some().unwrap();
+            heard.lock().unwrap().len() == 1500
+        });
+        assert!(heard.lock().unwrap().iter().copied().eq(0..1500), "by memory {ipc}");
+    }
+}

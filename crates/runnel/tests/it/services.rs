@@ -1,0 +1,465 @@
+//! Services over real sockets and within a process.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::logged::{keep_log, wait_logged};
+use runnel::core::dynamic::{DynamicMessage, ValueRef};
+use runnel::core::message::Service;
+use runnel::core::schema::{Kind, Library, TypeName};
+use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerRequest};
+use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::node::ServiceFailure;
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Client, Context, Error, Executor, ServiceError, ServiceServer};
+use rustix::time::{ClockId, clock_gettime};
+
+fn ask(data: bool) -> SetBoolRequest {
+    SetBoolRequest { data }
+}
+
+/// What the service of [`Scene`] answers.
+fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
+    match request.data {
+        true => Ok(SetBoolResponse { success: true, message: "on".into() }),
+        false => Err("it must stay on".into()),
+    }
+}
+
+/// A service in a context that spins on a thread of its own, and a client's context that does not spin.
+struct Scene {
+    graph: Graph,
+    near: Context,
+    server: Option<ServiceServer>,
+    spinning: Option<JoinHandle<()>>,
+    far: Context,
+}
+
+impl Scene {
+    fn new(name: &str) -> Self {
+        let graph = Graph::new();
+        let (near, far) = (graph.context(), graph.context());
+        let node = near.create_node(name).unwrap();
+        let server = Some(node.create_service::<SetBool, _>("power", answer).unwrap());
+        let spinning = near.clone();
+        let spinning = Some(thread::spawn(move || spinning.spin().unwrap()));
+        Self { graph, near, server, spinning, far }
+    }
+
+    fn client(&self) -> Client<SetBool> {
+        self.far.create_node("client").unwrap().create_client("power").unwrap()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.near.shutdown();
+        self.spinning.take().map(JoinHandle::join);
+    }
+}
+
+fn why(error: Error) -> ServiceError {
+    match error {
+        Error::Service { service, why } if service == "/power" => why,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_call_is_answered_and_a_failure_is_told() {
+    let scene = Scene::new("server");
+    let client = scene.client();
+    assert!(client.wait_for_service(LONG).unwrap());
+    for _ in 0..3 {
+        assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+        let error = why(client.call_timeout(&ask(false), LONG).unwrap_err());
+        assert_eq!(error, ServiceError::Failed("it must stay on".into()));
+    }
+}
+
+#[test]
+fn a_persistent_client_uses_one_connection_and_looks_again_when_that_has_ended() {
+    let mut scene = Scene::new("server");
+    let node = scene.far.create_node("client").unwrap();
+    let client = node.create_persistent_client::<SetBool>("power").unwrap();
+    for _ in 0..50 {
+        assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+        assert!(client.call(&ask(false)).is_err());
+    }
+    drop(scene.server.take());
+    let error = why(client.call(&ask(true)).unwrap_err());
+    assert!(matches!(error, ServiceError::NoAnswer(_)), "{error}");
+    let other = scene.near.create_node("other").unwrap();
+    let _server = other.create_service::<SetBool, _>("power", answer).unwrap();
+    wait_until("the new service answers", || client.call(&ask(true)).is_ok());
+}
+
+#[test]
+fn a_service_of_this_process_is_called_on_this_thread() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("both").unwrap();
+    let here = thread::current().id();
+    let _server = node
+        .create_service::<SetBool, _>("power", move |request| {
+            assert_eq!(thread::current().id(), here);
+            answer(request)
+        })
+        .unwrap();
+    let client = node.create_client::<SetBool>("power").unwrap();
+    assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+    assert_eq!(why(client.call(&ask(false)).unwrap_err()), ServiceError::Failed("it must stay on".into()));
+    let other = node.create_client::<Trigger>("power").unwrap();
+    let error = why(other.call(&TriggerRequest::default()).unwrap_err()).to_string();
+    assert!(error.contains(SetBool::MD5) && error.contains(Trigger::MD5), "{error}");
+}
+
+#[test]
+fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
+    let scene = Scene::new("server");
+    let context = scene.graph.context();
+    let node = context.create_node("relay").unwrap();
+    let (onward, itself) =
+        (node.create_client::<SetBool>("power").unwrap(), node.create_client::<Trigger>("relay").unwrap());
+    let told = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&told);
+    let relay = node.create_service::<Trigger, _>("relay", move |_| {
+        let busy = itself.call_timeout(&TriggerRequest::default(), Duration::from_millis(50));
+        *into.lock().unwrap() = busy.err();
+        let SetBoolResponse { success, message } = onward.call(&ask(true))?;
+        Ok::<_, Error>(runnel::msgs::std_srvs::TriggerResponse { success, message })
+    });
+    let _relay = relay.unwrap();
+    let client = scene.far.create_node("client").unwrap().create_client::<Trigger>("relay").unwrap();
+    let spinning = context.clone();
+    let spinning = thread::spawn(move || spinning.spin().unwrap());
+    assert_eq!(client.call(&TriggerRequest::default()).unwrap().message, "on");
+    context.shutdown();
+    spinning.join().unwrap();
+    let told = told.lock().unwrap().take().unwrap();
+    assert!(matches!(&told, Error::Service { why: ServiceError::Busy, .. }), "{told}");
+}
+
+#[test]
+fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
+    let scene = Scene::new("server");
+    let client = scene.client();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    for data in [true, false] {
+        let into = Arc::clone(&heard);
+        let here = thread::current().id();
+        let note = move |result: Result<SetBoolResponse, Error>| {
+            assert_eq!(thread::current().id(), here);
+            into.lock().unwrap().push(result.map(|response| response.message).map_err(why));
+        };
+        client.call_async(&ask(data), Some(LONG), note).unwrap();
+    }
+    spin_until(&scene.far, "both calls answered", || heard.lock().unwrap().len() == 2);
+    let heard = heard.lock().unwrap();
+    assert!(heard.contains(&Ok("on".to_owned())), "{heard:?}");
+    assert!(heard.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{heard:?}");
+}
+
+#[test]
+fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
+    let scene = Scene::new("server");
+    let client = scene.client();
+    let spinning = scene.far.clone();
+    let spinning = thread::spawn(move || spinning.spin().unwrap());
+    for _ in 0..300 {
+        assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+    }
+    scene.far.shutdown();
+    spinning.join().unwrap();
+}
+
+#[test]
+fn an_answer_and_the_end_of_its_connection_may_come_at_once() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let scripted = Scripted::new(&graph);
+    let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let (tell, told) = channel();
+    let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+    client.call_async(&ask(true), Some(LONG), note).unwrap();
+    let serving = thread::spawn(move || scripted.accept_request());
+    spin_until(&context, "the request has come", || serving.is_finished());
+    let mut stream = serving.join().unwrap();
+    stream.write_all(&[1, 7, 0, 0, 0, 1, 2, 0, 0, 0, b'o', b'n']).unwrap();
+    drop(stream);
+    let mut heard = None;
+    // Takes all that has come before it runs a callback.
+    wait_until("the answer heard", || {
+        context.spin_some().unwrap();
+        heard = told.try_recv().ok();
+        heard.is_some()
+    });
+    assert_eq!(heard.unwrap().unwrap().message, "on");
+}
+
+#[test]
+fn a_client_that_leaves_while_its_request_waits_costs_no_cpu() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("busy").unwrap();
+    // Nobody spins there: the request waits.
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    assert!(client.call_timeout(&ask(true), Duration::from_millis(50)).is_err());
+    let spent = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+    let before = spent();
+    near.sleep(Duration::from_millis(500)).unwrap();
+    let spent = spent() - before;
+    assert!(spent < Duration::from_millis(250), "{spent:?} of 500 ms of sleep");
+}
+
+#[test]
+fn a_call_under_way_does_not_keep_a_node_alive() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let server = near.create_node("mute").unwrap();
+    let _server = server.create_service::<SetBool, _>("power", answer).unwrap();
+    let held = Arc::new(());
+    let holding = Arc::clone(&held);
+    let node = far.create_node("client").unwrap();
+    let client = node.create_client::<SetBool>("power").unwrap();
+    client.call_async(&ask(true), None, move |_| drop(holding)).unwrap();
+    drop((client, node));
+    assert_eq!(Arc::strong_count(&held), 1, "the callback is gone with the node");
+}
+
+#[test]
+fn two_threads_serve_one_service_in_turn() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("server").unwrap();
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let spinning = near.clone();
+    let spinning = thread::spawn(move || Executor::new(&spinning).threads(3).spin().unwrap());
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let own = node.create_client::<SetBool>("power").unwrap();
+    thread::scope(|scope| {
+        for client in [&client, &client, &own] {
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    assert_eq!(client.call_timeout(&ask(true), LONG).unwrap().message, "on");
+                }
+            });
+        }
+    });
+    near.shutdown();
+    spinning.join().unwrap();
+}
+
+#[test]
+fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("mute").unwrap();
+    // Nobody spins there.
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let timed_out = ServiceFailure::TimedOut { waiting_for: "the answer" };
+    let error = why(client.call_timeout(&ask(true), Duration::from_millis(100)).unwrap_err());
+    assert_eq!(error, ServiceError::NoAnswer(timed_out.clone()));
+    let (tell, told) = channel();
+    let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+    client.call_async(&ask(true), Some(Duration::from_millis(100)), note).unwrap();
+    let mut heard = None;
+    spin_until(&far, "the time-out told", || {
+        heard = told.try_recv().ok();
+        heard.is_some()
+    });
+    assert_eq!(heard.unwrap().unwrap_err(), ServiceError::NoAnswer(timed_out));
+}
+
+#[test]
+fn a_service_that_is_dropped_while_its_callback_runs_is_told_to_the_client() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("server").unwrap();
+    let (begin, begun) = channel();
+    let (go, wait) = channel();
+    let callback = move |request: &SetBoolRequest| {
+        begin.send(()).unwrap();
+        wait.recv().unwrap();
+        answer(request)
+    };
+    let server = node.create_service::<SetBool, _>("power", callback).unwrap();
+    let spinning = near.clone();
+    let spinning = thread::spawn(move || spinning.spin().unwrap());
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let calling = thread::spawn(move || client.call_timeout(&ask(true), LONG).map_err(why));
+    begun.recv().unwrap();
+    drop(server);
+    let error = calling.join().unwrap().unwrap_err();
+    assert!(matches!(error, ServiceError::NoAnswer(ServiceFailure::Lost { .. })), "{error}");
+    go.send(()).unwrap();
+    near.shutdown();
+    spinning.join().unwrap();
+}
+
+#[test]
+fn a_service_that_nobody_provides_is_told_and_can_be_waited_for() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    assert_eq!(
+        why(client.call(&ask(true)).unwrap_err()),
+        ServiceError::NoAnswer(ServiceFailure::NotProvided)
+    );
+    assert!(!client.wait_for_service(Duration::from_millis(20)).unwrap());
+    let waiting = thread::spawn(move || client.wait_for_service(LONG).unwrap());
+    let node = near.create_node("late").unwrap();
+    let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
+    assert!(waiting.join().unwrap());
+    assert!(node.create_service::<SetBool, _>("power", answer).is_err(), "once in a node");
+}
+
+#[test]
+fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("server").unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let _server = node
+        .create_service::<SetBool, _>("power", move |request| {
+            assert!(count.fetch_add(1, Ordering::SeqCst) > 0, "on purpose");
+            answer(request)
+        })
+        .unwrap();
+    let ended = Arc::new(AtomicBool::new(false));
+    let end = Arc::clone(&ended);
+    let spinning = thread::spawn(move || {
+        while !end.load(Ordering::SeqCst) {
+            let spin = || near.spin_once(Duration::from_millis(10)).unwrap();
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(spin));
+        }
+    });
+    let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
+    let error = why(client.call(&ask(true)).unwrap_err()).to_string();
+    assert!(error.contains("panicked"), "{error}");
+    assert_eq!(client.call(&ask(true)).unwrap().message, "on");
+    ended.store(true, Ordering::SeqCst);
+    spinning.join().unwrap();
+}
+
+#[test]
+fn a_service_can_be_asked_for_its_type_and_called_with_it() {
+    let scene = Scene::new("server");
+    let (mut library, name) = (Library::new(), TypeName::parse(SetBool::TYPE).unwrap());
+    let text = "bool data\n---\nbool success\nstring message";
+    library.add_text(Kind::Service, name.clone(), text, "SetBool.srv");
+    let schema = Arc::new(library.service(&name).unwrap());
+    // From another process and from within the same.
+    for context in [&scene.far, &scene.near] {
+        let node = context.create_node("asker").unwrap();
+        let info = node.service_info("power", LONG).unwrap();
+        let known = (info.node.as_str(), info.type_name.as_str(), info.md5.as_str());
+        assert_eq!(known, ("/server", SetBool::TYPE, SetBool::MD5));
+        let client = node.create_dynamic_client("power", &schema).unwrap();
+        let mut request = DynamicMessage::default_of(&schema.request).unwrap();
+        let error = why(client.call(&request, Some(LONG)).unwrap_err());
+        assert_eq!(error, ServiceError::Failed("it must stay on".into()));
+        request.set("data", true).unwrap();
+        let response = client.call(&request, Some(LONG)).unwrap();
+        assert_eq!(response.get("message"), Ok(ValueRef::String("on")));
+        let error = node.service_info("nothing", LONG).unwrap_err();
+        assert!(error.to_string().contains("/nothing"), "{error}");
+    }
+}
+
+/// What stands behind a length.
+fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+    stream.read_exact(&mut frame).unwrap();
+    frame
+}
+
+/// A service that is written by hand.
+struct Scripted(TcpListener);
+
+impl Scripted {
+    fn new(graph: &Graph) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("rosrpc://{}", listener.local_addr().unwrap());
+        let registration = ["/scripted", "/power", &uri, "http://127.0.0.1:1/"].map(Value::from);
+        graph.ask("registerService", &registration);
+        Self(listener)
+    }
+
+    /// The connection of a client whose request has come.
+    fn accept_request(&self) -> TcpStream {
+        let (mut stream, _) = self.0.accept().unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        read_frame(&mut stream);
+        let header = ConnectionHeader::new([("callerid", "/scripted"), ("md5sum", SetBool::MD5)]);
+        stream.write_all(&header.emit()).unwrap();
+        assert_eq!(read_frame(&mut stream), [1]);
+        stream
+    }
+}
+
+/// Connects to the service as a client that is written by hand.
+fn dial(scene: &Scene) -> TcpStream {
+    dial_as(scene, "/by_hand")
+}
+
+fn dial_as(scene: &Scene, name: &str) -> TcpStream {
+    let uri = scene.graph.ask("lookupService", &["/test".into(), "/power".into()]);
+    let uri = Uri::parse_scheme("rosrpc", uri.as_str().unwrap()).unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", uri.endpoint.port)).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let header = ConnectionHeader::new([
+        ("callerid", name),
+        ("md5sum", SetBool::MD5),
+        ("persistent", "1"),
+        ("service", "/power"),
+    ]);
+    stream.write_all(&header.emit()).unwrap();
+    let header = ConnectionHeader::parse(&read_frame(&mut stream)).unwrap();
+    assert_eq!(header.get("type"), Some("std_srvs/SetBool"));
+    stream
+}
+
+#[test]
+fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
+    let scene = Scene::new("server");
+    let mut odd = dial(&scene);
+    odd.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
+    let mut failed = [1; 1];
+    odd.read_exact(&mut failed).unwrap();
+    assert_eq!(failed, [0]);
+    let text = String::from_utf8(read_frame(&mut odd)).unwrap();
+    assert!(text.contains("cannot be read"), "{text}");
+    odd.write_all(&[0xff; 4]).unwrap();
+    assert_eq!(odd.read(&mut [0; 1]).unwrap_or(0), 0, "a length beyond all limits");
+    let mut hasty = dial(&scene);
+    // So many that the service cannot have answered as many as would make it none too many.
+    let request = [1, 0, 0, 0, 1].repeat(100_000);
+    let _ = hasty.write_all(&request);
+    let mut rest = Vec::new();
+    let end = hasty.read_to_end(&mut rest).map_err(|error| error.kind());
+    assert!(!matches!(end, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)), "it is closed");
+    assert!(rest.len() < 12 * 100_000, "not all are answered");
+    assert_eq!(scene.client().call(&ask(true)).unwrap().message, "on");
+}
+
+#[test]
+fn what_a_client_calls_itself_stays_on_one_line_of_the_log() {
+    keep_log();
+    let scene = Scene::new("server");
+    let mut forger = dial_as(&scene, "/forger\n[ERROR] all is lost\u{1b}[2J");
+    forger.write_all(&[0xff; 4]).unwrap();
+    wait_logged(&["service /power: client [/forger\\n[ERROR] all is lost\\u{1b}[2J]"]);
+}

@@ -1,0 +1,473 @@
+//! Publishers and subscriptions over real sockets.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::{Graph, LONG, spin_until, wait_until};
+use runnel::msgs::geometry_msgs::{PoseStamped, Twist};
+use runnel::msgs::sensor_msgs::Image;
+use runnel::msgs::std_msgs::{Empty, Float32, Int32, String as Text, UInt8MultiArray};
+use runnel::{Error, Node, Publisher, QoS, Subscription};
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+fn text(data: impl ToString) -> Text {
+    Text { data: data.to_string() }
+}
+
+fn listen(node: &Node, topic: &str, depth: usize) -> (Heard, Subscription) {
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let subscription = node.create_subscription(topic, depth, move |message: &Text| {
+        into.lock().unwrap().push(message.data.clone())
+    });
+    (heard, subscription.unwrap())
+}
+
+fn count(heard: &Heard) -> usize {
+    heard.lock().unwrap().len()
+}
+
+fn count_up(counter: &AtomicUsize) {
+    counter.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn messages_arrive_in_order_and_whole() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    (0..500).for_each(|n| talker.publish(text(n)).unwrap());
+    spin_until(&far, "500 messages heard", || count(&heard) == 500);
+    assert!(heard.lock().unwrap().iter().enumerate().all(|(n, data)| *data == n.to_string()));
+}
+
+#[test]
+fn a_subscriber_may_come_before_the_publisher() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
+    let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
+    // Nobody spins the far context: its keeper makes the link.
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    talker.publish(text("hello")).unwrap();
+    spin_until(&far, "the message heard", || count(&heard) == 1);
+}
+
+#[test]
+fn a_latched_message_reaches_who_comes_later() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
+    talker.publish(text("old")).unwrap();
+    talker.publish(text("kept")).unwrap();
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "map", 1);
+    spin_until(&far, "the kept message heard", || count(&heard) > 0);
+    let (local, _local) = listen(&near.create_node("local").unwrap(), "map", 1);
+    spin_until(&near, "the kept message heard in the same process", || count(&local) > 0);
+    assert_eq!(
+        (&*heard.lock().unwrap(), &*local.lock().unwrap()),
+        (&vec!["kept".into()], &vec!["kept".into()])
+    );
+}
+
+#[test]
+fn a_second_subscription_of_a_node_gets_the_latched_message_too() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
+    talker.publish(text("kept")).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let (first, _first) = listen(&listener, "map", 1);
+    spin_until(&far, "the first subscription has it", || count(&first) == 1);
+    let (second, subscription) = listen(&listener, "map", 1);
+    spin_until(&far, "the second subscription has it", || count(&second) == 1);
+    assert_eq!((count(&first), subscription.publisher_count()), (1, 1));
+}
+
+#[test]
+fn a_publisher_that_never_spins_is_served() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = thread::spawn(move || {
+        while !stopped.load(Ordering::SeqCst) {
+            talker.publish(text("x")).unwrap();
+            thread::yield_now();
+        }
+    });
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
+    spin_until(&far, "ten messages heard", || count(&heard) >= 10);
+    stop.store(true, Ordering::SeqCst);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_long_callback_keeps_nobody_else_waiting() {
+    let graph = Graph::new();
+    let (blocked, other) = (graph.context(), graph.context());
+    let node = blocked.create_node("blocked").unwrap();
+    let _publisher = node.create_publisher::<Text>("from_blocked", QoS::latched()).unwrap();
+    _publisher.publish(text("kept")).unwrap();
+    let (entered, release) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (enter, leave) = (Arc::clone(&entered), Arc::clone(&release));
+    let _subscription = node
+        .create_subscription("block", 10, move |_: &Text| {
+            enter.store(true, Ordering::SeqCst);
+            wait_until("the callback released", || leave.load(Ordering::SeqCst));
+        })
+        .unwrap();
+    let trigger = other.create_node("other").unwrap();
+    let publisher = trigger.create_publisher::<Text>("block", 10).unwrap();
+    let spinning = blocked.clone();
+    let thread = thread::spawn(move || spinning.spin().unwrap());
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    publisher.publish(text("go")).unwrap();
+    wait_until("the callback entered", || entered.load(Ordering::SeqCst));
+    // While it blocks, its node links a new subscriber and hands it the latched message.
+    let (heard, _late) = listen(&trigger, "from_blocked", 10);
+    spin_until(&other, "the latched message of the blocked node heard", || count(&heard) == 1);
+    release.store(true, Ordering::SeqCst);
+    blocked.shutdown();
+    thread.join().unwrap();
+}
+
+#[test]
+fn within_a_process_a_message_goes_by_reference() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("both").unwrap();
+    let publisher = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let place = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&place);
+    let _subscription = node
+        .create_subscription("data", 10, move |message: &UInt8MultiArray| {
+            seen.store(message.data.as_ptr() as usize, Ordering::SeqCst);
+        })
+        .unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let message = Arc::new(UInt8MultiArray { data: vec![1; 1000], ..Default::default() });
+    publisher.publish(Arc::clone(&message)).unwrap();
+    spin_until(&context, "the message arrived", || place.load(Ordering::SeqCst) != 0);
+    assert_eq!(place.load(Ordering::SeqCst), message.data.as_ptr() as usize);
+}
+
+#[test]
+fn two_nodes_of_one_process_need_no_socket() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let (a, b) = (context.create_node("a").unwrap(), context.create_node("b").unwrap());
+    let (heard, subscription) = listen(&b, "chatter", 10);
+    let publisher = a.create_publisher::<Text>("chatter", 10).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    publisher.publish(text("hi")).unwrap();
+    spin_until(&context, "the message heard", || count(&heard) == 1);
+    assert_eq!(subscription.publisher_count(), 1);
+    drop(subscription);
+    assert_eq!(publisher.subscription_count(), 0);
+}
+
+#[test]
+fn a_slow_subscriber_loses_the_oldest_and_it_is_counted() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("both").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let (heard, subscription) = listen(&node, "chatter", 3);
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    (0..10).for_each(|n| publisher.publish(text(n)).unwrap());
+    spin_until(&context, "three messages heard", || count(&heard) == 3);
+    assert_eq!(*heard.lock().unwrap(), ["7", "8", "9"]);
+    assert_eq!((subscription.received(), subscription.dropped()), (10, 7));
+}
+
+/// A subscriber that takes nothing: it sends its header and then never reads.
+fn stopped_subscriber(graph: &Graph, topic: &str) -> std::net::TcpStream {
+    use runnel::ros1::header::ConnectionHeader;
+    use runnel::ros1::xmlrpc::Value;
+    use std::io::Write;
+    let node = graph.ask("lookupNode", &["/test".into(), "/talker".into()]);
+    let uri = runnel::ros1::rpc::Uri::parse(node.as_str().unwrap()).unwrap();
+    let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
+    let caller = graph.context();
+    let params = ["/stopped".into(), topic.into(), protocols];
+    let answer = caller.call(&uri, "requestTopic", &params, LONG).unwrap();
+    let address = answer.as_array().unwrap()[2].as_array().unwrap().to_vec();
+    let port = u16::try_from(address[2].as_int().unwrap()).unwrap();
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let fields = [("callerid", "/stopped"), ("topic", topic), ("md5sum", "*"), ("type", "*")];
+    stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
+    stream
+}
+
+fn talker(graph: &Graph, qos: QoS) -> (runnel::Context, Publisher<UInt8MultiArray>) {
+    let context = graph.context();
+    let publisher = context.create_node("talker").unwrap().create_publisher("data", qos).unwrap();
+    (context, publisher)
+}
+
+fn block() -> UInt8MultiArray {
+    UInt8MultiArray { data: vec![7; 1 << 20], ..Default::default() }
+}
+
+#[test]
+fn a_stopped_subscriber_costs_only_itself() {
+    let graph = Graph::new();
+    let (_near, publisher) = talker(&graph, QoS::keep_last(2));
+    let _stopped = stopped_subscriber(&graph, "/data");
+    let far = graph.context();
+    let received = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&received);
+    let node = far.create_node("listener").unwrap();
+    let subscription = node.create_subscription("data", 100, move |_: &UInt8MultiArray| count_up(&into));
+    assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
+    for n in 1..=40 {
+        publisher.publish(block()).unwrap();
+        spin_until(&far, "the good subscriber has it", || received.load(Ordering::SeqCst) >= n);
+    }
+    assert!(publisher.dropped() > 0);
+    assert_eq!(subscription.unwrap().dropped(), 0);
+}
+
+#[test]
+fn a_publisher_that_keeps_all_waits_and_then_names_the_slowest() {
+    let graph = Graph::new();
+    let (_near, mut publisher) = talker(&graph, QoS::keep_all());
+    publisher.set_max_blocking_time(Duration::from_millis(50));
+    let _stopped = stopped_subscriber(&graph, "/data");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let error = (0..5000).find_map(|_| publisher.publish(block()).err()).unwrap();
+    assert!(matches!(&error, Error::Blocked { subscriber, .. } if subscriber == "/stopped"), "{error}");
+    let error = publisher.try_publish(block()).unwrap_err();
+    assert!(matches!(&error, Error::Blocked { waited: Duration::ZERO, .. }), "{error}");
+    assert_eq!(publisher.dropped(), 0);
+}
+
+#[test]
+fn a_publisher_that_keeps_all_loses_nothing_however_many_threads_publish() {
+    let small = UInt8MultiArray { data: vec![7; 10_000], ..Default::default() };
+    // Whether two threads meet where room ends is chance.
+    for _ in 0..8 {
+        let graph = Graph::new();
+        let (_near, mut publisher) = talker(&graph, QoS::keep_all());
+        publisher.set_max_blocking_time(Duration::from_millis(1));
+        let _stopped = stopped_subscriber(&graph, "/data");
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        let fill = || (0..5000).any(|_| publisher.publish(&small).is_err());
+        thread::scope(|scope| drop([(); 4].map(|()| scope.spawn(fill))));
+        assert_eq!(publisher.dropped(), 0);
+    }
+}
+
+#[test]
+fn views_borrow_from_what_was_received() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let publisher = near.create_node("camera").unwrap().create_publisher::<Image>("image", 10).unwrap();
+    let seen = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&seen);
+    let node = far.create_node("viewer").unwrap();
+    let _subscription = node
+        .create_view_subscription::<Image>("image", 10, move |image| {
+            *into.lock().unwrap() = Some((image.encoding.to_owned(), image.data.len(), image.header.seq));
+        })
+        .unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let image = Image { encoding: "mono8".into(), data: vec![5; 300_000], ..Default::default() };
+    publisher.publish(&image).unwrap();
+    publisher.publish(&image).unwrap();
+    spin_until(&far, "the second image seen", || {
+        *seen.lock().unwrap() == Some(("mono8".to_owned(), 300_000, 1))
+    });
+}
+
+#[test]
+fn any_type_can_be_heard_as_bytes_with_its_definition() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let publisher = near.create_node("talker").unwrap().create_publisher::<PoseStamped>("pose", 10).unwrap();
+    let seen = Arc::new(Mutex::new(String::new()));
+    let into = Arc::clone(&seen);
+    let node = far.create_node("recorder").unwrap();
+    let _subscription = node
+        .create_raw_subscription("pose", None, 10, move |message| {
+            let text = format!("{} {} {}", message.publisher(), message.type_name(), message.bytes().len());
+            assert!(message.definition().contains("MSG: geometry_msgs/Quaternion"));
+            *into.lock().unwrap() = text;
+        })
+        .unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    publisher.publish(PoseStamped::default()).unwrap();
+    spin_until(&far, "the message seen", || !seen.lock().unwrap().is_empty());
+    assert_eq!(*seen.lock().unwrap(), "/talker geometry_msgs/PoseStamped 72");
+}
+
+#[test]
+fn a_subscription_to_any_type_lets_nothing_through_to_one_of_another_type() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let publisher = near.create_node("talker").unwrap().create_publisher::<Float32>("number", 10).unwrap();
+    let node = far.create_node("listener").unwrap();
+    let (any, whole) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count_any, count_whole) = (Arc::clone(&any), Arc::clone(&whole));
+    let _any = node.create_raw_subscription("number", None, 10, move |_| count_up(&count_any)).unwrap();
+    // As long on the wire, so that reading it would succeed.
+    let _whole = node.create_subscription("number", 10, move |_: &Int32| count_up(&count_whole)).unwrap();
+    let error = node.create_subscription("number", 10, |_: &Float32| {}).map(drop).unwrap_err();
+    assert!(matches!(&error, Error::Topic(_)), "{error}");
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    (0..3).for_each(|_| publisher.publish(Float32 { data: 1.0 }).unwrap());
+    spin_until(&far, "three of any type heard", || any.load(Ordering::SeqCst) == 3);
+    far.spin_some().unwrap();
+    assert_eq!(whole.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_type_that_differs_is_refused_and_disturbs_nobody() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
+    let wrong_node = far.create_node("wrong").unwrap();
+    let _wrong = wrong_node.create_subscription("chatter", 10, |_: &Twist| panic!("not a Twist")).unwrap();
+    let (heard, _right) = listen(&far.create_node("right").unwrap(), "chatter", 10);
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    publisher.publish(text("hello")).unwrap();
+    spin_until(&far, "the message heard by the right one", || count(&heard) == 1);
+    assert_eq!(publisher.subscription_count(), 1);
+    let conflict = wrong_node.create_subscription("chatter", 10, |_: &Text| ()).err().unwrap();
+    assert!(matches!(conflict, Error::Topic(_)), "{conflict}");
+}
+
+#[test]
+fn names_are_resolved_and_remapped() {
+    let graph = Graph::new();
+    let context = graph.context_with(&["chatter:=/other", "__ns:=/robot", "__name:=renamed", "rest"]);
+    let node = context.create_node("talker").unwrap();
+    assert_eq!((node.full_name(), node.namespace()), ("/robot/renamed", "/robot"));
+    assert_eq!(node.create_publisher::<Text>("chatter", 1).unwrap().topic(), "/other");
+    assert_eq!(node.create_publisher::<Text>("~state", 1).unwrap().topic(), "/robot/renamed/state");
+    assert_eq!(context.arguments(), ["rest"]);
+}
+
+#[test]
+fn what_is_published_last_arrives_although_the_publisher_ends() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    (0..1000).for_each(|n| publisher.publish(text(n)).unwrap());
+    drop(publisher);
+    spin_until(&far, "all messages heard", || count(&heard) == 1000);
+}
+
+#[test]
+fn publishers_of_one_topic_keep_the_most_that_any_of_them_asks_for() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let _first = node.create_publisher::<Text>("chatter", 1).unwrap();
+    let second = node.create_publisher::<Text>("chatter", QoS::keep_last(1).transient_local()).unwrap();
+    second.publish(text("kept")).unwrap();
+    let (heard, _subscription) = listen(&far.create_node("late").unwrap(), "chatter", 1);
+    spin_until(&far, "the kept message heard", || count(&heard) == 1);
+}
+
+#[test]
+fn a_latched_message_of_no_bytes_is_one_too() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let publisher = node.create_publisher::<Empty>("go", QoS::keep_last(1).transient_local()).unwrap();
+    publisher.publish(Empty {}).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    for nth in ["first", "second"] {
+        let heard = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&heard);
+        let subscription =
+            listener.create_subscription("go", 1, move |_: &Empty| count_up(&counter)).unwrap();
+        spin_until(&far, &format!("heard by the {nth}"), || heard.load(Ordering::SeqCst) == 1);
+        // The link goes with the last subscription, and the second is to find it.
+        std::mem::forget(subscription);
+    }
+}
+
+#[test]
+fn a_dropped_subscription_hears_nothing_of_what_waited_for_it() {
+    let graph = Graph::new();
+    let context = graph.context();
+    let node = context.create_node("both").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let (heard, subscription) = listen(&node, "chatter", 10);
+    (0..5).for_each(|n| publisher.publish(text(n)).unwrap());
+    context.spin_once(LONG).unwrap();
+    drop(subscription);
+    context.spin_some().unwrap();
+    assert_eq!(count(&heard), 1);
+}
+
+#[test]
+fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let first = node.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+    let _stopped = stopped_subscriber(&graph, "/data");
+    assert!(first.wait_for_subscribers(1, LONG).unwrap());
+    // More than sockets hold: the end of the first waits a second for it to be taken.
+    (0..50).for_each(|_| first.publish(block()).unwrap());
+    let far = graph.context();
+    let received = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&received);
+    let begun = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let going = scope.spawn(|| {
+            let first = first;
+            begun.store(true, Ordering::SeqCst);
+            drop(first);
+        });
+        wait_until("the first goes", || begun.load(Ordering::SeqCst));
+        let second = node.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
+        going.join().unwrap();
+        let listener = far.create_node("listener").unwrap();
+        let _subscription =
+            listener.create_subscription("data", 10, move |_: &UInt8MultiArray| count_up(&into)).unwrap();
+        spin_until(&far, "the second publisher heard", || {
+            second.publish(UInt8MultiArray::default()).unwrap();
+            received.load(Ordering::SeqCst) > 0
+        });
+    });
+}
+
+#[test]
+fn a_topic_with_many_messages_holds_up_no_other_and_spin_once_runs_one_callback() {
+    let graph = Graph::new();
+    let context = graph.tool();
+    let node = context.create_node("node").unwrap();
+    let heard = Arc::new(Mutex::new(0));
+    let (into, counted, ending) = (Arc::clone(&heard), Arc::clone(&heard), context.clone());
+    let count = move |_: &Text| *into.lock().unwrap() += 1;
+    let _many = node.create_subscription("many", 5000, count).unwrap();
+    let _few = node.create_subscription("few", 1, move |_: &Text| ending.shutdown()).unwrap();
+    let (many, few) =
+        (node.create_publisher("many", 5000).unwrap(), node.create_publisher("few", 1).unwrap());
+    spin_until(&context, "both links", || many.subscription_count() + few.subscription_count() == 2);
+    let say = |publisher: &Publisher<Text>, times: usize| {
+        (0..times).for_each(|_| publisher.publish(Text { data: "text".into() }).unwrap());
+    };
+    say(&many, 3);
+    assert!(context.spin_once(LONG).unwrap());
+    assert_eq!(*counted.lock().unwrap(), 1);
+    say(&many, 1998);
+    say(&few, 1);
+    context.spin().unwrap();
+    let heard = *counted.lock().unwrap();
+    assert!(heard < 10, "{heard} before the one that came when these waited");
+}

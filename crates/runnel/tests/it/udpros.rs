@@ -1,0 +1,396 @@
+//! Links of UDPROS over real sockets.
+
+use std::net::UdpSocket;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::datagram_relay::Relay;
+use crate::logged::{keep_log, wait_logged};
+use runnel::core::Message;
+use runnel::msgs::std_msgs::{Empty, String as Text, UInt8MultiArray};
+use runnel::ros1::header::ConnectionHeader;
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::Value;
+use runnel::{Context, Node, QoS, Subscription};
+
+type Heard = Arc<Mutex<Vec<usize>>>;
+
+fn bytes(length: usize) -> UInt8MultiArray {
+    UInt8MultiArray { data: (0..length).map(|place| place as u8).collect(), ..UInt8MultiArray::default() }
+}
+
+/// A subscription that keeps the lengths of what it hears, which must be whole.
+fn listen(node: &Node, topic: &str, qos: QoS) -> (Heard, Subscription) {
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let subscription = node.create_subscription(topic, qos, move |message: &UInt8MultiArray| {
+        let length = message.data.len();
+        assert!(*message == bytes(length));
+        into.lock().unwrap().push(length);
+    });
+    (heard, subscription.unwrap())
+}
+
+fn udpros() -> QoS {
+    QoS::keep_last(1000).udpros()
+}
+
+/// Where a node's slave API is.
+fn uri_of(graph: &Graph, node: &str) -> Uri {
+    let uri = graph.ask("lookupNode", &["/test".into(), node.into()]);
+    Uri::parse(uri.as_str().unwrap()).unwrap()
+}
+
+/// The value of an answer of a node.
+fn ask(context: &Context, node: &Uri, method: &str, params: &[Value]) -> Value {
+    let all: Vec<Value> = ["/test".into()].into_iter().chain(params.iter().cloned()).collect();
+    let answer = context.call(node, method, &all, LONG).unwrap();
+    assert_eq!(answer.as_array().unwrap()[0], Value::Int(1), "{answer:?}");
+    answer.as_array().unwrap()[2].clone()
+}
+
+/// How a node's links travel.
+fn transports(context: &Context, graph: &Graph, node: &str) -> Vec<String> {
+    let rows = ask(context, &uri_of(graph, node), "getBusInfo", &[]);
+    let transport = |row: &Value| row.as_array().unwrap()[3].as_str().unwrap().to_owned();
+    rows.as_array().unwrap().iter().map(transport).collect()
+}
+
+#[test]
+fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
+    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
+    assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
+    // A datagram holds 1464 bytes of a message, of which 16 are not the array's.
+    let sizes: Vec<usize> =
+        [0, 1, 10].into_iter().chain(1440..1460).chain(2900..2920).chain([60_000]).collect();
+    for (count, size) in sizes.iter().enumerate() {
+        talker.publish(bytes(*size)).unwrap();
+        // One at a time: more than the kernel holds would be lost.
+        spin_until(&far, "the message heard", || heard.lock().unwrap().len() > count);
+    }
+    assert_eq!(*heard.lock().unwrap(), sizes);
+    assert_eq!((subscription.received(), subscription.lost(), talker.dropped()), (sizes.len() as u64, 0, 0));
+    let stats = ask(&near, &uri_of(&graph, "/talker"), "getBusStats", &[]);
+    let row =
+        &stats.as_array().unwrap()[0].as_array().unwrap()[0].as_array().unwrap()[2].as_array().unwrap()[0];
+    assert_eq!(row.as_array().unwrap()[2], Value::Int(sizes.len() as i32), "messages in {row:?}");
+}
+
+#[test]
+fn a_message_without_bytes_arrives() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Empty>("tick", 1).unwrap();
+    let heard = Heard::default();
+    let into = Arc::clone(&heard);
+    let listener = far.create_node("listener").unwrap();
+    let _subscription = listener
+        .create_subscription("tick", udpros(), move |_: &Empty| into.lock().unwrap().push(0))
+        .unwrap();
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    talker.publish(Empty {}).unwrap();
+    spin_until(&far, "it is heard", || heard.lock().unwrap().len() == 1);
+    assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
+}
+
+#[test]
+fn datagrams_travel_over_ipv6() {
+    // A system may have been set up without.
+    let disabled = std::fs::read_to_string("/proc/sys/net/ipv6/conf/lo/disable_ipv6");
+    if disabled.is_ok_and(|text| text.trim() == "1") || !std::path::Path::new("/proc/net/if_inet6").exists() {
+        return eprintln!("not tested: this system has no IPv6");
+    }
+    let graph = Graph::new();
+    let [near, far] = [(); 2].map(|()| graph.context_with(&["__ip:=::1"]));
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
+    talker.publish(bytes(3000)).unwrap();
+    spin_until(&far, "it is heard", || *heard.lock().unwrap() == [3000]);
+}
+
+#[test]
+fn a_latched_message_comes_as_datagrams_too() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("map", QoS::latched()).unwrap();
+    talker.publish(bytes(5000)).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let (heard, _first) = listen(&listener, "map", udpros());
+    spin_until(&far, "the kept message heard", || *heard.lock().unwrap() == [5000]);
+    let (second, _second) = listen(&listener, "map", udpros());
+    spin_until(&far, "it is heard a second time", || *second.lock().unwrap() == [5000]);
+    assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
+}
+
+#[test]
+fn best_effort_alone_asks_for_no_datagrams() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context_on_network(), graph.context_on_network());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (_, _subscription) = listen(&far.create_node("listener").unwrap(), "data", QoS::sensor_data());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    assert_eq!(transports(&near, &graph, "/talker"), ["TCPROS"]);
+}
+
+#[test]
+fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_connection() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context_on_network(), graph.context_on_network());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let listener = far.create_node("listener").unwrap();
+    let (datagrams, _datagrams) = listen(&listener, "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
+    let (reliable, subscription) = listen(&listener, "data", QoS::keep_last(10));
+    wait_until("the link is a connection", || transports(&near, &graph, "/listener") == ["TCPROS"]);
+    assert_eq!(subscription.publisher_count(), 1);
+    wait_until("the publisher knows one link", || {
+        talker.publish(bytes(3)).unwrap();
+        talker.subscription_count() == 1
+    });
+    spin_until(&far, "both hear", || {
+        [&datagrams, &reliable].iter().all(|heard| !heard.lock().unwrap().is_empty())
+    });
+}
+
+#[test]
+fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    drop(subscription);
+    wait_until("the link is gone", || {
+        talker.publish(bytes(10)).unwrap();
+        talker.subscription_count() == 0
+    });
+    assert_eq!(transports(&near, &graph, "/talker"), [""; 0]);
+    let (heard, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    talker.publish(bytes(11)).unwrap();
+    spin_until(&far, "the new one hears", || *heard.lock().unwrap() == [11]);
+}
+
+#[test]
+fn a_subscriber_that_reads_again_soon_keeps_its_link() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1000);
+    let nobody = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    // What does not come from there is refused, though the port stays taken.
+    socket.connect(nobody.local_addr().unwrap()).unwrap();
+    talker.publish(bytes(10)).unwrap();
+    wait_until("the refusal is told", || talker.dropped() == 1);
+    socket.connect(("127.0.0.1", sending_port(&answer))).unwrap();
+    talker.publish(bytes(20)).unwrap();
+    assert_eq!(socket.recv(&mut [0; 100]).unwrap(), 8 + 4 + 12 + 20);
+    assert_eq!((talker.subscription_count(), talker.dropped()), (1, 1));
+}
+
+#[test]
+fn what_the_network_says_of_lost_datagrams_ends_no_link() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1472);
+    let ends = (sending_port(&answer), socket.local_addr().unwrap().port());
+    // One is too long for a hop; they are forbidden on the way.
+    for (told, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
+        unreachable(code, ends).expect("a raw socket, which takes root of the network: run ./test");
+        wait_until("it counts as a drop", || talker.dropped() == told);
+        talker.publish(bytes(1400)).unwrap();
+        assert_eq!(socket.recv(&mut [0; 2000]).unwrap(), 8 + 4 + 12 + 1400);
+    }
+    assert_eq!(talker.subscription_count(), 1);
+}
+
+/// Has this host get an ICMP message of this code that a datagram of its own, between these ports, went no further.
+fn unreachable(code: u8, (from, to): (u16, u16)) -> Result<(), rustix::io::Errno> {
+    use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
+    let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
+    let mut message = vec![3, code, 0, 0, 0, 0];
+    message.extend(1300u16.to_be_bytes());
+    let (local, udp) = ([127, 0, 0, 1], 17);
+    message.extend([0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, udp, 0, 0]);
+    message.extend([local, local].concat());
+    message.extend([from, to, 8, 0].map(u16::to_be_bytes).concat());
+    let sum: u32 = message.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let here = std::net::SocketAddr::from((local, 0));
+    sendto(icmp, &message, SendFlags::empty(), &here).map(drop)
+}
+
+/// The port that a publisher says its datagrams come from.
+fn sending_port(answer: &Value) -> u16 {
+    answer.as_array().unwrap()[2].as_int().unwrap().try_into().unwrap()
+}
+
+#[test]
+fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    drop(subscription);
+    // The first of two is refused by the subscriber's host, and the second takes that away from who waits at the socket.
+    wait_until("the link is gone", || {
+        talker.publish(bytes(10)).unwrap();
+        talker.publish(bytes(10)).unwrap();
+        talker.subscription_count() == 0
+    });
+}
+
+#[test]
+fn a_publisher_that_ends_is_forgotten_and_a_new_one_is_heard() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    for size in [1, 2] {
+        let node = near.create_node("talker").unwrap();
+        let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+        assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+        talker.publish(bytes(size)).unwrap();
+        spin_until(&far, "it is heard", || heard.lock().unwrap().last() == Some(&size));
+        drop(talker);
+        spin_until(&far, "it is forgotten", || subscription.publisher_count() == 0);
+    }
+}
+
+/// Sends so many messages one after the other through a relay that loses every so manyth datagram; how many were heard and
+/// how many counted as lost.
+fn through_relay(size: usize, messages: u64, loses: impl FnMut(u64) -> bool + Send + 'static) -> (u64, u64) {
+    let (here, there) = (Graph::new(), Graph::new());
+    let (near, far) = (here.context(), there.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
+    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let type_name = UInt8MultiArray::TYPE;
+    let uri = uri_of(&here, "/talker");
+    let _relay = Relay::new(&near, uri, &there, "/data", type_name, loses);
+    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+    spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
+    for sent in 1..=messages {
+        talker.publish(bytes(size)).unwrap();
+        let answered = || heard.lock().unwrap().len() as u64 + subscription.lost() + 1;
+        // A loss shows with the next message only.
+        spin_until(&far, "the message before heard or lost", || answered() >= sent);
+        far.spin_once(Duration::from_millis(1)).unwrap();
+    }
+    spin_until(&far, "all heard or lost", || {
+        heard.lock().unwrap().len() as u64 + subscription.lost() >= messages - 1
+    });
+    (heard.lock().unwrap().len() as u64, subscription.lost())
+}
+
+#[test]
+fn lost_datagrams_lose_their_messages_which_are_counted() {
+    // Every tenth of 400 is lost, the first ones not.
+    assert_eq!(through_relay(10, 401, |count| count % 10 == 0), (361, 40));
+    // Four datagrams a message: every tenth lost is two messages of five.
+    assert_eq!(through_relay(5000, 101, |count| count % 10 == 0), (61, 40));
+}
+
+#[test]
+fn doubled_loss_within_one_message_counts_once() {
+    assert_eq!(through_relay(5000, 11, |count| count == 6 || count == 7), (10, 1));
+}
+
+#[test]
+fn messages_lost_in_a_row_are_counted_one_by_one() {
+    let (here, there) = (Graph::new(), Graph::new());
+    let (near, far) = (here.context(), there.context());
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
+    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let uri = uri_of(&here, "/talker");
+    let loses = |count| (3..=5).contains(&count);
+    let _relay = Relay::new(&near, uri, &there, "/data", UInt8MultiArray::TYPE, loses);
+    spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
+    (1..=8).for_each(|size| talker.publish(bytes(size)).unwrap());
+    spin_until(&far, "the last is heard", || heard.lock().unwrap().last() == Some(&8));
+    assert_eq!((&heard.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
+}
+
+/// A subscriber made of sockets alone.
+fn raw_subscriber(context: &Context, node: &Uri, longest: i32) -> (UdpSocket, Value) {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    socket.set_read_timeout(Some(LONG)).unwrap();
+    let fields = [("callerid", "/raw"), ("md5sum", "*"), ("topic", "/data"), ("type", "*")];
+    let header = ConnectionHeader::new(fields).emit().split_off(4);
+    let port = i32::from(socket.local_addr().unwrap().port());
+    let offer: Vec<Value> =
+        vec!["UDPROS".into(), Value::Binary(header), "192.0.2.1".into(), port.into(), longest.into()];
+    let offers = Value::Array(vec![offer.into()]);
+    let answer = ask(context, node, "requestTopic", &["/data".into(), offers]);
+    (socket, answer)
+}
+
+#[test]
+fn datagrams_go_to_the_caller_and_not_to_the_host_that_it_names() {
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1000);
+    let [name, _, _, Value::Int(number), Value::Int(longest), Value::Binary(_)] = answer.as_array().unwrap()
+    else {
+        panic!("{answer:?}")
+    };
+    assert_eq!((name.as_str(), *longest), (Some("UDPROS"), 1000));
+    talker.publish(bytes(2)).unwrap();
+    let mut buffer = [0; 2000];
+    let length = socket.recv(&mut buffer).unwrap();
+    assert_eq!(length, 8 + 4 + 14);
+    assert_eq!(buffer[..8], [&number.to_le_bytes()[..], &[0, 1, 1, 0]].concat());
+    talker.publish(bytes(2000)).unwrap();
+    assert_eq!(socket.recv(&mut buffer).unwrap(), 1000, "no longer than it takes");
+}
+
+#[test]
+fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
+    keep_log();
+    let graph = Graph::new();
+    let near = graph.context();
+    let node = near.create_node("talker").unwrap();
+    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
+    let (socket, _) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 512);
+    talker.publish(bytes(34_000_000)).unwrap();
+    assert_eq!(talker.dropped(), 1);
+    wait_logged(&["/data", "/raw", "34000016 bytes", "1 so far"]);
+    talker.publish(bytes(1)).unwrap();
+    let mut buffer = [0; 100];
+    assert_eq!(socket.recv(&mut buffer).unwrap(), 8 + 4 + 13);
+    assert_eq!(buffer[5], 2, "the number of the one that was dropped is left out");
+}
+
+#[test]
+fn a_text_topic_refuses_a_subscriber_of_another_type() {
+    keep_log();
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = near.create_node("talker").unwrap().create_publisher::<Text>("data", 10).unwrap();
+    let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    wait_logged(&["UDPROS subscriber of /data", "/listener", "md5sum"]);
+    assert_eq!((talker.subscription_count(), subscription.publisher_count()), (0, 0));
+}
