@@ -97,7 +97,10 @@ impl<S: Service> Client<S> {
     fn new(node: &Node, service: String, persistent: bool) -> Self {
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
         let wanted = WantedService { service, type_name, md5, persistent, probe: false };
-        Self { caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted, S::Response::FIXED_LEN)), service: PhantomData }
+        Self {
+            caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted, S::Response::FIXED_LEN)),
+            service: PhantomData,
+        }
     }
 
     /// The service's absolute name.
@@ -190,7 +193,10 @@ impl DynamicClient {
         let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
         let response_len = schema.response.ros1_fixed_len();
         let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
-        Self { caller: Caller::new(Arc::clone(&node.inner), wanted, response_len), schema: Arc::clone(schema) }
+        Self {
+            caller: Caller::new(Arc::clone(&node.inner), wanted, response_len),
+            schema: Arc::clone(schema),
+        }
     }
 
     /// The service's absolute name.

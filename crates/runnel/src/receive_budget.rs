@@ -286,7 +286,11 @@ mod tests {
         let claims = [claim(&budget, 1, 12_000_000, 9_950), claim(&budget, 1, 8_000_000, 0)];
         assert_eq!(loser_of(&claims, 10_000), Some(1));
         let claims = [claim(&budget, 1, 12_000_000, 9_950), claim(&budget, 1, 100, 0)];
-        assert_eq!(loser_of(&claims, 10_000), Some(0), "a paused peer that holds next to nothing keeps its link");
+        assert_eq!(
+            loser_of(&claims, 10_000),
+            Some(0),
+            "a paused peer that holds next to nothing keeps its link"
+        );
         assert_eq!(loser_of(&[], 0), None);
     }
 

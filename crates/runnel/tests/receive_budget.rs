@@ -70,8 +70,7 @@ fn begin_request<S: Service>(graph: &Graph, service: &str, announced: usize, par
     let params = ["/test", service].map(Into::into);
     let uri = Uri::parse_scheme("rosrpc", graph.ask("lookupService", &params).as_str().unwrap()).unwrap();
     let fields = [("callerid", "/slow"), ("md5sum", S::MD5), ("service", service), ("persistent", "1")];
-    let mut stream =
-        send(([127, 0, 0, 1], uri.endpoint.port).into(), &ConnectionHeader::new(fields).emit());
+    let mut stream = send(([127, 0, 0, 1], uri.endpoint.port).into(), &ConnectionHeader::new(fields).emit());
     let answer = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
     assert_eq!(answer.get("error"), None);
     stream.write_all(&(announced as u32).to_le_bytes()).unwrap();
@@ -101,7 +100,8 @@ fn one_byte_service_refuses_announced_length_at_once() {
     let node = far.context.create_node("switch").unwrap();
     let answer = |_: &SetBoolRequest| Ok::<_, String>(SetBoolResponse::default());
     let _service = node.create_service::<SetBool, _>("switch", answer).unwrap();
-    let streams: Vec<_> = (0..PEERS).map(|_| begin_request::<SetBool>(&graph, "/switch", ANNOUNCED, 0)).collect();
+    let streams: Vec<_> =
+        (0..PEERS).map(|_| begin_request::<SetBool>(&graph, "/switch", ANNOUNCED, 0)).collect();
     for stream in &streams {
         wait_until("the link closed", || is_closed(stream));
     }
@@ -121,8 +121,9 @@ fn slow_requests_of_many_clients_stay_within_budget() {
     let stream = begin_request::<SetLoggerLevel>(&graph, "/levels", ANNOUNCED, 0);
     wait_until("the link closed", || is_closed(&stream));
     wait_logged(&["service /levels", "900000000 bytes", "16777216"]);
-    let slow: Vec<_> =
-        (0..PEERS).map(|_| begin_request::<SetLoggerLevel>(&graph, "/levels", BUDGET - 1, 1_000_000)).collect();
+    let slow: Vec<_> = (0..PEERS)
+        .map(|_| begin_request::<SetLoggerLevel>(&graph, "/levels", BUDGET - 1, 1_000_000))
+        .collect();
     wait_until("a link closed", || far.budget().given_up > 0 && slow.iter().any(is_closed));
     assert!(!slow.iter().all(is_closed), "those that the budget has room for stay");
     let client = graph.context_on_network();
@@ -152,9 +153,8 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
     let received = Arc::new(AtomicUsize::new(0));
     let into = Arc::clone(&received);
     let node = far.context.create_node("viewer").unwrap();
-    let fakes: Vec<_> = (0..PEERS)
-        .map(|number| FakePublisher::new(&graph, &format!("/slow{number}"), "/images"))
-        .collect();
+    let fakes: Vec<_> =
+        (0..PEERS).map(|number| FakePublisher::new(&graph, &format!("/slow{number}"), "/images")).collect();
     let _subscription = node
         .create_subscription("images", 10, move |message: &Text| {
             assert_eq!(message.data.len(), IMAGE);

@@ -68,7 +68,9 @@ impl AcceptedLength {
 
     fn check(self, announced: usize) -> Result<(), FrameError> {
         match self {
-            Self::AtMost(limit) => LengthBeyondLimit::check(announced, limit).map_err(FrameError::BeyondLimit),
+            Self::AtMost(limit) => {
+                LengthBeyondLimit::check(announced, limit).map_err(FrameError::BeyondLimit)
+            }
             Self::Exactly(fixed) if announced != fixed => Err(FrameError::WrongLength { announced, fixed }),
             Self::Exactly(_) => Ok(()),
         }
@@ -325,7 +327,10 @@ mod tests {
             read_all(&mut reader, bytes);
             reader.incomplete().map(|frame| frame.number)
         };
-        assert_eq!([number(&stream[..5]), number(&stream[5..11]), number(&stream[11..])], [Some(0), Some(1), None]);
+        assert_eq!(
+            [number(&stream[..5]), number(&stream[5..11]), number(&stream[11..])],
+            [Some(0), Some(1), None]
+        );
     }
 
     #[test]

@@ -74,12 +74,7 @@ struct Requests {
 }
 
 impl ServiceCore {
-    pub(crate) fn new(
-        service: String,
-        types: ServiceTypes,
-        when: When,
-        callback: Callback,
-    ) -> Arc<Self> {
+    pub(crate) fn new(service: String, types: ServiceTypes, when: When, callback: Callback) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             service,
             types,

@@ -72,7 +72,8 @@ impl Driver {
         let (reassembler, joined) = (Reassembler::new(number).accepting(accepted), Arc::clone(&from));
         // Datagrams do not prove where they are from.
         let claim = self.frame_budget.claim(Ipv4Addr::UNSPECIFIED.into());
-        *place = Socket::DatagramInput(DatagramInput { engine, conn, socket, reassembler, claim, topic, from });
+        *place =
+            Socket::DatagramInput(DatagramInput { engine, conn, socket, reassembler, claim, topic, from });
         self.ros1_joined(&joined);
         if let Err(error) = added {
             self.ended(key, Some(&error.to_string()));

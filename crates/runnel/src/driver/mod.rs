@@ -233,7 +233,10 @@ impl Driver {
         let paused = self.paused.as_ref().map(|(at, _)| *at);
         let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
         let ros2 = self.ros2.deadline();
-        [until, engines, paused, sessions, ros2, self.watches.next(), self.frame_check].into_iter().flatten().min()
+        [until, engines, paused, sessions, ros2, self.watches.next(), self.frame_check]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn serve_deadlines(&mut self) {

@@ -95,7 +95,8 @@ impl Driver {
     /// Gives up the message that a link is receiving, and with it the link, unless that goes on behind it.
     fn give_up_frame(&mut self, key: Key, why: impl FnOnce(IpAddr, IncompleteFrame) -> GivenUp) {
         let Some(socket) = self.sockets.get_mut(key) else { return };
-        let (Some(address), Some(frame)) = (socket.claim().map(FrameClaim::address), socket.incomplete_frame())
+        let (Some(address), Some(frame)) =
+            (socket.claim().map(FrameClaim::address), socket.incomplete_frame())
         else {
             return;
         };
