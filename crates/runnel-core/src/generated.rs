@@ -66,6 +66,11 @@ macro_rules! message {
 
         impl $crate::wire::Wire for $name {
             const MIN_LEN: usize = 0 $(+ $crate::message!(@min_len $type; $($mark)*))*;
+            const FIXED_LEN: Option<usize> = {
+                let len = Some(0);
+                $( let len = $crate::wire::fixed_sum(len, $crate::message!(@fixed_len $type; $($mark)*)); )*
+                len
+            };
             const ZERO: Self = Self { $($field: <$type as $crate::wire::Wire>::ZERO,)* };
             const IS_CHECKED: bool = false $(|| $crate::message!(@is_checked $type; $($mark)*))*;
             type View<'a> = $view $(<$lifetime>)?;
@@ -131,6 +136,9 @@ macro_rules! message {
     (@min_len $type:ty; ros1 $($rest:tt)*) => { 0 };
     (@min_len $type:ty; ros2 $($rest:tt)*) => { 0 };
     (@min_len $type:ty; $($rest:tt)*) => { <$type as $crate::wire::Wire>::MIN_LEN };
+
+    (@fixed_len $type:ty; ros2 $($rest:tt)*) => { Some(0) };
+    (@fixed_len $type:ty; $($rest:tt)*) => { <$type as $crate::wire::Wire>::FIXED_LEN };
 
     (@is_checked $type:ty; ros1 $($rest:tt)*) => { false };
     (@is_checked $type:ty; ros2 $($rest:tt)*) => { $crate::message!(@is_checked $type; $($rest)*) };

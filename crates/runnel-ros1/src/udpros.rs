@@ -22,7 +22,7 @@
 
 use std::fmt;
 
-use crate::tcpros::{FrameReader, MAX_MESSAGE};
+use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, MAX_MESSAGE};
 
 /// Bytes of the header.
 pub const HEADER: usize = 8;
@@ -164,9 +164,12 @@ pub struct Taken {
 #[derive(Debug)]
 pub struct Reassembler {
     link: u32,
+    accepted: AcceptedLength,
     /// The number of the last message that began to arrive.
     last: Option<u8>,
     under_way: Option<UnderWay>,
+    /// Messages that began to arrive.
+    begun: u64,
 }
 
 /// A message that has arrived in part.
@@ -181,7 +184,27 @@ struct UnderWay {
 impl Reassembler {
     /// For the link of this number; what has another is passed over.
     pub fn new(link: u32) -> Self {
-        Self { link, last: None, under_way: None }
+        Self { link, accepted: AcceptedLength::AtMost(MAX_MESSAGE), last: None, under_way: None, begun: 0 }
+    }
+
+    /// The same, which drops messages of other lengths.
+    #[must_use]
+    pub fn accepting(self, accepted: AcceptedLength) -> Self {
+        Self { accepted, ..self }
+    }
+
+    /// The message of which some datagrams have not arrived.
+    pub fn incomplete(&self) -> Option<IncompleteFrame> {
+        self.under_way.as_ref()?.reader.incomplete().map(|frame| IncompleteFrame {
+            // The reader is another for each message.
+            number: self.begun,
+            ..frame
+        })
+    }
+
+    /// Gives up the message of which some datagrams have not arrived; how many that were.
+    pub fn abandon(&mut self) -> u64 {
+        u64::from(self.under_way.take().is_some())
     }
 
     /// Takes one datagram. `spare` is asked for a buffer to use again when a message begins; what it holds does not
@@ -208,8 +231,9 @@ impl Reassembler {
         if header.block == 0 {
             return Taken { message: None, lost: lost + 1 };
         }
-        let under_way = UnderWay { blocks: header.block, next: 0, reader: FrameReader::new(MAX_MESSAGE) };
-        self.under_way = Some(under_way);
+        let reader = FrameReader::accepting(self.accepted);
+        self.under_way = Some(UnderWay { blocks: header.block, next: 0, reader });
+        self.begun += 1;
         let taken = self.append(part, spare);
         Taken { lost: lost + taken.lost, ..taken }
     }
@@ -243,11 +267,6 @@ impl Reassembler {
             Ok(None) if !is_last => Taken::default(),
             _ => Taken { message: None, lost: self.abandon() },
         }
-    }
-
-    /// Gives up the message under way; how many that were.
-    fn abandon(&mut self) -> u64 {
-        u64::from(self.under_way.take().is_some())
     }
 }
 

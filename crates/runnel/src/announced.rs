@@ -45,6 +45,8 @@ pub(crate) struct Ros1Type {
     pub(crate) definition: String,
     /// It begins with a header whose `seq` is counted up.
     pub(crate) has_header: bool,
+    /// Bytes of every message, if that is fixed.
+    pub(crate) fixed_len: Option<usize>,
 }
 
 /// A message type as ROS 2 peers know it.
@@ -59,7 +61,7 @@ pub(crate) struct Ros2Type {
 impl Ros1Type {
     pub(crate) fn of<M: Message>() -> Self {
         let [type_name, md5, definition] = [M::TYPE, M::MD5, M::DEFINITION].map(str::to_owned);
-        Self { type_name, md5, definition, has_header: M::HAS_HEADER }
+        Self { type_name, md5, definition, has_header: M::HAS_HEADER, fixed_len: M::FIXED_LEN }
     }
 
     pub(crate) fn of_schema(schema: &Schema) -> Self {
@@ -68,12 +70,13 @@ impl Ros1Type {
             md5: schema.md5.clone(),
             definition: schema.full_text.clone(),
             has_header: schema.def.has_header(),
+            fixed_len: schema.ros1_fixed_len(),
         }
     }
 
     fn any() -> Self {
         let [type_name, md5] = [ANY, ANY].map(str::to_owned);
-        Self { type_name, md5, definition: String::new(), has_header: false }
+        Self { type_name, md5, definition: String::new(), has_header: false, fixed_len: None }
     }
 }
 
@@ -173,6 +176,7 @@ impl Topic {
             deadline: qos.deadline,
             keeps_all: qos.history == History::KeepAll && qos.reliability == Reliability::Reliable,
             takes,
+            fixed_len: self.ros1.as_ref().and_then(|ros1| ros1.fixed_len),
         }
     }
 

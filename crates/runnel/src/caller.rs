@@ -11,7 +11,7 @@ use runnel_ros1::node::{ServiceFailure, ServiceLinkId, WantedService};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, frame};
 
 use crate::data::{Asked, Runnable, Runner, ServiceCore};
-use crate::driver::{CallAnswer, ServiceInfo, Tell};
+use crate::driver::{Asks, CallAnswer, ServiceInfo, Tell};
 use crate::error::Error;
 use crate::node::NodeInner;
 use crate::service::ServiceError;
@@ -33,13 +33,15 @@ const SHORTEST: Duration = Duration::from_millis(250);
 pub(crate) struct Caller {
     node: Arc<NodeInner>,
     wanted: WantedService,
+    /// Bytes of every response, if that is fixed.
+    response_len: Option<usize>,
     /// The link of a persistent client, while no call is under way on it.
     link: Mutex<Option<ServiceLinkId>>,
 }
 
 impl Caller {
-    pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService) -> Self {
-        Self { node, wanted, link: Mutex::default() }
+    pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService, response_len: Option<usize>) -> Self {
+        Self { node, wanted, response_len, link: Mutex::default() }
     }
 
     pub(crate) fn service(&self) -> &str {
@@ -58,10 +60,10 @@ impl Caller {
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let Some(core) = self.node.driver().service_of_this_process(self.service()) else { return Ok(None) };
         let WantedService { md5, type_name, .. } = &self.wanted;
-        if core.md5 == md5 {
+        if core.types.md5 == md5 {
             return Ok(Some(core));
         }
-        let (has, sum, at) = (core.type_name, core.md5, "this process".to_owned());
+        let (has, sum, at) = (core.types.name, core.types.md5, "this process".to_owned());
         let why = format!("it has {has} with md5sum {sum}, but we want {type_name} with md5sum {md5}");
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
     }
@@ -132,7 +134,7 @@ impl Caller {
         let wanted = WantedService { persistent: false, ..self.wanted.clone() };
         // Held until the link is known, so that an answer which comes before finds it.
         let mut state = lock(&pending.state);
-        state.0 = node.driver().begin_call(node.key, wanted, Some(request), until, Some(tell));
+        state.0 = node.driver().begin_call(node.key, wanted, self.asks(Some(request)), until, Some(tell));
         let begun = state.0.is_some();
         drop(state);
         node.context.shared.turning.attend();
@@ -142,7 +144,7 @@ impl Caller {
     /// Asks who provides the service, and of which type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
         let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
-        let begun = self.node.driver().begin_call(self.node.key, wanted, None, until, Some(me()));
+        let begun = self.node.driver().begin_call(self.node.key, wanted, self.asks(None), until, Some(me()));
         let link = begun.ok_or(Error::ShuttingDown)?;
         let answer = self.wait(link)?;
         let mut driver = self.node.driver();
@@ -204,7 +206,8 @@ impl Caller {
             }
             driver.end_call(self.node.key, link);
         }
-        let begun = driver.begin_call(self.node.key, self.wanted.clone(), Some(request), until, Some(me()));
+        let asks = self.asks(Some(request));
+        let begun = driver.begin_call(self.node.key, self.wanted.clone(), asks, until, Some(me()));
         begun.ok_or(Error::ShuttingDown)
     }
 
@@ -233,6 +236,10 @@ impl Caller {
         if let Some(other) = other {
             self.node.driver().end_call(self.node.key, other);
         }
+    }
+
+    fn asks(&self, request: Option<Vec<u8>>) -> Asks {
+        Asks { request, response_len: self.response_len }
     }
 
     fn framed(&self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Vec<u8>, Error> {

@@ -53,7 +53,7 @@ impl Context {
 
     /// Makes calls side by side, each a URI, a method and its parameters, and waits until every one has an answer or has
     /// failed. The answers come in the order of the calls. Each call to a server other than the master takes a
-    /// connection of its own.
+    /// connection of its own; calls to one server are made one after the other.
     ///
     /// # Errors
     /// When the context ends before. What a call failed with is its answer.
@@ -94,7 +94,8 @@ impl Context {
         if let Some(key) = *client {
             return Ok(key);
         }
-        let engine = Engine::Other(Box::new(RpcPeer::new(RpcConfig::default())));
+        let config = RpcConfig { max_connections_per_server: 1, ..RpcConfig::default() };
+        let engine = Engine::Other(Box::new(RpcPeer::new(config)));
         let key = self.shared.turning.driver().add_engine(engine, Vec::new())?;
         *client = Some(key);
         Ok(key)

@@ -71,7 +71,7 @@ impl Node {
         let (type_name, md5) = ("*".to_owned(), "*".to_owned());
         let service = self.service_name(service)?;
         let wanted = WantedService { service, type_name, md5, persistent: false, probe: true };
-        Ok(Caller::new(Arc::clone(&self.inner), wanted))
+        Ok(Caller::new(Arc::clone(&self.inner), wanted, None))
     }
 }
 
@@ -97,7 +97,10 @@ impl<S: Service> Client<S> {
     fn new(node: &Node, service: String, persistent: bool) -> Self {
         let (type_name, md5) = (S::TYPE.to_owned(), S::MD5.to_owned());
         let wanted = WantedService { service, type_name, md5, persistent, probe: false };
-        Self { caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted)), service: PhantomData }
+        Self {
+            caller: Arc::new(Caller::new(Arc::clone(&node.inner), wanted, S::Response::FIXED_LEN)),
+            service: PhantomData,
+        }
     }
 
     /// The service's absolute name.
@@ -127,7 +130,7 @@ impl<S: Service> Client<S> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
         let local = self.caller.local()?;
         // Types that were generated twice are one on the wire, and two by reference.
-        let Some(core) = local.as_deref().filter(|core| core.types == types) else {
+        let Some(core) = local.as_deref().filter(|core| core.types.ids == types) else {
             let bytes = self.caller.call(local.as_deref(), |out| request.write(out), until)?;
             return read::<S>(self.service(), &bytes);
         };
@@ -188,8 +191,12 @@ pub struct DynamicClient {
 impl DynamicClient {
     fn new(node: &Node, service: String, schema: &Arc<ServiceSchema>) -> Self {
         let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
+        let response_len = schema.response.ros1_fixed_len();
         let wanted = WantedService { service, type_name, md5, persistent: false, probe: false };
-        Self { caller: Caller::new(Arc::clone(&node.inner), wanted), schema: Arc::clone(schema) }
+        Self {
+            caller: Caller::new(Arc::clone(&node.inner), wanted, response_len),
+            schema: Arc::clone(schema),
+        }
     }
 
     /// The service's absolute name.

@@ -21,6 +21,7 @@ use crate::ipc::Pool;
 use crate::logging::console;
 use crate::node::Node;
 use crate::polling::PollingPolicy;
+use crate::receive_budget::ReceiveBudget;
 use crate::ros_clock::{RosClock, Simulation};
 use crate::sync::lock;
 use crate::timers::Timers;
@@ -43,6 +44,8 @@ pub struct ContextOptions {
     sim_time: bool,
     ipc: bool,
     shared_memory: [usize; 2],
+    receive_budget: Option<usize>,
+    receive_timeout: Option<Duration>,
     graphs: Graphs,
     domain: Option<u16>,
     master_comes_later: bool,
@@ -62,6 +65,8 @@ impl Default for ContextOptions {
             sim_time: true,
             ipc: true,
             shared_memory: SHARED_MEMORY,
+            receive_budget: None,
+            receive_timeout: None,
             graphs: Graphs::default(),
             domain: None,
             master_comes_later: false,
@@ -117,6 +122,24 @@ impl ContextOptions {
     #[must_use]
     pub fn shared_memory(mut self, bytes: usize, of_one_process: usize) -> Self {
         self.shared_memory = [bytes, of_one_process];
+        self
+    }
+
+    /// Bytes of memory that messages of ROS 1 may take while they arrive, over all links of this context together; by default
+    /// as `RUNNEL_RECEIVE_BUDGET` says, or 256 MiB. At least 1 MiB. A longer message is refused. When the budget is used up,
+    /// the remote address that holds most of it loses the link that has held most for longest. Queues of whole messages do
+    /// not count.
+    #[must_use]
+    pub fn receive_budget(mut self, bytes: usize) -> Self {
+        self.receive_budget = Some(bytes);
+        self
+    }
+
+    /// How long a message of ROS 1 may make no progress while it arrives, and a service's client take nothing of its
+    /// answer, before the link is closed; by default as `RUNNEL_RECEIVE_TIMEOUT` says, or 30 s.
+    #[must_use]
+    pub fn receive_timeout(mut self, timeout: Duration) -> Self {
+        self.receive_timeout = Some(timeout);
         self
     }
 
@@ -213,6 +236,7 @@ impl Context {
         if let (Some(ros2), Some(domain)) = (&mut settings.ros2, options.domain) {
             ros2.domain = domain;
         }
+        settings.receive = settings.receive.with(options.receive_budget, options.receive_timeout);
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();
         let stop = Arc::new(AtomicBool::new(false));
@@ -223,15 +247,7 @@ impl Context {
         let [limit, share] = options.shared_memory;
         let pool = Arc::new(Pool::new(limit, share));
         let (turned, ended, memory) = (Arc::clone(&reactor), Arc::clone(&stop), Arc::clone(&pool));
-        let driver = Driver::new(
-            turned,
-            ended,
-            simulation,
-            settings.family,
-            settings.ipc.clone(),
-            memory,
-            settings.ros2.clone(),
-        );
+        let driver = Driver::new(turned, ended, simulation, memory, &settings);
         let shared = Shared {
             turning: Arc::new(Turning::new(driver, Arc::clone(&stop), waker)),
             ready,
@@ -270,6 +286,12 @@ impl Context {
     /// The domain of ROS 2 whose nodes it meets; `None` if it is in ROS 1 alone.
     pub fn domain_id(&self) -> Option<u16> {
         self.shared.settings.ros2.as_ref().map(|ros2| ros2.domain)
+    }
+
+    /// The memory that messages of ROS 1 take while they arrive, and how many were given up: see
+    /// [`ContextOptions::receive_budget`].
+    pub fn receive_budget(&self) -> ReceiveBudget {
+        self.shared.turning.driver().receive_budget()
     }
 
     /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace. Parameters that they

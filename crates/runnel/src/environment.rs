@@ -14,6 +14,7 @@ use runnel_ros1::rpc::Uri;
 
 use crate::driver::IpcSettings;
 use crate::error::Error;
+use crate::receive_budget::ReceiveLimits;
 use crate::rtps::Ros2Settings;
 
 /// The graphs that the nodes of a context are in. What is not topics, such as services, actions and parameters that others
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) namespace: String,
     /// How links within the host leave the network; `None` if they are not to.
     pub(crate) ipc: Option<IpcSettings>,
+    /// What incomplete messages of ROS 1 may cost.
+    pub(crate) receive: ReceiveLimits,
 }
 
 /// Where a process stands in the ROS 1 graph.
@@ -65,7 +68,7 @@ impl Settings {
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
         let ros1 = (graphs != Graphs::Ros2).then(|| Ros1Settings::read(arguments, family)).transpose()?;
         let ros2 = (graphs != Graphs::Ros1).then(|| Ros2Settings::read(arguments)).transpose()?;
-        Ok(Self { ros1, ros2, family, namespace, ipc: ipc()? })
+        Ok(Self { ros1, ros2, family, namespace, ipc: ipc()?, receive: ReceiveLimits::read()? })
     }
 }
 

@@ -64,6 +64,7 @@ mod polling;
 mod publisher;
 mod qos_events;
 mod rate;
+mod receive_budget;
 mod ros2_graph;
 mod ros_clock;
 mod rtps;
@@ -95,6 +96,7 @@ pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
 pub use rate::Rate;
+pub use receive_budget::ReceiveBudget;
 pub use ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };

@@ -1,6 +1,5 @@
 //! Services that a node provides, and why calls of services fail.
 
-use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use runnel_core::wire::{DecodeError, Wire, decode_into};
 use runnel_ros1::node::{Role, ServiceFailure, ServiceSpec};
 use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE};
 
-use crate::data::{Asked, ServiceCore, When};
+use crate::data::{Asked, ServiceCore, ServiceTypes, When};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 
@@ -90,8 +89,7 @@ impl Node {
         let service = self.service_name(service)?;
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let callback = Box::new(answering::<S, E>(callback));
-        let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let core = ServiceCore::new(service.clone(), (S::TYPE, S::MD5), types, when, callback);
+        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), when, callback);
         self.inner.add_service(&core)?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -114,7 +112,7 @@ impl Node {
 impl NodeInner {
     pub(crate) fn add_service(&self, core: &Arc<ServiceCore>) -> Result<(), Error> {
         let (service, type_name, md5) =
-            (core.service.clone(), core.type_name.to_owned(), core.md5.to_owned());
+            (core.service.clone(), core.types.name.to_owned(), core.types.md5.to_owned());
         let spec = ServiceSpec { service: service.clone(), type_name, md5 };
         let mut driver = self.driver();
         let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;

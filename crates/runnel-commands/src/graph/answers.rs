@@ -55,6 +55,11 @@ pub fn read_connections(info: &Value) -> Option<Vec<Connection>> {
     info.as_array()?.iter().map(read_connection).collect()
 }
 
+/// Reads the rows of bus info that can be read.
+pub(super) fn known_connections(info: &Value) -> Vec<Connection> {
+    info.as_array().unwrap_or_default().iter().filter_map(read_connection).collect()
+}
+
 /// Reads a row of bus info, of which old nodes leave out the end.
 fn read_connection(row: &Value) -> Option<Connection> {
     let [id, peer, direction, transport, topic, rest @ ..] = row.as_array()? else { return None };
@@ -124,6 +129,15 @@ mod tests {
         assert_eq!(parts("text".into()), None);
         assert_eq!(read_pairs(&list(vec![list(vec!["/t".into(), 1.into()])])), None);
         assert_eq!(read_connection(&list(vec![1.into(), "/a".into()])), None);
+    }
+
+    #[test]
+    fn bus_info_of_other_shapes_is_read_as_far_as_possible() {
+        let row = list(vec![1.into(), "/a".into(), "o".into(), "TCPROS".into(), "/t".into()]);
+        assert_eq!(known_connections(&list(vec![row, 7.into(), list(vec![])])).len(), 1);
+        for odd in [Value::from(""), 0.into(), list(vec!["".into()])] {
+            assert_eq!(known_connections(&odd), []);
+        }
     }
 
     #[test]

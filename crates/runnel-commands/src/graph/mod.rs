@@ -16,7 +16,7 @@ use runnel::{Context, Error};
 
 use crate::error::{CliError, plain};
 pub use answers::{Connection, Drops, read_connections, read_drops, read_pairs};
-use answers::{dropped, parts, text};
+use answers::{dropped, known_connections, parts, text};
 use state::read_state;
 pub use state::{Holders, Listing, SystemState, is_within, names_of};
 
@@ -154,10 +154,17 @@ impl<'a> Graph<'a> {
         pid.as_int().ok_or_else(|| malformed(uri, "getPid"))
     }
 
-    /// The connections of the node at `uri`.
+    /// The connections of the node at `uri`, as far as it tells them: some clients answer nothing of use, or do not know
+    /// the method.
+    ///
+    /// # Errors
+    /// When the node does not answer.
     pub fn connections(&self, uri: &str) -> Result<Vec<Connection>, CliError> {
-        let info = self.ask_node(uri, "getBusInfo", &[])?;
-        read_connections(&info).ok_or_else(|| malformed(uri, "getBusInfo"))
+        match self.call_node(uri, "getBusInfo", &[]) {
+            Ok(answer) => Ok(parts(answer).map_or(Vec::new(), |(_, _, info)| known_connections(&info))),
+            Err(NoAnswer::Fault(_) | NoAnswer::Malformed) => Ok(Vec::new()),
+            Err(error) => Err(error.of(uri)),
+        }
     }
 
     /// How many messages of a topic the node at `uri` says it dropped for slow links in this direction; `None` if it
@@ -275,7 +282,9 @@ pub enum NoAnswer {
     Closed(String),
     /// There was no answer in time.
     Late,
-    /// It could not be called, or answered with a fault.
+    /// It answered with a fault: it does not know the method, or the method broke.
+    Fault(String),
+    /// It could not be called.
     Failed(String),
 }
 
@@ -289,6 +298,7 @@ impl From<Error> for NoAnswer {
                 Self::Failed(why.map_or("no connection".to_owned(), |why| plain(&why)))
             }
             Error::Call(CallError::TimedOut { .. }) => Self::Late,
+            Error::Call(error @ CallError::Fault { .. }) => Self::Fault(error.to_string()),
             error => Self::Failed(error.to_string()),
         }
     }
@@ -297,7 +307,7 @@ impl From<Error> for NoAnswer {
 impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(why) | Self::Closed(why) | Self::Failed(why) => f.write_str(why),
+            Self::Refused(why) | Self::Closed(why) | Self::Fault(why) | Self::Failed(why) => f.write_str(why),
             Self::Malformed => f.write_str("its answer is malformed"),
             Self::Late => f.write_str("no answer in time"),
         }
@@ -326,6 +336,20 @@ fn with_caller(caller: &str, params: &[&str]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn node_that_tells_no_bus_info_has_no_known_connections() {
+        let context = fake::context(Vec::new());
+        let connections =
+            |uri: &str| Graph::new(&context).connections(uri).map_err(|error| error.to_string());
+        for value in [fake::granted(""), fake::granted(0), fake::refused("not implemented"), 7.into()] {
+            assert_eq!(connections(&fake::server(vec![Some(value)])), Ok(Vec::new()));
+        }
+        let at = runnel::MasterOptions::at((std::net::Ipv4Addr::LOCALHOST, 0));
+        let server = context.start_master(at).expect("a free port").to_string();
+        assert_eq!(connections(&server), Ok(Vec::new()), "a fault: it does not know the method");
+        assert!(connections(&fake::server(vec![None])).is_err(), "a node that hangs up is in trouble");
+    }
 
     #[test]
     fn a_name_is_unknown_where_the_master_says_so_and_not_where_it_says_nothing() {

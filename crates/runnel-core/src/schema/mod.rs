@@ -5,6 +5,7 @@
 //! hash: a type has a form in each [`Generation`].
 
 mod action;
+mod fixed_len;
 mod folders;
 mod form;
 mod full_text;

@@ -407,3 +407,15 @@ proptest! {
         let _ = Schema::from_full_text(&type_name("p/A"), &parts.concat());
     }
 }
+
+#[test]
+fn fixed_len_counts_nested_messages_and_fixed_arrays() {
+    let library = library(&[
+        ("Inner", "bool on\ntime at\n"),
+        ("Outer", "uint8[3] small\nInner[2] inner\nfloat64 last\nint32 A=1\n"),
+        ("Text", "Inner inner\nstring text\n"),
+        ("Empty", ""),
+    ]);
+    let len = |name: &str| library.message(&TypeName::new("p", name)).unwrap().ros1_fixed_len();
+    assert_eq!(["Inner", "Outer", "Text", "Empty"].map(len), [Some(9), Some(29), None, Some(0)]);
+}

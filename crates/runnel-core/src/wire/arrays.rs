@@ -55,6 +55,10 @@ impl<T: Wire + Default> Wire for Vec<T> {
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
     const MIN_LEN: usize = N * T::MIN_LEN;
+    const FIXED_LEN: Option<usize> = match T::FIXED_LEN {
+        Some(len) => len.checked_mul(N),
+        None => None,
+    };
     const ZERO: Self = [T::ZERO; N];
     const IS_CHECKED: bool = T::IS_CHECKED;
     type View<'a> = T::Slice<'a>;

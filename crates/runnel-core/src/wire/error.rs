@@ -28,6 +28,11 @@ pub enum DecodeErrorKind {
         /// Bytes left.
         left: usize,
     },
+    /// A truth value is neither 0 nor 1.
+    NotABool {
+        /// What it is.
+        byte: u8,
+    },
     /// A text that is to be borrowed is not UTF-8.
     NotUtf8,
     /// Bytes follow the end of the message.
@@ -84,6 +89,7 @@ impl fmt::Display for DecodeErrorKind {
             Self::CountBeyondMessage { count, left } => {
                 write!(f, "{count} elements claimed, but only {left} bytes left")
             }
+            Self::NotABool { byte } => write!(f, "a bool is {byte}, where only 0 and 1 are allowed"),
             Self::NotUtf8 => f.write_str("text is not UTF-8"),
             Self::TrailingBytes { count } => write!(f, "{count} bytes follow the end of the message"),
             Self::WrongLength => f.write_str("a part is not as long as it says"),

@@ -41,6 +41,10 @@ pub trait Wire: Sized + 'static {
     /// Least number of bytes that a value takes in any encoding, by which counts from peers are checked.
     const MIN_LEN: usize;
 
+    /// Number of bytes that every value takes in ROS 1; `None` if that varies. A length that a ROS 1 peer announces is held
+    /// to it.
+    const FIXED_LEN: Option<usize> = None;
+
     /// The value with every number zero, every truth value false and everything else empty. What the other generation's
     /// form of a message lacks is read as this.
     const ZERO: Self;
@@ -114,6 +118,14 @@ pub trait Wire: Sized + 'static {
     fn slice(values: &[Self]) -> Self::Slice<'_>;
 }
 
+/// [`Wire::FIXED_LEN`] of two values in a row.
+pub const fn fixed_sum(first: Option<usize>, second: Option<usize>) -> Option<usize> {
+    match (first, second) {
+        (Some(first), Some(second)) => first.checked_add(second),
+        _ => None,
+    }
+}
+
 /// The whole of `bytes` as one value.
 ///
 /// # Errors
@@ -166,6 +178,26 @@ mod tests {
         assert_eq!(encode(&vec![1u16, 2]), [2, 0, 0, 0, 1, 0, 2, 0]);
         assert_eq!(encode(&[true, false]), [1, 0]);
         assert_eq!(encode(&Time { sec: 1, nanosec: 2 }), [1, 0, 0, 0, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn bool_is_zero_or_one() {
+        assert_eq!(decode::<[bool; 2]>(&[0, 1]).unwrap(), [false, true]);
+        let refused = DecodeErrorKind::NotABool { byte: 7 };
+        assert_eq!(decode::<bool>(&[7]).unwrap_err().kind(), refused);
+        assert_eq!(decode_view::<bool>(&[7]).unwrap_err().kind(), refused);
+        assert_eq!(decode::<Vec<bool>>(&[2, 0, 0, 0, 1, 7]).unwrap_err().kind(), refused);
+        assert_eq!(decode_view::<Vec<bool>>(&[2, 0, 0, 0, 1, 7]).map(drop).unwrap_err().kind(), refused);
+        for encapsulation in [[0, 1, 0, 0], [0, 7, 0, 0]] {
+            let bytes = [&encapsulation[..], &[7]].concat();
+            assert_eq!(super::cdr::decode::<bool>(&bytes).unwrap_err().kind(), refused);
+        }
+    }
+
+    #[test]
+    fn fixed_len_is_known_where_nothing_varies() {
+        assert_eq!((bool::FIXED_LEN, <[f64; 36]>::FIXED_LEN, Time::FIXED_LEN), (Some(1), Some(288), Some(8)));
+        assert_eq!((String::FIXED_LEN, Vec::<u8>::FIXED_LEN, <[String; 2]>::FIXED_LEN), (None, None, None));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Wire forms of numbers, truth values and time.
 
-use super::{DecodeError, LeSlice, Reader, Seq, Sink, Wire};
+use super::{DecodeError, DecodeErrorKind, LeSlice, Reader, Seq, Sink, Wire};
 use crate::time::{Duration, Time};
 
 /// Numbers of more than one byte: little-endian, seen as [`LeSlice`] in arrays.
@@ -8,6 +8,7 @@ macro_rules! number {
     ($($type:ty),*) => {$(
         impl Wire for $type {
             const MIN_LEN: usize = size_of::<$type>();
+            const FIXED_LEN: Option<usize> = Some(size_of::<$type>());
             const ZERO: Self = 0 as $type;
             const IS_PRIMITIVE: bool = true;
             type View<'a> = $type;
@@ -65,6 +66,7 @@ fn elements<'a>(from: &mut Reader<'a>, size: usize, count: usize) -> Result<&'a 
 
 impl Wire for u8 {
     const MIN_LEN: usize = 1;
+    const FIXED_LEN: Option<usize> = Some(1);
     const ZERO: Self = 0;
     const IS_PRIMITIVE: bool = true;
     type View<'a> = u8;
@@ -103,11 +105,13 @@ impl Wire for u8 {
     }
 }
 
-/// Values that are read one by one, each from the bytes of one of `$wire`; those of one byte are written at once.
+/// Values that are read one by one, each from the bytes of one of `$wire`; those of one byte are written at once. Any bytes
+/// are one.
 macro_rules! through {
     ($type:ty, zero: $zero:expr, align: $align:literal, $wire:ty, $to:expr, $from:expr $(, at once as $bytes:ty)?) => {
         impl Wire for $type {
             const MIN_LEN: usize = size_of::<$wire>();
+            const FIXED_LEN: Option<usize> = Some(size_of::<$wire>());
             const ZERO: Self = $zero;
             const IS_PRIMITIVE: bool = $align == 1;
             type View<'a> = $type;
@@ -149,7 +153,47 @@ macro_rules! through {
     };
 }
 through!(i8, zero: 0, align: 1, u8, |value| *value as u8, |byte| byte as i8, at once as u8);
-through!(bool, zero: false, align: 1, u8, |value| u8::from(*value), |byte| byte != 0, at once as u8);
+
+/// A byte that is 0 or 1. Others are refused, as the ROS 2 middlewares do: they show that the bytes are no such message.
+impl Wire for bool {
+    const MIN_LEN: usize = 1;
+    const FIXED_LEN: Option<usize> = Some(1);
+    const ZERO: Self = false;
+    const IS_PRIMITIVE: bool = true;
+    type View<'a> = bool;
+    type Slice<'a> = Seq<'a, bool>;
+
+    #[inline]
+    fn write<S: Sink + ?Sized>(&self, out: &mut S) {
+        out.put(&[u8::from(*self)]);
+    }
+    #[inline]
+    fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
+        *self = Self::read_view(from)?;
+        Ok(())
+    }
+    #[inline]
+    fn read_view<'a>(from: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        match from.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [byte] => Err(DecodeErrorKind::NotABool { byte }.into()),
+        }
+    }
+    fn view(&self) -> bool {
+        *self
+    }
+    #[inline]
+    fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
+        out.put(bytemuck::cast_slice::<Self, u8>(values));
+    }
+    fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
+        Seq::read(from, count)
+    }
+    fn slice(values: &[Self]) -> Self::Slice<'_> {
+        Seq::from_values(values)
+    }
+}
 
 /// Two numbers of 32 bits, the first of them signed: in ROS 2 each is aligned to 4.
 macro_rules! seconds {

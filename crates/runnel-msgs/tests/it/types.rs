@@ -67,6 +67,7 @@ fn arrays_of_fixed_size_go_round() {
     pose.covariance[35] = 0.5;
     goes_round(&pose, &mut PoseWithCovariance::default());
     assert_eq!(PoseWithCovariance::MIN_LEN, 7 * 8 + 36 * 8);
+    assert_eq!(PoseWithCovariance::FIXED_LEN, Some(7 * 8 + 36 * 8));
     let camera = CameraInfo { k: [1.0; 9], d: vec![0.1, 0.2], ..CameraInfo::default() };
     goes_round(&camera, &mut CameraInfo::default());
     assert_eq!(camera.view().k.get(8), Some(1.0));

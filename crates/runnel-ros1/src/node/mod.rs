@@ -38,7 +38,7 @@ pub use event::{
 pub use same_host::{Meeting, SameHost};
 pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
-use crate::net::{ConnId, Transmit};
+use crate::net::{ConnId, Endpoint, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
 use crate::told::told;
 use crate::xmlrpc::Value;
@@ -74,6 +74,8 @@ pub struct Node {
     /// URIs of the nodes of this process, ourselves included.
     locals: BTreeSet<String>,
     conns: LiteMap<ConnId, Conn>,
+    /// Links to publishers that wait until fewer connections to their address are being made: topic and URI.
+    turns: LiteMap<Endpoint, VecDeque<(String, String)>>,
     half_open: HalfOpen,
     /// Incoming connections whose header was good, and subscribers that get datagrams.
     linked_count: usize,
@@ -102,6 +104,7 @@ impl Node {
             service_links: LiteMap::new(),
             last_service_link: 0,
             conns: LiteMap::new(),
+            turns: LiteMap::new(),
             half_open: HalfOpen::default(),
             linked_count: 0,
             last_datagram_link: 0,
@@ -197,6 +200,7 @@ impl Node {
             return;
         }
         self.registrar.forget(Role::Subscriber, topic);
+        self.give_turns(now);
         self.ask_master(now);
     }
 
@@ -253,6 +257,7 @@ impl Node {
             Some(Conn::Publisher { topic, uri, .. }) => {
                 let (topic, uri) = (topic.clone(), uri.clone());
                 self.link_data(conn, &topic, &uri, bytes);
+                self.give_turns(now);
             }
             Some(Conn::ServiceLink(link)) => self.service_data(*link, bytes),
             Some(_) => {}
@@ -267,7 +272,10 @@ impl Node {
     pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         match self.conns.remove(&conn) {
             Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
-            Some(Conn::Publisher { topic, uri, .. }) => self.link_closed(now, &topic, &uri, why),
+            Some(Conn::Publisher { topic, uri, .. }) => {
+                self.link_closed(now, &topic, &uri, why);
+                self.give_turns(now);
+            }
             Some(Conn::PublisherDatagrams { topic, uri, .. }) => {
                 self.no_datagrams(now, &topic, &uri, why.unwrap_or("no datagram socket"));
             }
@@ -297,6 +305,7 @@ impl Node {
         }
         self.rpc.handle_timeout(now);
         self.serve_rpc(now);
+        self.give_turns(now);
         self.ask_master(now);
     }
 
@@ -335,6 +344,8 @@ impl Node {
                 RpcEvent::Refused { peer, why } => self.tell_trouble(format!("{peer}: {}", told(&why))),
             }
         }
+        // The master may have told that publishers are gone which others waited for.
+        self.give_turns(now);
     }
 
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {

@@ -5,6 +5,7 @@ mod datagrams;
 mod link;
 mod lists;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,10 @@ use link::{Link, LinkState};
 
 /// How long a publisher may take over one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Connections to publishers at one host and port that are made at a time. rospy's listener has room for 5 that it has not
+/// accepted; one beyond that takes a second, when its first packet is sent again.
+const CONNECTIONS_IN_PROGRESS: usize = 4;
 
 /// How long the pauses are when it is told that a link is not to be had again which the other end has closed: the master
 /// tells that a publisher is gone a moment after it went, or a second on a busy machine.
@@ -108,11 +113,41 @@ impl Node {
         }
     }
 
+    /// Connects to a publisher, or has the link wait for its turn.
     fn connect_link(&mut self, now: Instant, topic: &str, uri: &str, to: Endpoint) {
+        if self.connections_in_progress(&to) >= CONNECTIONS_IN_PROGRESS {
+            let turns = self.turns.entry(to.clone()).or_default();
+            turns.push_back((topic.to_owned(), uri.to_owned()));
+            return self.set_link(topic, uri, LinkState::ExpectTurn { to });
+        }
         let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
         self.transmits.push_back(Transmit::Connect { conn, to: to.clone() });
         self.conns.insert(conn, Conn::Publisher { topic: topic.to_owned(), uri: uri.to_owned(), to });
         self.set_link(topic, uri, LinkState::ExpectConnection { conn, until });
+    }
+
+    /// Connections to publishers at this address whose header has not come.
+    fn connections_in_progress(&self, address: &Endpoint) -> usize {
+        let is_one = |conn: &&Conn| matches!(conn, Conn::Publisher { to, .. } if to == address);
+        self.conns.values().filter(is_one).count()
+    }
+
+    /// Connects links that wait for their turn, as far as others have made way.
+    pub(super) fn give_turns(&mut self, now: Instant) {
+        let addresses: Vec<Endpoint> = self.turns.keys().cloned().collect();
+        for to in addresses {
+            while self.connections_in_progress(&to) < CONNECTIONS_IN_PROGRESS {
+                let Some((topic, uri)) = self.turns.get_mut(&to).and_then(VecDeque::pop_front) else {
+                    self.turns.remove(&to);
+                    break;
+                };
+                // Its link may be gone meanwhile, or begun anew.
+                let state = self.link_mut(&topic, &uri).map(|link| &link.state);
+                if matches!(state, Some(LinkState::ExpectTurn { to: wanted }) if *wanted == to) {
+                    self.connect_link(now, &topic, &uri, to.clone());
+                }
+            }
+        }
     }
 
     fn set_link(&mut self, topic: &str, uri: &str, state: LinkState) {

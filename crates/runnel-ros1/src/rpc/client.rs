@@ -18,6 +18,7 @@ pub(super) struct Client {
     calls: LiteMap<CallId, Call>,
     conns: LiteMap<ConnId, Link>,
     lines: LiteMap<Endpoint, Line>,
+    queues: LiteMap<Endpoint, Queue>,
     made: u64,
 }
 
@@ -26,7 +27,7 @@ struct Call {
     target: CallTarget,
     /// The HTTP request; empty once it is sent and will not be sent again.
     request: Vec<u8>,
-    /// The connection that it is on; `None` while it waits in its line.
+    /// The connection that it is on; `None` while it waits in its line or queue.
     conn: Option<ConnId>,
 }
 
@@ -58,6 +59,14 @@ enum Phase {
 struct Line {
     /// `None` only within a method.
     conn: Option<ConnId>,
+    waiting: VecDeque<CallId>,
+}
+
+/// The calls to one server that have a connection each.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Connections that are open or being opened.
+    open: usize,
     waiting: VecDeque<CallId>,
 }
 
@@ -189,7 +198,22 @@ impl Client {
             self.lines.entry(to.clone()).or_default().waiting.push_back(id);
             self.advance(&to, shared);
         } else {
-            self.connect(id, to, false, shared);
+            self.queues.entry(to.clone()).or_default().waiting.push_back(id);
+            self.open_next(&to, shared);
+        }
+    }
+
+    /// Opens a connection for the next call that waits for one to this server, unless there are enough. A queue without
+    /// calls ends.
+    fn open_next(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let Some(queue) = self.queues.get_mut(to) else { return };
+        if queue.open < shared.config.max_connections_per_server.max(1)
+            && let Some(call) = queue.waiting.pop_front()
+        {
+            queue.open += 1;
+            self.connect(call, to.clone(), false, shared);
+        } else if queue.open == 0 {
+            self.queues.remove(to);
         }
     }
 
@@ -307,7 +331,10 @@ impl Client {
         let call = self.finish(id, shared)?;
         match call.conn {
             Some(conn) => self.close(conn, shared),
-            None => self.lines.iter_mut().for_each(|(_, line)| line.waiting.retain(|waiting| *waiting != id)),
+            None => {
+                self.lines.iter_mut().for_each(|(_, line)| line.waiting.retain(|waiting| *waiting != id));
+                self.queues.iter_mut().for_each(|(_, queue)| queue.waiting.retain(|waiting| *waiting != id));
+            }
         }
         Some(call)
     }
@@ -325,11 +352,14 @@ impl Client {
         }
     }
 
-    /// A connection is no more: its line goes on with another.
+    /// A connection is no more: its line or queue goes on with another.
     fn leave_line(&mut self, link: &Link, shared: &mut Shared) {
         if link.kept {
             self.lines.entry(link.to.clone()).and_modify(|line| line.conn = None);
             self.advance(&link.to, shared);
+        } else {
+            self.queues.entry(link.to.clone()).and_modify(|queue| queue.open -= 1);
+            self.open_next(&link.to, shared);
         }
     }
 }

@@ -20,6 +20,10 @@ pub struct RpcConfig {
     /// To how many servers a connection is kept open; calls to others that ask for it have one of their own. 512
     /// unless set.
     pub max_kept_connections: usize,
+    /// How many calls that do not share a kept connection may be under way to one server; others wait for their turn. A
+    /// Python server has room for 5 connections that it has not accepted yet, and a connection beyond that takes a second.
+    /// 4 unless set.
+    pub max_connections_per_server: usize,
     /// How many calls may be under way or waiting; others fail at once. 4096 unless set.
     pub max_queued_calls: usize,
     /// How long a request may take to come in whole: the first since the connection is open, others since their
@@ -38,6 +42,7 @@ impl Default for RpcConfig {
             max_pipelined: 64 * 1024,
             max_server_connections: 512,
             max_kept_connections: 512,
+            max_connections_per_server: 4,
             max_queued_calls: 4096,
             request_deadline: Duration::from_secs(10),
             any_path: true,

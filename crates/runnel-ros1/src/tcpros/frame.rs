@@ -4,8 +4,11 @@ use std::fmt;
 
 use super::LENGTH;
 
-/// Room that is made for a message before any of it has arrived.
-const FIRST_ROOM: usize = 64 * 1024;
+/// Bytes reserved for a message before any of it has arrived.
+const FIRST_STEP: usize = 64 * 1024;
+
+/// Most bytes that are reserved ahead of what has arrived.
+const LONGEST_STEP: usize = 4 << 20;
 
 /// A peer announced a message or header longer than is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +37,79 @@ impl fmt::Display for LengthBeyondLimit {
 
 impl std::error::Error for LengthBeyondLimit {}
 
+/// The lengths that a reader accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcceptedLength {
+    /// This many bytes or fewer.
+    AtMost(usize),
+    /// This many bytes: those of a message type of fixed size.
+    Exactly(usize),
+}
+
+/// A peer announced a length that is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// Longer than any message may be.
+    BeyondLimit(LengthBeyondLimit),
+    /// Not the length that all messages of the type have.
+    WrongLength {
+        /// Bytes announced.
+        announced: usize,
+        /// Bytes of the type.
+        fixed: usize,
+    },
+}
+
+impl AcceptedLength {
+    /// The lengths of a message type: exactly `fixed` bytes if the type has a fixed size, and otherwise at most `limit`.
+    pub fn of_type(fixed: Option<usize>, limit: usize) -> Self {
+        fixed.filter(|fixed| *fixed <= limit).map_or(Self::AtMost(limit), Self::Exactly)
+    }
+
+    fn check(self, announced: usize) -> Result<(), FrameError> {
+        match self {
+            Self::AtMost(limit) => {
+                LengthBeyondLimit::check(announced, limit).map_err(FrameError::BeyondLimit)
+            }
+            Self::Exactly(fixed) if announced != fixed => Err(FrameError::WrongLength { announced, fixed }),
+            Self::Exactly(_) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeyondLimit(length) => length.fmt(f),
+            Self::WrongLength { announced, fixed } => write!(
+                f,
+                "a length of {announced} bytes was announced, messages of the type have exactly {fixed}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
+
+/// A message of which some bytes have not arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IncompleteFrame {
+    /// Tells it from others of the same stream.
+    pub number: u64,
+    /// Bytes that have arrived, without those of the length.
+    pub arrived: usize,
+    /// Bytes announced.
+    pub length: usize,
+    /// Bytes of memory reserved.
+    pub reserved: usize,
+}
+
 /// Cuts a stream into length-led pieces.
 #[derive(Debug)]
 pub struct FrameReader {
-    limit: usize,
+    accepted: AcceptedLength,
+    /// Pieces that are complete.
+    completed: u64,
     state: State,
 }
 
@@ -60,26 +132,36 @@ const START: State = State::ExpectLength { have: [0; LENGTH], count: 0 };
 impl FrameReader {
     /// A reader at the start of a stream that refuses pieces longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, state: START }
+        Self::accepting(AcceptedLength::AtMost(limit))
+    }
+
+    /// A reader at the start of a stream that refuses pieces of other lengths.
+    pub fn accepting(accepted: AcceptedLength) -> Self {
+        Self { accepted, completed: 0, state: START }
+    }
+
+    /// Has the pieces whose length has not arrived yet be of other lengths.
+    pub fn accept(&mut self, accepted: AcceptedLength) {
+        self.accepted = accepted;
     }
 
     /// Takes bytes from the front of `input` until a piece is complete or the input is used up. `spare` is asked
     /// for a buffer to use again when a piece begins; what it holds does not matter.
     ///
     /// # Errors
-    /// When a length is beyond the limit; the stream cannot be read further.
+    /// When a length is not accepted; the stream cannot be read further.
     pub fn take(
         &mut self,
         input: &mut &[u8],
         spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Option<Vec<u8>>, LengthBeyondLimit> {
+    ) -> Result<Option<Vec<u8>>, FrameError> {
         if let Some(length) = self.take_length(input)? {
             self.state = State::ExpectBody { body: spare(), arrived: 0, length };
         }
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return Ok(None) };
         let (now, later) = input.split_at(input.len().min(*length - *arrived));
         let end = *arrived + now.len();
-        make_room(body, end);
+        reserve(body, end, *length);
         body[*arrived..end].copy_from_slice(now);
         *input = later;
         Ok(self.arrived(now.len()))
@@ -89,8 +171,8 @@ impl FrameReader {
     /// no message under way.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
-        let end = (*length).min((*arrived * 2).max(FIRST_ROOM));
-        make_room(body, end);
+        let end = (*length).min(*arrived + (*arrived).clamp(FIRST_STEP, LONGEST_STEP));
+        reserve(body, end, *length);
         body.get_mut(*arrived..end)
     }
 
@@ -104,6 +186,7 @@ impl FrameReader {
         let mut whole = std::mem::take(body);
         whole.truncate(*length);
         self.state = START;
+        self.completed += 1;
         Some(whole)
     }
 
@@ -112,17 +195,21 @@ impl FrameReader {
         matches!(self.state, State::ExpectLength { count: 0, .. })
     }
 
+    /// The message of which some bytes have not arrived, once its length has.
+    pub fn incomplete(&self) -> Option<IncompleteFrame> {
+        let State::ExpectBody { body, arrived, length } = &self.state else { return None };
+        let (arrived, length, reserved) = (*arrived, *length, body.capacity());
+        Some(IncompleteFrame { number: self.completed, arrived, length, reserved })
+    }
+
     /// Bytes reserved for the message under way.
     #[cfg(test)]
     pub(crate) fn reserved(&self) -> usize {
-        match &self.state {
-            State::ExpectLength { .. } => 0,
-            State::ExpectBody { body, .. } => body.capacity(),
-        }
+        self.incomplete().map_or(0, |frame| frame.reserved)
     }
 
     /// The length of the piece that begins, once it is known; `None` within a piece or when more is needed.
-    fn take_length(&mut self, input: &mut &[u8]) -> Result<Option<usize>, LengthBeyondLimit> {
+    fn take_length(&mut self, input: &mut &[u8]) -> Result<Option<usize>, FrameError> {
         let State::ExpectLength { have, count } = &mut self.state else { return Ok(None) };
         while *count < LENGTH {
             let Some((byte, rest)) = input.split_first() else { return Ok(None) };
@@ -131,15 +218,22 @@ impl FrameReader {
             *input = rest;
         }
         let claimed = u32::from_le_bytes(*have) as usize;
-        LengthBeyondLimit::check(claimed, self.limit)?;
+        self.accepted.check(claimed)?;
         Ok(Some(claimed))
     }
 }
 
-fn make_room(body: &mut Vec<u8>, end: usize) {
-    if body.len() < end {
-        body.resize(end, 0);
+/// Makes `body` at least `end` bytes long. Its memory grows by a quarter or more, since moving it may copy it, but never
+/// beyond the message's length.
+fn reserve(body: &mut Vec<u8>, end: usize, length: usize) {
+    if body.len() >= end {
+        return;
     }
+    if body.capacity() < end {
+        let capacity = end.max(body.capacity() + (body.capacity() / 4).min(LONGEST_STEP)).min(length);
+        body.reserve_exact(capacity - body.len());
+    }
+    body.resize(end, 0);
 }
 
 /// Appends a message to `out` with its length before it; `write` appends the message itself.
@@ -186,14 +280,64 @@ mod tests {
     fn a_length_beyond_the_limit_is_refused() {
         let mut reader = FrameReader::new(10);
         let error = reader.take(&mut &framed("01234567890")[..], Vec::new).unwrap_err();
-        assert_eq!(error, LengthBeyondLimit { claimed: 11, limit: 10 });
+        assert_eq!(error, FrameError::BeyondLimit(LengthBeyondLimit { claimed: 11, limit: 10 }));
+    }
+
+    #[test]
+    fn fixed_size_refuses_other_lengths_from_length_alone() {
+        for announced in [0u32, 2, 900_000_000, u32::MAX] {
+            let mut reader = FrameReader::accepting(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
+            let error = reader.take(&mut &announced.to_le_bytes()[..], Vec::new).unwrap_err();
+            assert_eq!(error, FrameError::WrongLength { announced: announced as usize, fixed: 1 });
+            assert_eq!(reader.reserved(), 0);
+        }
+        let mut reader = FrameReader::accepting(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
+        assert_eq!(reader.take(&mut &framed("x")[..], Vec::new).unwrap().unwrap(), b"x");
+    }
+
+    #[test]
+    fn reserved_memory_follows_what_has_arrived() {
+        let mut reader = FrameReader::new(MAX_MESSAGE);
+        reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
+        for part in [1, 10_000, 100_000, 3_000_000, 20_000_000, 1] {
+            reader.take(&mut &vec![0; part][..], Vec::new).unwrap();
+            reader.room().unwrap();
+            let frame = reader.incomplete().unwrap();
+            let most = frame.arrived + frame.arrived.clamp(FIRST_STEP, LONGEST_STEP) + LONGEST_STEP;
+            assert!(frame.reserved <= most, "{frame:?}");
+        }
+    }
+
+    #[test]
+    fn memory_never_exceeds_the_announced_length() {
+        let mut reader = FrameReader::new(MAX_MESSAGE);
+        reader.take(&mut &1_000_001u32.to_le_bytes()[..], Vec::new).unwrap();
+        while reader.incomplete().is_some() {
+            assert!(reader.reserved() <= 1_000_001);
+            let count = reader.room().unwrap().len();
+            reader.arrived(count);
+        }
+    }
+
+    #[test]
+    fn incomplete_frames_of_one_stream_differ_in_number() {
+        let mut reader = FrameReader::new(100);
+        let stream = [framed("ab"), framed("cd")].concat();
+        let mut number = |bytes: &[u8]| {
+            read_all(&mut reader, bytes);
+            reader.incomplete().map(|frame| frame.number)
+        };
+        assert_eq!(
+            [number(&stream[..5]), number(&stream[5..11]), number(&stream[11..])],
+            [Some(0), Some(1), None]
+        );
     }
 
     #[test]
     fn a_length_alone_reserves_little() {
         let mut reader = FrameReader::new(MAX_MESSAGE);
         reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
-        assert_eq!(reader.room().unwrap().len(), FIRST_ROOM);
+        assert_eq!(reader.room().unwrap().len(), FIRST_STEP);
     }
 
     #[test]

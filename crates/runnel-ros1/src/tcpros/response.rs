@@ -1,6 +1,6 @@
 //! Responses of services: whether the call succeeded, then a length-led piece.
 
-use super::{FrameReader, LengthBeyondLimit, frame};
+use super::{AcceptedLength, FrameError, FrameReader, IncompleteFrame, frame};
 
 /// Appends a service's response to `out`: whether it succeeded, then the response or, if it did not, why.
 pub fn response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
@@ -11,6 +11,8 @@ pub fn response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<
 /// Cuts a service's responses from what comes on its connection.
 #[derive(Debug)]
 pub struct ResponseReader {
+    accepted: AcceptedLength,
+    limit: usize,
     succeeded: Option<bool>,
     body: FrameReader,
 }
@@ -21,20 +23,35 @@ pub type Response = Result<Vec<u8>, String>;
 impl ResponseReader {
     /// A reader that accepts responses of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { succeeded: None, body: FrameReader::new(limit) }
+        Self::of_type(None, limit)
+    }
+
+    /// A reader of responses of a type that has a fixed size, if it has; all else is at most `limit` bytes long.
+    pub fn of_type(fixed: Option<usize>, limit: usize) -> Self {
+        let accepted = AcceptedLength::of_type(fixed, limit);
+        Self { accepted, limit, succeeded: None, body: FrameReader::new(limit) }
+    }
+
+    /// The response of which some bytes have not arrived, once its length has.
+    pub fn incomplete(&self) -> Option<IncompleteFrame> {
+        self.body.incomplete()
     }
 
     /// Takes from `input` as far as the end of the next response, which it gives if it is whole by then.
     ///
     /// # Errors
-    /// When a length goes beyond the limit; the stream is then of no use any more.
-    pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, LengthBeyondLimit> {
+    /// When a length is not accepted; the stream is then of no use any more.
+    pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, FrameError> {
         let succeeded = match self.succeeded {
             Some(succeeded) => succeeded,
             None => {
                 let Some((first, rest)) = input.split_first() else { return Ok(None) };
                 *input = rest;
-                *self.succeeded.insert(*first != 0)
+                let succeeded = *first != 0;
+                // The reason of a failure is text of any length.
+                let text = AcceptedLength::AtMost(self.limit);
+                self.body.accept(if succeeded { self.accepted } else { text });
+                *self.succeeded.insert(succeeded)
             }
         };
         let Some(body) = self.body.take(input, Vec::new)? else { return Ok(None) };
@@ -46,6 +63,18 @@ impl ResponseReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fixed_size_holds_for_success_only() {
+        let mut stream = Vec::new();
+        response(&mut stream, false, |out| out.extend_from_slice(b"longer than a byte"));
+        response(&mut stream, true, |out| out.push(1));
+        response(&mut stream, true, |out| out.extend_from_slice(b"no"));
+        let (mut reader, mut input) = (ResponseReader::of_type(Some(1), 100), &stream[..]);
+        assert_eq!(reader.take(&mut input), Ok(Some(Err("longer than a byte".into()))));
+        assert_eq!(reader.take(&mut input), Ok(Some(Ok(vec![1]))));
+        assert_eq!(reader.take(&mut input), Err(FrameError::WrongLength { announced: 2, fixed: 1 }));
+    }
 
     #[test]
     fn responses_are_cut_wherever_the_bytes_are_split() {

@@ -188,3 +188,56 @@ fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
         |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("tried again"));
     assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
 }
+
+/// A listener of 20 topics that all come from one scripted publisher, which answers `requestTopic` as `answers` says.
+fn scene_of_many(answers: Option<Value>) -> (Net, App, FakePublisher, Vec<String>) {
+    let mut net = Net::new(1);
+    let master = net.fake_master();
+    let listener = net.node("/listener", "l");
+    let topics: Vec<String> = (0..20).map(|number| format!("/topic{number}")).collect();
+    topics.iter().for_each(|topic| net.subscribe(listener, topic));
+    let publisher = net.fake_publisher("/talker", "p");
+    let address =
+        answers.or_else(|| Some(address(publisher.tcpros_port))).filter(|value| *value != Value::Int(0));
+    net.answer_with(publisher.app, move |_, _| address.clone().map(Ok));
+    net.run_for(secs(1));
+    topics.iter().for_each(|topic| net.update(master, listener, topic, &[&publisher.uri]));
+    (net, listener, publisher, topics)
+}
+
+#[test]
+fn silent_publisher_is_asked_four_things_at_a_time() {
+    let (mut net, _, publisher, _) = scene_of_many(Some(Value::Int(0)));
+    net.run_for(secs(5));
+    assert_eq!(net.calls(publisher.app).len(), 4);
+}
+
+#[test]
+fn topics_of_one_publisher_are_linked_four_at_a_time() {
+    let (mut net, listener, publisher, topics) = scene_of_many(None);
+    net.run_for(secs(5));
+    assert_eq!((net.calls(publisher.app).len(), net.accepted_count(publisher.app)), (20, 4));
+    let mut sockets = Vec::new();
+    while sockets.len() < topics.len() {
+        assert!(net.accepted_count(publisher.app) <= 4);
+        sockets.push(net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC))));
+    }
+    let linked = |net: &Net| topics.iter().all(|topic| net.publishers(listener, topic) == ["/talker"]);
+    net.run_until("all are linked", secs(1), linked);
+}
+
+#[test]
+fn links_that_wait_take_the_turn_of_those_that_end() {
+    let (mut net, listener, publisher, topics) = scene_of_many(None);
+    net.run_for(secs(1));
+    // Four whose header never comes leave, by their topic's end and by closing.
+    let first: Vec<_> = (0..4).map(|_| net.accept_socket(publisher.app)).collect();
+    net.hang_up(first[0]);
+    net.run_until("the next connects", secs(1), |net| net.accepted_count(publisher.app) == 1);
+    for topic in &topics {
+        net.with_node(listener, |node, now| node.unsubscribe(now, topic));
+    }
+    net.run_for(secs(30));
+    assert_eq!(net.publishers(listener, &topics[0]), Vec::<String>::new());
+    assert_eq!(net.leaks(), Vec::<String>::new());
+}

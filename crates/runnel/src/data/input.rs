@@ -125,6 +125,11 @@ impl TopicInput {
         lock(&self.readers).all.iter().any(is_so)
     }
 
+    /// Bytes of every message of this publisher, if its type has a fixed size here.
+    pub(crate) fn fixed_len(&self, from: &LinkInfo) -> Option<usize> {
+        lock(&self.readers).all.iter().find_map(|subscription| subscription.fixed_len(&from.md5))
+    }
+
     /// A buffer to receive the next message into; what it holds does not matter.
     pub(crate) fn spare(&self) -> Vec<u8> {
         lock(&self.readers).all.first().map(|first| first.spare()).unwrap_or_default()

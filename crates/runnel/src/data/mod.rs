@@ -29,7 +29,7 @@ pub(crate) use publication::{
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use ready::{ReadyQueue, Runnable, When};
 pub(crate) use received::Kept;
-pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore};
+pub(crate) use service::{Asked, ClientLink, Runner, ServiceCore, ServiceTypes};
 pub(crate) use subscription::{
     Delivery, LinkInfo, SharedMessage, SubscriptionCore, SubscriptionSpec, Unreadable,
 };

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use litemap::LiteMap;
+use runnel_core::message::Service;
+use runnel_core::wire::Wire;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response;
 
@@ -23,9 +25,6 @@ const MOST_WAITING: usize = 100;
 /// Bytes of those, unless it is one, and of answers that a client does not take.
 const MOST_BYTES: usize = 64 << 20;
 
-/// How long a client may take none of what it is answered before its connection ends.
-const LINGER: Duration = Duration::from_secs(10);
-
 /// One call on its way to the user's callback.
 pub(crate) enum Asked<'a> {
     /// From another process: the response is to be appended.
@@ -37,17 +36,32 @@ pub(crate) enum Asked<'a> {
 /// It fails with what the client is told.
 type Callback = Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>;
 
+/// Of which type a service is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServiceTypes {
+    pub(crate) name: &'static str,
+    pub(crate) md5: &'static str,
+    /// Request and response, for calls of this process.
+    pub(crate) ids: [TypeId; 2],
+    /// Bytes of every request in ROS 1, if that is fixed.
+    pub(crate) request_len: Option<usize>,
+}
+
+impl ServiceTypes {
+    pub(crate) fn of<S: Service>() -> Self {
+        let ids = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
+        Self { name: S::TYPE, md5: S::MD5, ids, request_len: S::Request::FIXED_LEN }
+    }
+}
+
 /// One service of the user's.
 pub(crate) struct ServiceCore {
     pub(crate) service: String,
-    pub(crate) type_name: &'static str,
-    pub(crate) md5: &'static str,
+    pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
     callback: Mutex<Callback>,
     /// The mark of the thread that runs the callback, or 0.
     runner: AtomicUsize,
-    /// The types of request and response, for calls of this process.
-    pub(crate) types: [TypeId; 2],
     when: When,
     myself: Weak<ServiceCore>,
 }
@@ -60,21 +74,13 @@ struct Requests {
 }
 
 impl ServiceCore {
-    pub(crate) fn new(
-        service: String,
-        (type_name, md5): (&'static str, &'static str),
-        types: [TypeId; 2],
-        when: When,
-        callback: Callback,
-    ) -> Arc<Self> {
+    pub(crate) fn new(service: String, types: ServiceTypes, when: When, callback: Callback) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             service,
-            type_name,
-            md5,
+            types,
             requests: Mutex::default(),
             callback: Mutex::new(callback),
             runner: AtomicUsize::new(0),
-            types,
             when,
             myself: myself.clone(),
         })
@@ -219,6 +225,8 @@ pub(crate) struct ClientLink {
     token: Token,
     stream: Arc<Stream>,
     persistent: bool,
+    /// How long the client may take none of what it is answered before its connection ends.
+    linger: Duration,
     state: Mutex<Answers>,
 }
 
@@ -242,12 +250,13 @@ impl ClientLink {
         stream: Arc<Stream>,
         persistent: bool,
         unsent: Unsent,
+        linger: Duration,
     ) -> Self {
         let watched = !unsent.is_empty();
         let way = Way::new(Arc::clone(&stream), token, unsent.len());
         let answers = Answers { way, unsent, waiting: 0, bytes: 0, watched, over: false };
         let state = Mutex::new(answers);
-        Self { reactor, token, stream, persistent, state }
+        Self { reactor, token, stream, persistent, linger, state }
     }
 
     /// One more request has come; false if it is one too many, or its client does not take what it is answered. A client that
@@ -324,7 +333,7 @@ impl ClientLink {
         } else if state.watched != rests {
             state.watched = rests;
             if rests {
-                let _ = self.stream.set_send_deadline(LINGER);
+                let _ = self.stream.set_send_deadline(self.linger);
             }
             // Who does not read what it is answered is not asked for more.
             let interest = if rests { Interest::Write } else { Interest::Read };

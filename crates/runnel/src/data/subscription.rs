@@ -91,6 +91,8 @@ pub(crate) struct SubscriptionSpec {
     pub(crate) md5: String,
     /// The type that it takes by reference; `None` takes bytes only.
     pub(crate) takes: Option<TypeId>,
+    /// Bytes of every message of the type in ROS 1, if that is fixed.
+    pub(crate) fixed_len: Option<usize>,
 }
 
 /// One subscription of the user's. What each message touches comes first.
@@ -148,6 +150,11 @@ impl SubscriptionCore {
 
     pub(super) fn md5(&self) -> &str {
         &self.options.md5
+    }
+
+    /// Bytes of every message that a publisher of this MD5 sum sends by ROS 1, if that is fixed.
+    pub(super) fn fixed_len(&self, md5: &str) -> Option<usize> {
+        self.options.fixed_len.filter(|_| self.options.md5 == md5)
     }
 
     /// What may wait for the callback.

@@ -1,7 +1,7 @@
 //! Datagram sockets: opened when an engine asks, they carry messages once a link of UDPROS stands.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use runnel_io::{Datagrams, Interest, Token, clock};
@@ -68,8 +68,12 @@ impl Driver {
         let (engine, conn, socket) = (*engine, *conn, Arc::clone(socket));
         let added = self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read);
         topic.join(&from);
-        let (reassembler, joined) = (Reassembler::new(number), Arc::clone(&from));
-        *place = Socket::DatagramInput(DatagramInput { engine, conn, socket, reassembler, topic, from });
+        let accepted = self.frame_budget.accepted(topic.fixed_len(&from));
+        let (reassembler, joined) = (Reassembler::new(number).accepting(accepted), Arc::clone(&from));
+        // Datagrams do not prove where they are from.
+        let claim = self.frame_budget.claim(Ipv4Addr::UNSPECIFIED.into());
+        *place =
+            Socket::DatagramInput(DatagramInput { engine, conn, socket, reassembler, claim, topic, from });
         self.ros1_joined(&joined);
         if let Err(error) = added {
             self.ended(key, Some(&error.to_string()));
@@ -100,6 +104,7 @@ impl Driver {
         let mut scratch = self.take_scratch();
         let Some(Socket::DatagramInput(input)) = self.sockets.get_mut(key) else { return };
         let received = receive_message(input, &mut scratch);
+        input.update_claim();
         self.scratch = scratch;
         if let Err(error) = received {
             self.ended(key, Some(&error.to_string()));

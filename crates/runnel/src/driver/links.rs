@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use runnel_io::{Interest, Token};
+use runnel_io::{Interest, Token, clock};
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
-use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, MAX_MESSAGE};
+use runnel_ros1::tcpros::{FrameError, FrameReader};
 use runnel_ros1::told::told;
 
 use super::Driver;
@@ -42,13 +42,15 @@ impl Driver {
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         topic.join(&from);
+        let accepted = self.frame_budget.accepted(topic.fixed_len(&from));
         let joined = Arc::clone(&from);
         console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
         let input = Input {
             engine,
             conn: link.conn,
             stream: Arc::clone(&control.stream),
-            reader: FrameReader::new(MAX_MESSAGE),
+            reader: FrameReader::accepting(accepted),
+            claim: self.frame_budget.claim(control.peer.ip()),
             topic,
             from,
             received: 0,
@@ -145,11 +147,11 @@ impl Driver {
 enum End {
     Closed,
     Failed(io::Error),
-    Misbehaved(LengthBeyondLimit),
+    Misbehaved(FrameError),
 }
 
-impl From<LengthBeyondLimit> for End {
-    fn from(error: LengthBeyondLimit) -> Self {
+impl From<FrameError> for End {
+    fn from(error: FrameError) -> Self {
         Self::Misbehaved(error)
     }
 }
@@ -161,6 +163,7 @@ fn read_direct(input: &mut Input) -> Result<(), End> {
     if let Some(message) = input.reader.arrived(count) {
         input.topic.push(message, &input.from);
     }
+    input.update_claim();
     Ok(())
 }
 
@@ -182,12 +185,20 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
 }
 
 /// Cuts bytes into messages and hands those on that are complete.
-pub(super) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LengthBeyondLimit> {
+pub(super) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), FrameError> {
     let Input { reader, topic, from, .. } = input;
     while !bytes.is_empty() {
         if let Some(message) = reader.take(&mut bytes, || topic.spare())? {
             topic.push(message, from);
         }
     }
+    input.update_claim();
     Ok(())
+}
+
+impl Input {
+    /// After bytes have come.
+    fn update_claim(&mut self) {
+        self.claim.update(self.reader.incomplete(), clock::monotonic);
+    }
 }

@@ -20,6 +20,7 @@ mod locals;
 mod lookups;
 mod matches;
 mod nodes;
+mod receive_budget;
 mod ros2;
 mod services;
 mod sessions;
@@ -44,9 +45,10 @@ use runnel_ros1::rpc::{CallError, CallId};
 use runnel_ros1::xmlrpc::Value;
 
 use crate::data::SubscriptionCore;
+use crate::environment::Settings;
 use crate::ipc::Pool;
+use crate::receive_budget::FrameBudget;
 use crate::ros_clock::Simulation;
-use crate::rtps::Ros2Settings;
 pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
 use matches::Endpoints;
@@ -54,7 +56,7 @@ use nodes::NodeSlot;
 pub(crate) use nodes::{NodeKey, Ros1End};
 use ros2::Ros2;
 pub use services::ServiceInfo;
-pub(crate) use services::{CallAnswer, Tell};
+pub(crate) use services::{Asks, CallAnswer, Tell};
 pub(crate) use sessions::IpcSettings;
 use sessions::Sessions;
 use socket::{Control, DatagramInput, DatagramOutput, Input, Output, Socket};
@@ -97,6 +99,9 @@ pub(crate) struct Driver {
     sessions: Sessions,
     ros2: Ros2,
     watches: Watches,
+    /// Memory of incomplete messages of ROS 1, and when to look whether they make progress.
+    frame_budget: FrameBudget,
+    frame_check: Option<Instant>,
 }
 
 /// An engine and what the driver keeps for it.
@@ -126,14 +131,12 @@ impl Driver {
         reactor: Arc<Reactor>,
         stop: Arc<AtomicBool>,
         simulation: Arc<Simulation>,
-        family: Family,
-        ipc: Option<IpcSettings>,
         pool: Arc<Pool>,
-        ros2: Option<Ros2Settings>,
+        settings: &Settings,
     ) -> Self {
         Self {
-            lookups: Lookups::new(reactor.waker().clone(), family),
-            family,
+            lookups: Lookups::new(reactor.waker().clone(), settings.family),
+            family: settings.family,
             reactor,
             events: Events::default(),
             scratch: Vec::new(),
@@ -148,9 +151,11 @@ impl Driver {
             stop,
             simulation,
             clock: None,
-            sessions: Sessions::new(ipc, pool),
-            ros2: Ros2::new(ros2),
+            sessions: Sessions::new(settings.ipc.clone(), pool),
+            ros2: Ros2::new(settings.ros2.clone()),
             watches: Watches::default(),
+            frame_budget: FrameBudget::new(settings.receive),
+            frame_check: None,
         }
     }
 
@@ -161,11 +166,14 @@ impl Driver {
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
+        // What sessions brought.
+        self.bound_incomplete_frames();
         for ready in events.iter() {
             turned.served = true;
             let key = Key::from_bits(ready.token.0);
             if ready.readable {
                 self.readable(key);
+                self.bound_incomplete_frames();
             }
             if ready.writable {
                 self.writable(key);
@@ -174,6 +182,7 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
+        self.check_incomplete_frames();
         self.serve_watches();
         self.serve_ros2(&mut turned);
         waited.map(|_| turned)
@@ -224,7 +233,10 @@ impl Driver {
         let paused = self.paused.as_ref().map(|(at, _)| *at);
         let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
         let ros2 = self.ros2.deadline();
-        [until, engines, paused, sessions, ros2, self.watches.next()].into_iter().flatten().min()
+        [until, engines, paused, sessions, ros2, self.watches.next(), self.frame_check]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn serve_deadlines(&mut self) {

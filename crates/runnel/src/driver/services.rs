@@ -6,7 +6,7 @@ use std::thread::Thread;
 use runnel_core::time::Instant;
 use runnel_io::{Token, clock};
 use runnel_ros1::node::{ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, WantedService};
-use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, Response, ResponseReader};
+use runnel_ros1::tcpros::{FrameReader, Response, ResponseReader};
 
 use super::Driver;
 use super::nodes::NodeKey;
@@ -18,6 +18,8 @@ use crate::data::{ClientLink, ReadyQueue, Runnable, ServiceCore, Way};
 pub(crate) struct Call {
     /// The request, framed, until it is sent; `None` to learn only who provides the service.
     request: Option<Vec<u8>>,
+    /// Bytes of every response of its type, if that is fixed.
+    response_len: Option<usize>,
     /// What the provider said of itself.
     info: Option<ServiceInfo>,
     /// Its socket, while the link stands.
@@ -36,6 +38,14 @@ pub struct ServiceInfo {
     pub type_name: String,
     /// MD5 sum of the type.
     pub md5: String,
+}
+
+/// What a call sends and expects.
+pub(crate) struct Asks {
+    /// The request, framed; `None` to learn only who provides the service.
+    pub(crate) request: Option<Vec<u8>>,
+    /// Bytes of every response of the type, if that is fixed.
+    pub(crate) response_len: Option<usize>,
 }
 
 /// What a call came to.
@@ -74,13 +84,25 @@ impl Driver {
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         let (stream, unsent) = (Arc::clone(&control.stream), std::mem::take(&mut control.unsent));
-        let token = Token(key.to_bits());
-        let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent);
-        let (client, reader) = (Arc::new(client), FrameReader::new(MAX_MESSAGE));
+        let claim = self.frame_budget.claim(control.peer.ip());
+        let (token, linger) = (Token(key.to_bits()), self.frame_budget.limits().timeout);
+        let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent, linger);
+        let accepted = self.frame_budget.accepted(service.types.request_len);
+        let (client, reader) = (Arc::new(client), FrameReader::accepting(accepted));
         let (conn, name, meeting, received) =
             (link.conn, link.client, link.same_host, link.rest.len() as u64);
-        *place =
-            Socket::Served(Served { engine, conn, stream, reader, service, client, name, received, meeting });
+        *place = Socket::Served(Served {
+            engine,
+            conn,
+            stream,
+            reader,
+            claim,
+            service,
+            client,
+            name,
+            received,
+            meeting,
+        });
         self.requests(key, &link.rest);
         self.meet(key, meeting);
     }
@@ -101,7 +123,14 @@ impl Driver {
     }
 
     /// Cuts requests from what came from a client.
-    pub(super) fn requests(&mut self, key: Key, mut bytes: &[u8]) {
+    pub(super) fn requests(&mut self, key: Key, bytes: &[u8]) {
+        self.cut_requests(key, bytes);
+        if let Some(Socket::Served(served)) = self.sockets.get_mut(key) {
+            served.claim.update(served.reader.incomplete(), clock::monotonic);
+        }
+    }
+
+    fn cut_requests(&mut self, key: Key, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Some(Socket::Served(served)) = self.sockets.get_mut(key) else { return };
             match served.reader.take(&mut bytes, Vec::new) {
@@ -135,7 +164,7 @@ impl Driver {
         &mut self,
         key: NodeKey,
         wanted: WantedService,
-        request: Option<Vec<u8>>,
+        Asks { request, response_len }: Asks,
         until: Option<Instant>,
         tell: Option<Tell>,
     ) -> Option<ServiceLinkId> {
@@ -143,7 +172,7 @@ impl Driver {
         let engine = node.ros1?;
         let ros1 = self.engines.get_mut(engine)?.engine.as_node()?;
         let link = ros1.open_service(clock::monotonic(), wanted, until);
-        node.calls.insert(link, Call { request, info: None, socket: None, answer: None, tell });
+        node.calls.insert(link, Call { request, response_len, info: None, socket: None, answer: None, tell });
         self.pump(engine);
         Some(link)
     }
@@ -191,7 +220,7 @@ impl Driver {
         let Some(call) = call else { return };
         call.socket = Some(key);
         call.info = Some(ServiceInfo { node: linked.provider, type_name: linked.type_name, md5: linked.md5 });
-        let request = call.request.take();
+        let (request, response_len) = (call.request.take(), call.response_len);
         let Some(place) = self.sockets.get_mut(key) else { return };
         let Socket::Control(control) = place else { return };
         let unsent = std::mem::take(&mut control.unsent);
@@ -202,7 +231,8 @@ impl Driver {
             conn: linked.conn,
             stream,
             link: linked.link,
-            reader: ResponseReader::new(MAX_MESSAGE),
+            reader: ResponseReader::of_type(response_len, self.frame_budget.longest()),
+            claim: self.frame_budget.claim(control.peer.ip()),
             way,
             unsent,
             received: linked.rest.len() as u64,
@@ -239,7 +269,14 @@ impl Driver {
     }
 
     /// Cuts the response from what came from a service.
-    pub(super) fn responses(&mut self, key: Key, mut bytes: &[u8]) {
+    pub(super) fn responses(&mut self, key: Key, bytes: &[u8]) {
+        self.cut_responses(key, bytes);
+        if let Some(Socket::Called(called)) = self.sockets.get_mut(key) {
+            called.claim.update(called.reader.incomplete(), clock::monotonic);
+        }
+    }
+
+    fn cut_responses(&mut self, key: Key, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let Some(Socket::Called(called)) = self.sockets.get_mut(key) else { return };
             let (engine, link) = (called.engine, called.link);

@@ -15,6 +15,7 @@ use super::sessions::{Greeting, SampleInput, SampleOutput};
 use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
 use crate::ipc::Sender;
+use crate::receive_budget::FrameClaim;
 
 /// One socket in the reactor. What it is for comes first, beside what each message touches.
 #[repr(u8)]
@@ -127,6 +128,7 @@ pub(super) struct Input {
     pub(super) topic: Arc<TopicInput>,
     pub(super) from: Arc<LinkInfo>,
     pub(super) reader: FrameReader,
+    pub(super) claim: FrameClaim,
     pub(super) stream: Arc<Stream>,
     pub(super) engine: Key,
     pub(super) conn: ConnId,
@@ -159,6 +161,7 @@ pub(super) struct DatagramInput {
     pub(super) conn: ConnId,
     pub(super) socket: Arc<Datagrams>,
     pub(super) reassembler: Reassembler,
+    pub(super) claim: FrameClaim,
     pub(super) topic: Arc<TopicInput>,
     pub(super) from: Arc<LinkInfo>,
 }
@@ -177,6 +180,7 @@ pub(super) struct Served {
     pub(super) conn: ConnId,
     pub(super) stream: Arc<Stream>,
     pub(super) reader: FrameReader,
+    pub(super) claim: FrameClaim,
     pub(super) service: Arc<ServiceCore>,
     pub(super) client: Arc<ClientLink>,
     /// The client's node.
@@ -194,6 +198,7 @@ pub(super) struct Called {
     pub(super) stream: Arc<Stream>,
     pub(super) link: ServiceLinkId,
     pub(super) reader: ResponseReader,
+    pub(super) claim: FrameClaim,
     pub(super) way: Way,
     pub(super) unsent: Unsent,
     /// Bytes of responses that came by the connection.

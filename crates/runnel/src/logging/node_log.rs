@@ -1,6 +1,5 @@
 //! Where the lines of one node go.
 
-use std::any::TypeId;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
@@ -20,7 +19,7 @@ use super::loggers::{Loggers, ROOT};
 use super::rosout::Rosout;
 use super::{Level, Logger, Place, UnknownLevel, console};
 use crate::context::Context;
-use crate::data::{ServiceCore, When};
+use crate::data::{ServiceCore, ServiceTypes, When};
 use crate::error::Error;
 use crate::node::NodeInner;
 use crate::ros_clock::RosClock;
@@ -199,6 +198,5 @@ fn service<S: Service, E: fmt::Display>(
     name: String,
     callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
 ) -> Arc<ServiceCore> {
-    let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-    ServiceCore::new(name, (S::TYPE, S::MD5), types, When::AtOnce, Box::new(answering::<S, E>(callback)))
+    ServiceCore::new(name, ServiceTypes::of::<S>(), When::AtOnce, Box::new(answering::<S, E>(callback)))
 }

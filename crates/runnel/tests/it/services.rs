@@ -435,13 +435,16 @@ fn dial_as(scene: &Scene, name: &str) -> TcpStream {
 #[test]
 fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
     let scene = Scene::new("server");
+    let mut long = dial(&scene);
+    long.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
+    assert_eq!(long.read(&mut [0; 1]).unwrap_or(0), 0, "every request of the type has one byte");
     let mut odd = dial(&scene);
-    odd.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
+    odd.write_all(&[1, 0, 0, 0, 7]).unwrap();
     let mut failed = [1; 1];
     odd.read_exact(&mut failed).unwrap();
     assert_eq!(failed, [0]);
     let text = String::from_utf8(read_frame(&mut odd)).unwrap();
-    assert!(text.contains("cannot be read"), "{text}");
+    assert!(text.contains("cannot be read: data: "), "{text}");
     odd.write_all(&[0xff; 4]).unwrap();
     assert_eq!(odd.read(&mut [0; 1]).unwrap_or(0), 0, "a length beyond all limits");
     let mut hasty = dial(&scene);

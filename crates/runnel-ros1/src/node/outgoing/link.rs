@@ -6,7 +6,7 @@ use std::time::Duration;
 use litemap::LiteMap;
 use runnel_core::time::Instant;
 
-use crate::net::ConnId;
+use crate::net::{ConnId, Endpoint};
 use crate::node::config::TopicSpec;
 use crate::rpc::CallId;
 use crate::tcpros::FrameReader;
@@ -74,6 +74,8 @@ pub(super) enum LinkState {
     ExpectPort { conn: ConnId },
     /// The publisher's node has been asked where its messages are, or to send them to such a socket.
     ExpectAddress { call: CallId, datagrams: Option<ConnId> },
+    /// Enough connections to that address are being made: its own comes after them.
+    ExpectTurn { to: Endpoint },
     /// The connection is being made.
     ExpectConnection { conn: ConnId, until: Instant },
     /// Our header is sent.
@@ -94,7 +96,7 @@ impl LinkState {
             | Self::ExpectHeader { conn, .. }
             | Self::Linked { conn } => Some(*conn),
             Self::ExpectAddress { datagrams, .. } => *datagrams,
-            Self::Waiting { .. } | Self::Refused => None,
+            Self::ExpectTurn { .. } | Self::Waiting { .. } | Self::Refused => None,
         }
     }
 

@@ -30,7 +30,16 @@ fn subscription(md5: &str) -> Arc<SubscriptionCore> {
     let (topic, type_name, md5) = ("/data".into(), "a/B".into(), md5.into());
     let takes = Some(TypeId::of::<Ending>());
     SubscriptionCore::new(
-        SubscriptionSpec { topic, type_name, md5, bound: BOUND, deadline: None, keeps_all: false, takes },
+        SubscriptionSpec {
+            topic,
+            type_name,
+            md5,
+            bound: BOUND,
+            deadline: None,
+            keeps_all: false,
+            takes,
+            fixed_len: None,
+        },
         When::AtOnce,
         QosEvents::default(),
         |_| Ok(()),

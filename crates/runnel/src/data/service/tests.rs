@@ -9,7 +9,7 @@ fn a_client_that_takes_no_answers_may_ask_no_more() {
     let stream = Arc::new(Stream::connect(listener.address()).unwrap());
     let reactor = Arc::new(Reactor::new().unwrap());
     reactor.add(&*stream, Token(1), Interest::Read).unwrap();
-    let client = ClientLink::new(reactor, Token(1), stream, true, Unsent::default());
+    let client = ClientLink::new(reactor, Token(1), stream, true, Unsent::default(), Duration::from_secs(30));
     let answer = vec![0; 1 << 20];
     let asked = (0..1000).take_while(|_| {
         let may = client.one_more(10);

@@ -90,7 +90,16 @@ mod tests {
         let (topic, type_name, md5) = ("/data".into(), "a/B".into(), "1".into());
         let bound = QueueBound { messages: 10, bytes: 1000 };
         let core = SubscriptionCore::new(
-            SubscriptionSpec { topic, type_name, md5, bound, deadline: None, keeps_all: true, takes: None },
+            SubscriptionSpec {
+                topic,
+                type_name,
+                md5,
+                bound,
+                deadline: None,
+                keeps_all: true,
+                takes: None,
+                fixed_len: None,
+            },
             When::Spun(Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone()))),
             QosEvents::default(),
             |_| Ok(()),

@@ -110,7 +110,9 @@ fn empty_driver() -> (Driver, Arc<AtomicBool>) {
     let reactor = Arc::new(Reactor::new().unwrap());
     let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
     let (simulation, pool) = (Arc::new(Simulation::new(ready)), Arc::new(Pool::new(0, 0)));
-    (Driver::new(reactor, Arc::clone(&stop), simulation, Family::V4, None, pool, None), stop)
+    let arguments = Arguments::default();
+    let settings = Settings { ipc: None, ..Settings::read(&arguments, Graphs::Ros1).unwrap() };
+    (Driver::new(reactor, Arc::clone(&stop), simulation, pool, &settings), stop)
 }
 
 /// A driver with a talker, and where that listens.

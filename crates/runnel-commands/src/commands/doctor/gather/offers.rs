@@ -7,7 +7,7 @@ use runnel::ros1::net::Endpoint;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 
-use super::reach::{Hosts, side_by_side};
+use super::reach::{Hosts, Server, one_by_one_per_server};
 use super::tcpros::Link;
 use super::times::CLOCK;
 use crate::commands::doctor::found::{GraphFound, Offer, Offered, Refusal, Served, ServiceFound, Trouble};
@@ -53,8 +53,9 @@ pub fn gather(
     let offerings = offerings(graph, &ends)?;
     hosts.look_up(offerings.iter().flatten().map(|(host, _)| host.as_str()));
     let asked: Vec<_> = ends.into_iter().zip(offerings).collect();
-    Ok(side_by_side(&asked, |(End { topic, node, .. }, offering)| {
-        let said = offering.clone().and_then(|(host, port)| offered(topic, &host, port, hosts));
+    let at = |(_, offering): &(End, Offering)| offering.as_ref().ok().cloned();
+    Ok(one_by_one_per_server(&asked, at, |(End { topic, node, .. }, offering), server| {
+        let said = offering.clone().and_then(|(host, port)| offered(topic, &host, port, (hosts, server)));
         Offer { topic: topic.clone(), node: node.clone(), said }
     }))
 }
@@ -82,8 +83,8 @@ fn offering(answer: &Value) -> Offering {
     read().ok_or_else(|| Refusal::Said("it tells no port to connect to".to_owned()))
 }
 
-fn offered(topic: &str, host: &str, port: u16, hosts: &Hosts) -> Result<Offered, Refusal> {
-    let (header, _) = subscribe(topic, host, port, hosts)?;
+fn offered(topic: &str, host: &str, port: u16, asking: (&Hosts, &mut Server)) -> Result<Offered, Refusal> {
+    let (header, _) = subscribe(topic, host, port, asking)?;
     let field = |name| header.get(name).unwrap_or_default().to_owned();
     let (type_name, md5) = (field("type"), field("md5sum"));
     let latching = header.get("latching") == Some("1");
@@ -99,23 +100,24 @@ pub fn subscribe(
     topic: &str,
     host: &str,
     port: u16,
-    hosts: &Hosts,
+    asking: (&Hosts, &mut Server),
 ) -> Result<(ConnectionHeader, Link), Refusal> {
     let header =
         [("callerid", CALLER), ("md5sum", "*"), ("tcp_nodelay", "1"), ("topic", topic), ("type", "*")];
-    converse(&ConnectionHeader::new(header), host, port, hosts)
+    converse(&ConnectionHeader::new(header), host, port, asking)
 }
 
 fn converse(
     header: &ConnectionHeader,
     host: &str,
     port: u16,
-    hosts: &Hosts,
+    (hosts, server): (&Hosts, &mut Server),
 ) -> Result<(ConnectionHeader, Link), Refusal> {
     let at = Endpoint { host: host.to_owned(), port };
     let in_trouble = |trouble: Trouble| Refusal::Port { at: at.to_string(), trouble };
     let address = hosts.address(host).map_err(in_trouble)?;
-    let (told, link) = Link::open(SocketAddr::new(address, port), header).map_err(in_trouble)?;
+    let open = || Link::open(SocketAddr::new(address, port), header);
+    let (told, link) = server.converse(open).map_err(in_trouble)?;
     match told.get("error") {
         Some(error) => Err(Refusal::Said(error.to_owned())),
         None => Ok((told, link)),
@@ -144,18 +146,19 @@ pub fn services(
     let servers: Vec<_> = uris.iter().map(|uri| Uri::parse_scheme("rosrpc", uri.as_deref()?).ok()).collect();
     hosts.look_up(servers.iter().flatten().map(|server| server.endpoint.host.as_str()));
     let asked: Vec<_> = found.state.services.iter().zip(uris).zip(servers).collect();
-    Ok(side_by_side(&asked, |(((name, providers), uri), server)| {
+    let at = |(_, server): &(_, Option<Uri>)| server.as_ref().map(|server| server.endpoint.clone());
+    Ok(one_by_one_per_server(&asked, at, |(((name, providers), uri), server), asking| {
         let asked = providers.iter().any(|node| found.answering(node).is_some());
         let server = server.as_ref().filter(|_| asked);
-        let said = server.map(|server| served(name, &server.endpoint.host, server.endpoint.port, hosts));
+        let said = server.map(|server| served(name, &server.endpoint, (hosts, asking)));
         let (name, providers) = ((*name).clone(), (*providers).clone());
         ServiceFound { name, providers, uri: uri.clone(), said }
     }))
 }
 
-fn served(service: &str, host: &str, port: u16, hosts: &Hosts) -> Result<Served, Refusal> {
+fn served(service: &str, at: &Endpoint, asking: (&Hosts, &mut Server)) -> Result<Served, Refusal> {
     let header = [("callerid", CALLER), ("md5sum", "*"), ("probe", "1"), ("service", service)];
-    let (told, _) = converse(&ConnectionHeader::new(header), host, port, hosts)?;
+    let (told, _) = converse(&ConnectionHeader::new(header), &at.host, at.port, asking)?;
     let field = |name| told.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
     Ok(Served { node: field("callerid"), type_name: field("type") })
 }

@@ -17,8 +17,9 @@ use crate::session::family;
 /// How long the resolver may take over a name.
 const LOOKUP: Duration = Duration::from_secs(3);
 
-/// How long a connection may take.
-pub const CONNECT: Duration = Duration::from_secs(1);
+/// How long a connection may take. A listener whose backlog is full drops the first packet, which is sent again after 1 s
+/// and after 3 s.
+pub const CONNECT: Duration = Duration::from_secs(4);
 
 /// How many are asked at a time, each on a thread.
 const SIDE_BY_SIDE: usize = 128;
@@ -49,6 +50,49 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], ask: impl Fn(&T) -> R + Sync)
         }
         answers
     });
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// What the first conversations with a server have shown: one that is silent is not asked again.
+#[derive(Default)]
+pub struct Server {
+    silent: Option<Trouble>,
+}
+
+impl Server {
+    /// Opens a conversation, unless an earlier one got no answer.
+    ///
+    /// # Errors
+    /// What is wrong there, or was.
+    pub fn converse<R>(&mut self, open: impl FnOnce() -> Result<R, Trouble>) -> Result<R, Trouble> {
+        if let Some(trouble) = &self.silent {
+            return Err(trouble.clone());
+        }
+        open().inspect_err(|trouble| {
+            if matches!(trouble, Trouble::Silent | Trouble::Mute) {
+                self.silent = Some(trouble.clone());
+            }
+        })
+    }
+}
+
+/// As [`side_by_side`], but asks only one item of each server at a time: rospy's listeners have room for 5 connections.
+pub fn one_by_one_per_server<T: Sync, K: Ord, R: Send>(
+    items: &[T],
+    server_of: impl Fn(&T) -> K,
+    ask: impl Fn(&T, &mut Server) -> R + Sync,
+) -> Vec<R> {
+    let mut groups: BTreeMap<K, Vec<(usize, &T)>> = BTreeMap::new();
+    for (index, item) in items.iter().enumerate() {
+        groups.entry(server_of(item)).or_default().push((index, item));
+    }
+    let groups: Vec<_> = groups.into_values().collect();
+    let answers = side_by_side(&groups, |group| {
+        let mut server = Server::default();
+        group.iter().map(|(index, item)| (*index, ask(item, &mut server))).collect::<Vec<_>>()
+    });
+    let mut answers: Vec<_> = answers.into_iter().flatten().collect();
     answers.sort_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
@@ -135,6 +179,37 @@ mod tests {
         let barrier = std::sync::Barrier::new(50);
         // It ends only if nobody waits for another.
         assert_eq!(side_by_side(&[(); 50], |()| barrier.wait().is_leader()).len(), 50);
+    }
+
+    #[test]
+    fn each_server_is_asked_one_item_at_a_time() {
+        let items: Vec<usize> = (0..100).collect();
+        let busy: Vec<AtomicUsize> = (0..3).map(|_| AtomicUsize::new(0)).collect();
+        let ask = |item: &usize, _: &mut Server| {
+            assert_eq!(busy[item % 3].fetch_add(1, Ordering::SeqCst), 0, "nobody else asks");
+            thread::yield_now();
+            busy[item % 3].fetch_sub(1, Ordering::SeqCst);
+            item * 2
+        };
+        let answers = one_by_one_per_server(&items, |item| item % 3, ask);
+        assert_eq!(answers, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn silent_server_is_asked_once() {
+        let asked = AtomicUsize::new(0);
+        let answers = one_by_one_per_server(
+            &[0, 1, 1, 0],
+            |item| *item,
+            |item, server| {
+                server.converse(|| {
+                    asked.fetch_add(1, Ordering::SeqCst);
+                    if *item == 0 { Err::<(), _>(Trouble::Silent) } else { Ok(()) }
+                })
+            },
+        );
+        assert_eq!(answers, [Err(Trouble::Silent), Ok(()), Ok(()), Err(Trouble::Silent)]);
+        assert_eq!(asked.into_inner(), 3);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use runnel::io::clock;
 use runnel::ros1::xmlrpc::Value;
 
 use super::offers::subscribe;
-use super::reach::{Hosts, side_by_side};
+use super::reach::{Hosts, Server, one_by_one_per_server, side_by_side};
 use super::tcpros::Link;
 use crate::commands::doctor::found::{ClockFound, GraphFound, Heard, Offer, Offered, Stamp};
 use crate::error::CliError;
@@ -21,6 +21,9 @@ const LISTEN: Duration = Duration::from_secs(1);
 
 /// From how many publishers stamps are taken.
 const MOST_STAMPS: usize = 32;
+
+/// From how many publishers of one server at a time: fewer than a listener has room for.
+const LANES: usize = 4;
 
 /// How many times of a publisher are kept.
 const MOST_TIMES: usize = 10_000;
@@ -50,7 +53,8 @@ pub fn clock(graph: &Graph<'_>, found: &GraphFound, hosts: &Hosts) -> Result<Clo
 }
 
 fn open(offer: &Offer, said: &Offered, hosts: &Hosts) -> Option<Link> {
-    subscribe(&offer.topic, &said.host, said.port, hosts).ok().map(|(_, link)| link)
+    let asking = (hosts, &mut Server::default());
+    subscribe(&offer.topic, &said.host, said.port, asking).ok().map(|(_, link)| link)
 }
 
 fn times(mut link: Link) -> Vec<Time> {
@@ -73,8 +77,11 @@ pub fn stamps(offers: &[Offer], hosts: &Hosts) -> Vec<Stamp> {
         let said = offer.said.as_ref().ok()?;
         (said.stamped && !said.latching).then_some((offer, said))
     };
-    let asked: Vec<_> = offers.iter().filter_map(stamped).take(MOST_STAMPS).collect();
-    let taken = side_by_side(&asked, |(offer, said)| {
+    let asked: Vec<_> = offers.iter().filter_map(stamped).take(MOST_STAMPS).enumerate().collect();
+    // Each waits for a message, so that one by one would take long.
+    let lane =
+        |(index, (_, said)): &(usize, (&Offer, &Offered))| (said.host.clone(), said.port, index % LANES);
+    let taken = one_by_one_per_server(&asked, lane, |(_, (offer, said)), _| {
         let seconds = offset(open(offer, said, hosts)?)?;
         Some(Stamp { topic: offer.topic.clone(), node: offer.node.clone(), seconds })
     });

@@ -1,0 +1,144 @@
+//! Messages of ROS 1 that are given up while they arrive: those that cost most when the memory for incomplete messages is
+//! used up, and those that make no progress.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+use runnel_ros1::tcpros::IncompleteFrame;
+use runnel_ros1::told::told;
+
+use super::Driver;
+use super::socket::{DatagramInput, Socket};
+use super::table::Key;
+use crate::receive_budget::{FrameClaim, ReceiveBudget, loser};
+
+/// Why a message was given up while it arrived.
+#[derive(Debug)]
+enum GivenUp {
+    /// Incomplete messages take more memory than they may, and this address has most of it.
+    BudgetShort { address: IpAddr, frame: IncompleteFrame, limit: usize },
+    /// Nothing of it came for too long.
+    NoProgress { address: IpAddr, frame: IncompleteFrame, timeout: Duration },
+}
+
+impl fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BudgetShort { address, frame: IncompleteFrame { arrived, length, .. }, limit } => write!(
+                f,
+                "message body from {}: given up after {arrived} of {length} bytes, since incomplete messages take \
+                 more than {limit} bytes and most of them are from there (RUNNEL_RECEIVE_BUDGET)",
+                source(*address)
+            ),
+            Self::NoProgress { address, frame: IncompleteFrame { arrived, length, .. }, timeout } => write!(
+                f,
+                "message body from {}: given up after {arrived} of {length} bytes, since no more came for {} s \
+                 (RUNNEL_RECEIVE_TIMEOUT)",
+                source(*address),
+                timeout.as_secs_f64()
+            ),
+        }
+    }
+}
+
+/// Where a message is from. Datagrams do not prove that.
+fn source(address: IpAddr) -> String {
+    if address.is_unspecified() { "datagrams".to_owned() } else { address.to_string() }
+}
+
+impl Driver {
+    /// The memory that incomplete messages take.
+    pub(crate) fn receive_budget(&self) -> ReceiveBudget {
+        self.frame_budget.state()
+    }
+
+    /// Gives up messages until the others have enough memory, and sees to it that one which makes no progress is noticed.
+    pub(super) fn bound_incomplete_frames(&mut self) {
+        while self.frame_budget.is_short() {
+            let now = clock::monotonic();
+            let keys = self.sockets.keys();
+            let claims = keys.iter().filter_map(|key| Some((*key, self.sockets.get(*key)?.claim()?)));
+            let Some(key) = loser(claims, now) else { break };
+            let limit = self.frame_budget.limits().bytes;
+            self.give_up_frame(key, |address, frame| GivenUp::BudgetShort { address, frame, limit });
+        }
+        if self.frame_check.is_none() && self.frame_budget.is_used() {
+            self.frame_check = Some(clock::monotonic() + self.frame_budget.limits().timeout);
+        }
+    }
+
+    /// Gives up messages that have made no progress for too long.
+    pub(super) fn check_incomplete_frames(&mut self) {
+        let Some(due) = self.frame_check else { return };
+        let (now, timeout) = (clock::monotonic(), self.frame_budget.limits().timeout);
+        if now < due {
+            return;
+        }
+        let mut next: Option<Instant> = None;
+        for key in self.sockets.keys() {
+            let claim = self.sockets.get(key).and_then(Socket::claim);
+            let Some(deadline) = claim.and_then(FrameClaim::last_progress).map(|at| at + timeout) else {
+                continue;
+            };
+            if deadline <= now {
+                self.give_up_frame(key, |address, frame| GivenUp::NoProgress { address, frame, timeout });
+            } else {
+                next = Some(next.map_or(deadline, |next| next.min(deadline)));
+            }
+        }
+        self.frame_check = next;
+    }
+
+    /// Gives up the message that a link is receiving, and with it the link, unless that goes on behind it.
+    fn give_up_frame(&mut self, key: Key, why: impl FnOnce(IpAddr, IncompleteFrame) -> GivenUp) {
+        let Some(socket) = self.sockets.get_mut(key) else { return };
+        let (Some(address), Some(frame)) =
+            (socket.claim().map(FrameClaim::address), socket.incomplete_frame())
+        else {
+            return;
+        };
+        let why = why(address, frame).to_string();
+        self.frame_budget.count_given_up();
+        // Anybody may send datagrams in a publisher's name, so that they say little about it.
+        if let Socket::DatagramInput(input) = socket {
+            let (engine, publisher) = (input.engine, input.from.publisher.clone());
+            input.topic.lose(input.reassembler.abandon(), &input.from);
+            input.update_claim();
+            return self.warn_of_peer(engine, format_args!("publisher [{}]: {why}", told(&publisher)));
+        }
+        self.misbehaved(key, &why);
+    }
+}
+
+impl Socket {
+    /// What the link's incomplete message takes of the budget.
+    fn claim(&self) -> Option<&FrameClaim> {
+        match self {
+            Self::Input(input) => Some(&input.claim),
+            Self::DatagramInput(input) => Some(&input.claim),
+            Self::Served(served) => Some(&served.claim),
+            Self::Called(called) => Some(&called.claim),
+            _ => None,
+        }
+    }
+
+    fn incomplete_frame(&self) -> Option<IncompleteFrame> {
+        match self {
+            Self::Input(input) => input.reader.incomplete(),
+            Self::DatagramInput(input) => input.reassembler.incomplete(),
+            Self::Served(served) => served.reader.incomplete(),
+            Self::Called(called) => called.reader.incomplete(),
+            _ => None,
+        }
+    }
+}
+
+impl DatagramInput {
+    /// After datagrams have come or a message was given up.
+    pub(super) fn update_claim(&mut self) {
+        self.claim.update(self.reassembler.incomplete(), clock::monotonic);
+    }
+}
