@@ -7,7 +7,7 @@ use crate::announce::{Endpoint, Role};
 use crate::event::Event;
 use crate::reader::WriterSpec;
 use crate::stored::Lend;
-use crate::wire::{EntityId, Guid, GuidPrefix};
+use crate::wire::{EntityId, Guid, GuidPrefix, VendorId};
 use crate::writer::ReaderSpec;
 use alloc::vec::Vec;
 use runnel_core::qos::{Durability, Policy, Reliability};
@@ -105,6 +105,7 @@ impl<P: Lend> Participant<P> {
                 && !self.elsewhere.has_got_earlier(local, reader),
             datagram: path.datagram,
             rate: path.rate,
+            asks_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,
             inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
         };
         self.elsewhere.joined(local, reader);

@@ -336,7 +336,7 @@ impl<P: Lend> Participant<P> {
     fn handle_nack_fragments(&mut self, context: &Context<'_>, nack: &NackFrag) {
         let reader = context.source.with(nack.reader);
         let Some(writer) = self.writers.get_mut(&nack.writer) else { return };
-        if writer.nack_fragments(reader, nack) {
+        if writer.nack_fragments(context.now, reader, nack) {
             self.wake_writer(nack.writer);
         }
     }

@@ -286,9 +286,9 @@ impl<B: Bytes> Writer<B> {
     }
 
     /// A reader tells which fragments it misses. True if there is something to be sent.
-    pub fn nack_fragments(&mut self, reader: Guid, nack: &NackFrag) -> bool {
+    pub fn nack_fragments(&mut self, now: Instant, reader: Guid, nack: &NackFrag) -> bool {
         let proxy = self.readers.iter_mut().find(|proxy| proxy.guid() == reader);
-        proxy.is_some_and(|proxy| proxy.nack_fragments(nack))
+        proxy.is_some_and(|proxy| proxy.nack_fragments(now, nack))
     }
 
     /// Puts together the next datagram.

@@ -157,6 +157,7 @@ impl<P: Lend> Participant<P> {
                     wants_earlier: true,
                     datagram: path.datagram,
                     rate: path.rate,
+                    asks_slowly: false,
                     inline_qos: Vec::new(),
                 });
             }

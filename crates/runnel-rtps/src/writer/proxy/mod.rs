@@ -4,6 +4,7 @@ mod flight;
 mod fragments;
 mod fresh;
 mod holes;
+mod redundancy;
 mod repairs;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,8 @@ pub(crate) struct ReaderSpec {
     pub datagram: usize,
     /// How fast fragments are sent to it.
     pub rate: Rate,
+    /// It asks for a lost repair again only after a long delay, so that each repair had better arrive.
+    pub asks_slowly: bool,
     /// What each sample says of its writer to it: a parameter list, or nothing if it does not ask for that.
     pub inline_qos: Vec<u8>,
 }
@@ -306,8 +309,10 @@ impl ReaderProxy {
 
     /// True if it is told how much there is, along with samples if the datagram brings any.
     fn is_to_be_told<B>(&self, brings: bool, writer: EntityId, history: &History<B>) -> bool {
-        let is_due =
-            self.spec.reliable && (brings || self.heartbeat) && !self.is_amid_discovery(writer, history);
+        let is_due = self.spec.reliable
+            && (brings || self.heartbeat)
+            && !self.is_amid_discovery(writer, history)
+            && !self.is_amid_fragments_for_slow_reader(brings);
         is_due || self.liveliness
     }
 
@@ -316,6 +321,12 @@ impl ReaderProxy {
     fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
         let follows = self.next <= history.last() && !self.waits_for_room();
         writer.is_builtin() && follows && !self.flight.wants_probe()
+    }
+
+    /// True while more fragments of a sample, or more repairs, follow for a reader that asks slowly: a heartbeat before the
+    /// last of them would have it ask for a part, and then not for the rest until its delay has passed.
+    fn is_amid_fragments_for_slow_reader(&self, brings: bool) -> bool {
+        brings && self.spec.asks_slowly && (self.fragment > 1 || !self.fragments_asked.is_empty())
     }
 
     /// What the writer does not hold any more will not be sent.

@@ -1,6 +1,7 @@
 //! Samples and fragments that a reader has been sent, and asks for.
 
-use super::{ReaderProxy, put};
+use super::redundancy::copies_against_loss;
+use super::{FIRST_REMINDER, ReaderProxy, put};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
 use crate::wire::{EntityId, NackFrag, SequenceNumber};
@@ -12,17 +13,21 @@ const MOST_FRAGMENTS_ASKED: usize = 8192;
 
 impl ReaderProxy {
     /// It tells which fragments it misses. True if there is something to be sent to it.
-    pub(in crate::writer) fn nack_fragments(&mut self, nack: &NackFrag) -> bool {
+    pub(in crate::writer) fn nack_fragments(&mut self, now: Instant, nack: &NackFrag) -> bool {
         if !self.spec.reliable || !self.nacks.take(nack.count) {
             return false;
         }
+        // It answers: were reminders to grow rarer meanwhile, it would be asked what else it misses after a second only.
+        (self.patience, self.since) = (FIRST_REMINDER, now);
         let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;
         // Who asks for more does not always repeat what it has asked for, which may wait yet.
         let of_it = self.fragments_asked.iter().filter(|(number, _)| *number == nack.number);
         let waiting: BTreeSet<u32> = of_it.map(|(_, fragment)| *fragment).collect();
-        for fragment in nack.missing.iter().filter(|fragment| sent(*fragment) && !waiting.contains(fragment))
-        {
-            self.fragments_asked.push_back((nack.number, fragment));
+        let copies = if self.spec.asks_slowly { copies_against_loss(&nack.missing) } else { 1 };
+        // One after another rather than one beside the other: losses come in bursts.
+        for _ in 0..copies {
+            let fresh = nack.missing.iter().filter(|fragment| sent(*fragment) && !waiting.contains(fragment));
+            self.fragments_asked.extend(fresh.map(|fragment| (nack.number, fragment)));
         }
         self.fragments_asked.truncate(MOST_FRAGMENTS_ASKED);
         !self.fragments_asked.is_empty()
@@ -83,7 +88,11 @@ impl ReaderProxy {
         self.fragments_asked.pop_front();
         match history.get(number) {
             Some(change) if fragment > self.fragments(change) => {}
-            Some(change) => drop(self.put_fragment(now, change, fragment, ends, out)),
+            Some(change) => {
+                self.put_fragment(now, change, fragment, ends, out);
+                // A NACK_FRAG names at most 256 fragments: a heartbeat with the last of them has the reader name the next.
+                self.heartbeat |= self.fragments_asked.is_empty();
+            }
             None => {
                 self.fragments_asked.retain(|(other, _)| *other != number);
                 self.tell_of_asked(number, ends, history, out);

@@ -25,6 +25,7 @@ fn proxy(datagram: usize) -> ReaderProxy {
         wants_earlier: false,
         datagram,
         rate: RATE,
+        asks_slowly: false,
         inline_qos: vec![],
     };
     ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
@@ -51,8 +52,65 @@ fn a_fragment_that_was_not_sent_yet_is_no_repair() {
     let mut missing = FragmentSet::new(2);
     (2..6).for_each(|fragment| assert!(missing.insert(fragment)));
     let number = SequenceNumber::FIRST;
-    assert!(proxy.nack_fragments(&NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }));
+    assert!(
+        proxy.nack_fragments(
+            Instant(0),
+            &NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }
+        )
+    );
     assert_eq!(proxy.fragments_asked, [(number, 2)]);
+}
+
+/// The submessages of the datagrams that are sent until nothing is left: how many fragments come with a heartbeat, which of
+/// those ask for an answer, and how many fragments there are.
+fn heartbeats_among_fragments(proxy: &mut ReaderProxy, history: &History<Sample>) -> (Vec<bool>, usize) {
+    let (mut asks, mut fragments) = (vec![], 0);
+    loop {
+        let mut out = Datagram::new();
+        out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
+        if proxy.fill(Instant(0), ENDS, history, &mut 0, &mut out) == Filled::Nothing {
+            return (asks, fragments);
+        }
+        let bytes = out.parts().concat();
+        for submessage in Message::parse(&bytes).unwrap().submessages() {
+            match submessage.unwrap() {
+                Submessage::Heartbeat(heartbeat) => asks.push(!heartbeat.is_final),
+                Submessage::DataFrag(_) => fragments += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn request(fragments: impl Iterator<Item = u32>, count: u32) -> NackFrag {
+    let mut missing = FragmentSet::new(1);
+    fragments.for_each(|fragment| assert!(missing.insert(fragment)));
+    NackFrag { reader: ENDS.0, writer: ENDS.1, number: SequenceNumber::FIRST, missing, count }
+}
+
+#[test]
+fn last_repair_asks_for_further_losses() {
+    let (mut proxy, history) = (proxy(1444), history(&[10_000]));
+    heartbeats_among_fragments(&mut proxy, &history);
+    (proxy.patience, proxy.since) = (LONGEST_REMINDER, Instant(0));
+    assert!(proxy.nack_fragments(Instant(5), &request([2, 4].into_iter(), 1)));
+    assert_eq!((proxy.patience, proxy.since), (FIRST_REMINDER, Instant(5)), "it answers");
+    let (asks, fragments) = heartbeats_among_fragments(&mut proxy, &history);
+    assert_eq!((asks, fragments), (vec![false, true], 2));
+}
+
+#[test]
+fn slowly_asking_reader_gets_one_heartbeat_per_sample() {
+    let (mut proxy, history) = (proxy(1444), history(&[10_000]));
+    (proxy.spec.asks_slowly, proxy.heartbeat) = (true, false);
+    let (asks, fragments) = heartbeats_among_fragments(&mut proxy, &history);
+    assert_eq!((asks.len(), fragments), (1, 8));
+    // Every eighth is lost: a copy of each repair follows all of them.
+    assert!(proxy.nack_fragments(Instant(0), &request([1, 3, 8].into_iter(), 1)));
+    let order: Vec<u32> = proxy.fragments_asked.iter().map(|(_, fragment)| *fragment).collect();
+    assert_eq!(order, [1, 3, 8, 1, 3, 8]);
+    let (asks, fragments) = heartbeats_among_fragments(&mut proxy, &history);
+    assert_eq!((asks, fragments), (vec![true], 6));
 }
 
 #[test]
@@ -61,7 +119,7 @@ fn fragments_that_a_sample_has_not_are_not_sent() {
     proxy.next = SequenceNumber(2);
     let (number, mut missing) = (SequenceNumber::FIRST, FragmentSet::new(3));
     assert!((3..200).all(|fragment| missing.insert(fragment)));
-    proxy.nack_fragments(&NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 });
+    proxy.nack_fragments(Instant(0), &NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 });
     proxy.heartbeat = false;
     for _ in 0..200 {
         let mut out = Datagram::new();
