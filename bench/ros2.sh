@@ -8,7 +8,8 @@ usage() {
 usage: bench/ros2.sh [PART]...
 
 Each part builds what it takes and then has the machine for itself for at most four minutes: udp, loss, large, blackout
-(see bench/README.md), joining, flood (see tests/interop/tests/ros2_PART.rs), footprint. All of them without PART.
+(see bench/README.md), joining, flood, large_lossy (half an hour; see tests/interop/tests/it/), footprint. All of them but
+large_lossy without PART.
 END
 }
 
@@ -28,8 +29,9 @@ bench() {
 
 interop() {
   cargo build --quiet --release --locked -p interop --bin runnel_ros2_talker --bin runnel_ros2_listener
-  cargo test --quiet --release --locked -p interop --test "ros2_$1" --no-run
-  in_private_network cargo test --quiet --release --locked -p interop --test "ros2_$1" -- --nocapture --test-threads 1
+  cargo test --quiet --release --locked -p interop --test it --no-run
+  in_private_network cargo test --quiet --release --locked -p interop --test it "ros2_$1::" -- \
+    --nocapture --test-threads 1 "${@:2}"
 }
 
 part() {
@@ -41,6 +43,7 @@ part() {
       interop flood
       for victim in cyclone fastdds; do VICTIM=$victim interop flood; done
       ;;
+    large_lossy) interop large --ignored ;;
     -h | --help) usage ;;
     *)
       usage >&2

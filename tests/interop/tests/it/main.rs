@@ -30,6 +30,7 @@ mod ros2_flood;
 mod ros2_ipc;
 mod ros2_ipv6;
 mod ros2_joining;
+mod ros2_large;
 mod ros2_logging;
 mod ros2_peers;
 mod ros2_qos;

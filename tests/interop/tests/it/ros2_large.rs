@@ -1,0 +1,129 @@
+//! Long messages over a cable that loses packets. The figures:
+//!
+//! ```text
+//! bench/ros2.sh large_lossy
+//! ```
+//!
+//! `ROUNDS=7` has every pair exchange so often, one pair after the other in each round, the talkers of the listeners' own vendors
+//! as well. Without it Runnel talks once to each listener that needs no wheels, and only arrival is checked.
+
+use std::time::{Duration, Instant};
+
+use interop::ros2::{Distro, Origin};
+use interop::ros2_hosts::Host;
+use interop::{PATIENCE, ready};
+use runnel_testkit::process::{Peer, within};
+
+const MESSAGE: &[&str] = &["/long", "--type", "std_msgs/msg/UInt8MultiArray", "--depth", "0"];
+const BYTES: &str = "2097152";
+const PER_SECOND: f64 = 30.0;
+
+/// How long after the last message was due one counts as in time.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How many seconds later the exchange is given up: with Fast DDS on both sides no message of 64 kB datagrams, of which each
+/// packet must arrive, ever gets through.
+const LONGEST: u64 = 60;
+
+/// What a cable loses: 10 % of the IP packets, so that a long datagram is lost more often than a short one, or 10 % of the
+/// datagrams, after their packets have been put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loss {
+    Packets,
+    Datagrams,
+}
+
+impl Loss {
+    fn apply(self, host: &Host) {
+        let (family, chain) = match self {
+            Loss::Packets => ("netdev", "{ type filter hook ingress device cable priority 0 ; }"),
+            Loss::Datagrams => ("ip", "{ type filter hook input priority 0 ; }"),
+        };
+        host.set(&["nft", "add", "table", family, "loss"]);
+        host.set(&["nft", "add", "chain", family, "loss", "all", chain]);
+        let rule = if self == Loss::Packets { "ip protocol udp" } else { "meta l4proto udp" };
+        host.set(&["nft", "add", "rule", family, "loss", "all", rule, "numgen random mod 100 < 10 drop"]);
+    }
+}
+
+/// What came of one exchange.
+#[derive(Clone, Copy)]
+struct Outcome {
+    in_time: usize,
+    /// Within the time that is waited at most.
+    arrived: usize,
+    /// From the first message sent to the last one received.
+    took: Duration,
+}
+
+fn got(listener: &mut Peer, deadline: Instant) -> bool {
+    listener.wait_for_line(|line| line.starts_with("got "), deadline).is_ok()
+}
+
+/// Sends `count` reliable messages.
+fn exchange(talking: Origin, listening: Origin, loss: Loss, count: usize) -> Outcome {
+    let [near, far] = Host::two();
+    [&near, &far].into_iter().for_each(|host| loss.apply(host));
+    let (counted, rate) = (count.to_string(), PER_SECOND.to_string());
+    let mut listener =
+        ready(far.node(listening, "listener", &[MESSAGE, &["--count", &counted]].concat(), &[]));
+    let words = [MESSAGE, &["--count", &counted, "--rate", &rate, "--size", BYTES]].concat();
+    let mut talker = near.node(talking, "talker", &words, &[]);
+    talker.wait_for_line(|line| line.starts_with("sent 1 "), within(PATIENCE)).unwrap();
+    let begun = Instant::now();
+    let due = begun + Duration::from_secs_f64(count as f64 / PER_SECOND) + GRACE;
+    let mut in_time = 0;
+    while in_time < count && got(&mut listener, due) {
+        in_time += 1;
+    }
+    let (mut arrived, mut took, end) = (in_time, begun.elapsed(), within(LONGEST));
+    while arrived < count && got(&mut listener, end) {
+        (arrived, took) = (arrived + 1, begun.elapsed());
+    }
+    Outcome { in_time, arrived, took }
+}
+
+fn median<T: Ord + Copy>(all: impl Iterator<Item = T>) -> T {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    all[all.len() / 2]
+}
+
+#[test]
+fn long_reliable_messages_cross_lossy_cable() {
+    for (listening, loss) in [(Origin::Cyclone, Loss::Packets), (Origin::FastDds, Loss::Datagrams)] {
+        assert_eq!(exchange(Origin::Runnel, listening, loss, 3).arrived, 3, "{listening}");
+    }
+}
+
+#[test]
+#[ignore = "takes half an hour: bench/ros2.sh large_lossy"]
+fn figures_of_long_messages_over_lossy_cable() {
+    let rounds = std::env::var("ROUNDS").map_or(7, |rounds| rounds.parse().expect("a number of rounds"));
+    let listeners = [
+        Origin::Cyclone,
+        Origin::Cyclone11,
+        Origin::FastDds,
+        Origin::Ros2(Distro::Jazzy),
+        Origin::Ros2(Distro::Kilted),
+    ];
+    println!("30 messages, 10 % of packets or datagrams lost, medians of {rounds} rounds:");
+    for loss in [Loss::Packets, Loss::Datagrams] {
+        for listening in listeners {
+            let mut outcomes = [Origin::Runnel, listening].map(|talking| (talking, Vec::new()));
+            for _ in 0..rounds {
+                for (talking, outcomes) in &mut outcomes {
+                    outcomes.push(exchange(*talking, listening, loss, 30));
+                }
+            }
+            for (talking, outcomes) in outcomes {
+                let in_time = median(outcomes.iter().map(|outcome| outcome.in_time));
+                let arrived = median(outcomes.iter().map(|outcome| outcome.arrived));
+                let took = median(outcomes.iter().map(|outcome| outcome.took)).as_secs_f64();
+                println!(
+                    "{loss:?}, {talking} to {listening}: {in_time} in time, {arrived} after {took:.2} s"
+                );
+            }
+        }
+    }
+}
