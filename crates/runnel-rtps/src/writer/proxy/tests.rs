@@ -26,6 +26,9 @@ fn proxy(datagram: usize) -> ReaderProxy {
         datagram,
         rate: RATE,
         inline_qos: vec![],
+        gate: Gate::Open,
+        number_offset: 0,
+        needs_first_number: false,
     };
     ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
 }
