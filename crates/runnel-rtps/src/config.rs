@@ -12,6 +12,9 @@ use core::time::Duration;
 pub struct Config {
     /// Who it is; 8 of the bytes at least are to be random, since peers prove by them that they hear us.
     pub prefix: GuidPrefix,
+    /// Known to nobody else, and random: the sequence numbers by which each peer's discovery begins are made of it, so that
+    /// only a receiver of our datagrams can acknowledge them.
+    pub secret: [u64; 2],
     /// Its domain, `ROS_DOMAIN_ID`.
     pub domain: u32,
     /// Where it is reached, of each interface one.
@@ -54,11 +57,13 @@ pub struct Path {
 /// What peers can cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Participants that have proved that they hear us.
+    /// Participants that have proved their address.
     pub participants: usize,
+    /// Of those places, how many are kept for participants of this host and for such as were proved before.
+    pub reserved: usize,
     /// And of those at one address that is not ours: a quarter is one host's, that it may not keep out all others.
     pub participants_per_address: usize,
-    /// Participants that have not yet, of which the oldest makes room for another.
+    /// Participants that have not yet, of which the oldest silent one makes room for another.
     pub candidates: usize,
     /// Endpoints of one participant.
     pub endpoints: usize,
@@ -66,6 +71,8 @@ pub struct Limits {
     pub endpoint_bytes: usize,
     /// The longest lease that is believed.
     pub lease: Duration,
+    /// The same of a participant that has not proved its address.
+    pub unproved_lease: Duration,
     /// The longest sample, and what may wait from one writer to one reader, in bytes.
     pub sample_bytes: usize,
     /// What may wait at all readers together, in bytes: so much of samples that came early, and as much of incomplete ones.
@@ -80,11 +87,13 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             participants: 1024,
+            reserved: 256,
             participants_per_address: 256,
             candidates: 2048,
             endpoints: 4096,
             endpoint_bytes: 128 << 20,
             lease: Duration::from_secs(300),
+            unproved_lease: Duration::from_secs(60),
             sample_bytes: 256 << 20,
             waiting_bytes: 512 << 20,
             kept: 1000,
@@ -98,6 +107,7 @@ impl Config {
     pub fn new(prefix: GuidPrefix, domain: u32) -> Self {
         Self {
             prefix,
+            secret: [0; 2],
             domain,
             unicast: Vec::new(),
             multicast: Vec::new(),

@@ -26,11 +26,20 @@ pub(crate) struct Datagram<B> {
     body: Option<(B, Range<usize>)>,
     tail: Vec<u8>,
     stamp: Option<Timestamp>,
+    /// The length beyond which no sample is appended: its receiver has yet to prove its address.
+    limit: usize,
 }
 
 impl<B: Bytes> Datagram<B> {
     pub fn new() -> Self {
-        Self { to: Vec::new(), head: Vec::new(), body: None, tail: Vec::new(), stamp: None }
+        Self {
+            to: Vec::new(),
+            head: Vec::new(),
+            body: None,
+            tail: Vec::new(),
+            stamp: None,
+            limit: usize::MAX,
+        }
     }
 
     /// Begins anew, to a participant or to whoever hears it.
@@ -39,10 +48,26 @@ impl<B: Bytes> Datagram<B> {
         self.body = None;
         self.tail.clear();
         self.stamp = None;
+        self.limit = usize::MAX;
         begin(&mut self.head, VendorId::RUNNEL, from);
         if to != GuidPrefix::UNKNOWN {
             InfoDestination { prefix: to }.emit(&mut self.head);
         }
+    }
+
+    /// Samples are appended only as long as it has no more than so many bytes.
+    pub fn limit_samples(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// True if samples are limited.
+    pub fn is_limited(&self) -> bool {
+        self.limit != usize::MAX
+    }
+
+    /// True if a sample may be appended that takes so many bytes.
+    pub fn allows(&self, bytes: usize) -> bool {
+        self.len().saturating_add(bytes) <= self.limit
     }
 
     /// How many bytes it has.

@@ -12,6 +12,14 @@ use runnel_core::qos::Policy;
 pub enum Event {
     /// A participant has been found, and hears us.
     ParticipantFound(GuidPrefix),
+    /// Participants found no place: there are as many as are taken in, or as many at that address. Told at most every ten
+    /// seconds.
+    ParticipantsRefused {
+        /// Where the last of them is reached.
+        address: SocketAddr,
+        /// How many were refused since this was told before. One that is refused again counts again.
+        count: u64,
+    },
     /// A participant is gone: it said so, or was not heard for its lease.
     ParticipantLost(GuidPrefix),
     /// An endpoint of a participant has been found, or has changed.
@@ -94,6 +102,7 @@ impl Event {
         matches!(
             self,
             Self::Incompatible { .. }
+                | Self::ParticipantsRefused { .. }
                 | Self::SampleLost { .. }
                 | Self::DeadlineMissed { .. }
                 | Self::Told { .. }

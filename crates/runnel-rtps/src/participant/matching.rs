@@ -1,6 +1,7 @@
 //! Which endpoints of ours and of others meet.
 
 use super::Participant;
+use super::peers::Standing;
 use super::routes::address_of;
 use super::watch::Watched;
 use crate::announce::{Endpoint, Role};
@@ -8,7 +9,7 @@ use crate::event::Event;
 use crate::reader::WriterSpec;
 use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, VendorId};
-use crate::writer::ReaderSpec;
+use crate::writer::{Gate, ReaderSpec};
 use alloc::vec::Vec;
 use runnel_core::qos::{Durability, Policy, Reliability};
 use runnel_core::time::Instant;
@@ -42,7 +43,7 @@ impl<P: Lend> Participant<P> {
     /// Joins an endpoint of ours to those of others that it meets.
     pub(super) fn match_own(&mut self, now: Instant, id: EntityId) {
         let Some(ours) = self.endpoints.get(&id) else { return };
-        let others = self.peers.proved().flat_map(|peer| peer.endpoints.values());
+        let others = self.peers.met().flat_map(|peer| peer.endpoints.values());
         let others: Vec<Guid> =
             others.filter(|other| other.topic == ours.topic).map(|other| other.guid).collect();
         others.into_iter().for_each(|other| self.meet(now, id, other));
@@ -106,6 +107,13 @@ impl<P: Lend> Participant<P> {
             datagram: path.datagram,
             rate: path.rate,
             asks_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,
+            gate: match peer.standing {
+                Standing::Proved => Gate::Open,
+                Standing::Announced | Standing::OnTrial => Gate::Waiting,
+                Standing::Demoted => Gate::Closed,
+            },
+            number_offset: 0,
+            needs_first_number: false,
             inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
         };
         self.elsewhere.joined(local, reader);
@@ -182,8 +190,9 @@ impl<P: Lend> Participant<P> {
         };
         self.writers.values_mut().for_each(|writer| writer.move_readers(prefix, address));
         self.readers.values_mut().for_each(|reader| reader.move_writers(prefix, address));
-        let writers: Vec<EntityId> = self.writers.keys().copied().collect();
+        let writers: Vec<EntityId> = self.writers.keys().copied().filter(|id| !id.is_builtin()).collect();
         writers.into_iter().for_each(|writer| self.wake_writer(writer));
+        self.wake_discovery(prefix);
     }
 }
 

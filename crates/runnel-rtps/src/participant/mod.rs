@@ -5,6 +5,8 @@
 //! give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
 
 mod discovery;
+mod discovery_datagrams;
+mod discovery_queue;
 mod elsewhere;
 mod matching;
 mod moves;
@@ -35,6 +37,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use discovery_queue::DiscoveryQueue;
 use elsewhere::Elsewhere;
 use numbers::Numbers;
 use peers::Peers;
@@ -77,7 +80,9 @@ pub struct Participant<P> {
     numbers: Numbers,
     events: VecDeque<Event>,
     samples: VecDeque<Sample>,
+    /// What users have to send, and what discovery has.
     work: VecDeque<Work>,
+    discovery: DiscoveryQueue,
     timers: Timers<Timer>,
     /// When it announces itself, looks for who was lost, and says that its writers live.
     announce_at: Option<Instant>,
@@ -94,6 +99,7 @@ enum Timer {
     /// A participant that was lost is looked for.
     Search,
     Peer(GuidPrefix),
+    Discovery(GuidPrefix),
     Writer(EntityId),
     Answer(EntityId, Guid),
     Watch(Watched),
@@ -139,6 +145,7 @@ impl<P: Lend> Participant<P> {
             events: VecDeque::new(),
             samples: VecDeque::new(),
             work: VecDeque::new(),
+            discovery: DiscoveryQueue::new(),
             timers: Timers::new(),
             announce_at: None,
             search_at: None,
@@ -157,12 +164,12 @@ impl<P: Lend> Participant<P> {
         self.config.prefix
     }
 
-    /// The participants that have proved that they hear us.
+    /// The participants that have named us, and so have heard of us. Not all have proved their address, see [`Peer::is_proved`].
     pub fn peers(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.proved()
+        self.peers.met()
     }
 
-    /// All that have announced themselves, also those that have yet to prove that they hear us.
+    /// All that have announced themselves, also those that have yet to name us.
     pub fn announced(&self) -> impl Iterator<Item = &Peer> {
         self.peers.all()
     }
@@ -178,9 +185,9 @@ impl<P: Lend> Participant<P> {
         })
     }
 
-    /// One that has proved that it hears us.
+    /// One that has named us.
     pub fn peer(&self, prefix: GuidPrefix) -> Option<&Peer> {
-        self.peers.get(prefix).filter(|peer| peer.is_proved())
+        self.peers.get(prefix).filter(|peer| peer.standing.has_met())
     }
 
     /// An endpoint of ours or of a participant.
@@ -350,6 +357,7 @@ impl<P: Lend> Participant<P> {
         self.early.clear();
         self.timers = Timers::new();
         self.work.clear();
+        self.discovery.clear();
         self.work.push_back(Work::Farewell);
     }
 
@@ -377,7 +385,7 @@ impl<P: Lend> Participant<P> {
 
     /// When [`Participant::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        self.timers.next().into_iter().chain(self.discovery.ready_at()).min()
     }
 
     /// Does what is due.
@@ -387,6 +395,7 @@ impl<P: Lend> Participant<P> {
                 Timer::Announce => self.announce(now),
                 Timer::Search => self.search(now),
                 Timer::Peer(prefix) => self.peer_due(now, prefix),
+                Timer::Discovery(prefix) => self.discovery_due(now, prefix),
                 Timer::Writer(id) => self.writer_due(now, id),
                 Timer::Answer(reader, writer) => self.answer_due(now, reader, writer),
                 Timer::Watch(what) => self.watch_due(now, what),

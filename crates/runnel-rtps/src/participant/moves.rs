@@ -5,7 +5,6 @@
 //! from there.
 
 use super::Participant;
-use super::transmit::Work;
 use crate::announce::ParticipantData;
 use crate::stored::Lend;
 use crate::wire::GuidPrefix;
@@ -14,8 +13,8 @@ use core::time::Duration;
 use runnel_core::time::Instant;
 
 /// How often one is asked whether it is still where it was, and for how long each time.
-const ASK_TIMES: u32 = 5;
-const ASK_EVERY: Duration = Duration::from_millis(60);
+const ASK_TIMES: u32 = 8;
+const ASK_EVERY: Duration = Duration::from_millis(40);
 
 /// A participant is said to be elsewhere, and has yet to answer from where it was.
 #[derive(Debug)]
@@ -49,7 +48,7 @@ impl<P: Lend> Participant<P> {
         if let Some(moves) = peer.moves.as_mut().filter(|moves| moves.next <= now) {
             if moves.asked < ASK_TIMES {
                 (moves.asked, moves.next) = (moves.asked + 1, now + ASK_EVERY);
-                self.work.push_back(Work::Remind(prefix));
+                self.remind(prefix);
             } else if let Some(Move { from, data, .. }) = peer.moves.take() {
                 self.announced_from(now, from, data);
             }

@@ -1,19 +1,22 @@
 //! Other participants: found, proved, heard, and lost.
 //!
-//! Whoever announces itself is a candidate first. It is told of us with no more bytes than it may cost by what it sent,
-//! three times as many, and nothing else: an announcement may bear the address of somebody who never asked. It is proved
-//! when it sends us something that bears our prefix, which it has learnt from us, and has been heard from the address that
-//! it is reached at: whoever hears us may know our prefix, and name any address. From then on it is sent to where it has been
-//! heard from, and nowhere else.
+//! A participant that announces itself is a candidate first. Until it is proved, all that it is sent takes no more than three
+//! times the bytes that it sent: an announcement may bear the address of somebody who never asked. It is on trial once it has
+//! sent us something that bears our prefix, and has been heard from the address that it is reached at; from then on it is sent
+//! to where it has been heard from, and nowhere else. It is proved once it has acknowledged numbers that only a receiver of
+//! our datagrams can know.
 
 mod candidates;
+mod proof;
+mod refusals;
+mod standing;
 
 use super::moves::Move;
 use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
 use super::{DISCOVERY, Participant, Timer};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
-use crate::config::{Config, Path};
+use crate::config::{Config, Limits, Path};
 use crate::event::Event;
 use crate::stored::Lend;
 use crate::wire::{Data, EntityId, GuidPrefix, VERSION, VendorId};
@@ -21,10 +24,12 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use candidates::CREDIT;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
+use proof::number_offset;
+use refusals::Refusals;
 use runnel_core::time::Instant;
+pub(super) use standing::Standing;
 
 /// The shortest lease that is believed.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
@@ -50,11 +55,18 @@ pub struct Peer {
     pub(super) same_host: bool,
     /// Where it has been heard from, the latest last.
     sources: Vec<IpAddr>,
-    proved: bool,
+    pub(super) standing: Standing,
+    /// By how much the numbers of discovery that it is told exceed the real ones.
+    pub(super) number_offset: i64,
     /// It was told that it is not heard from where it says that it is.
     is_elsewhere: bool,
     /// How many bytes it may cost before it is proved.
     credit: usize,
+    /// It has sent more than announcements.
+    pub(super) is_talking: bool,
+    /// When it was heard first, and when its trial ends.
+    since: Instant,
+    trial_ends: Option<Instant>,
     pub(super) heard: Instant,
     /// It is said to be elsewhere.
     pub(super) moves: Option<Move>,
@@ -65,6 +77,22 @@ pub struct Peer {
     pub(super) armed: Option<Instant>,
     /// What it is to be told next.
     pub(super) word: Option<Vec<u8>>,
+    pub(super) outbox: Outbox,
+}
+
+/// What discovery has for a participant, and when it has something again.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    /// It stands in line.
+    pub queued: bool,
+    /// Our announcement is due to it.
+    pub announcement: bool,
+    /// When one on trial is asked again, and how long after it was asked before.
+    pub ask_again: Option<(Instant, Duration)>,
+    /// Fragments for it wait until then.
+    pub not_before: Option<Instant>,
+    /// When its timer goes off next.
+    pub armed: Option<Instant>,
 }
 
 /// The participants that are known.
@@ -74,12 +102,13 @@ pub(super) struct Peers {
     candidates: VecDeque<GuidPrefix>,
     /// Those that were lost without a word, the latest last.
     pub(super) lost: VecDeque<Lost>,
+    refusals: Refusals,
 }
 
 impl Peer {
-    /// True if it has shown that it hears us.
+    /// True if it has shown that it receives what is sent to its address.
     pub fn is_proved(&self) -> bool {
-        self.proved
+        self.standing == Standing::Proved
     }
 
     /// Where its endpoints of discovery are reached.
@@ -92,7 +121,8 @@ impl Peer {
         self.same_host
     }
 
-    fn lease(&self, most: Duration) -> Duration {
+    fn lease(&self, most: Limits) -> Duration {
+        let most = if self.is_proved() { most.lease } else { most.lease.min(most.unproved_lease) };
         // One that nobody can keep would have it found and lost again and again.
         self.data.lease.map_or(most, |lease| lease.max(SHORTEST_LEASE).min(most))
     }
@@ -135,7 +165,8 @@ impl Peer {
 
 impl Peers {
     pub fn new() -> Self {
-        Self { all: BTreeMap::new(), candidates: VecDeque::new(), lost: VecDeque::new() }
+        let (candidates, lost) = (VecDeque::new(), VecDeque::new());
+        Self { all: BTreeMap::new(), candidates, lost, refusals: Refusals::default() }
     }
 
     pub fn get(&self, prefix: GuidPrefix) -> Option<&Peer> {
@@ -150,8 +181,17 @@ impl Peers {
         self.all.values()
     }
 
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
+        self.all.values_mut()
+    }
+
+    /// Those that have named us.
+    pub fn met(&self) -> impl Iterator<Item = &Peer> {
+        self.all.values().filter(|peer| peer.standing.has_met())
+    }
+
     pub fn proved(&self) -> impl Iterator<Item = &Peer> {
-        self.all.values().filter(|peer| peer.proved)
+        self.all.values().filter(|peer| peer.is_proved())
     }
 
     pub(super) fn proved_count(&self) -> usize {
@@ -160,7 +200,7 @@ impl Peers {
 
     fn remove(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.all.remove(&prefix)?;
-        if !peer.proved {
+        if !peer.is_proved() {
             self.candidates.retain(|candidate| *candidate != prefix);
         }
         Some(peer)
@@ -214,7 +254,7 @@ impl<P: Lend> Participant<P> {
         &mut self,
         now: Instant,
         (from, names_us): (SocketAddr, bool),
-        len: usize,
+        uncounted: usize,
         data: &Data<'_>,
     ) {
         if announce::is_gone(data.inline_qos) {
@@ -225,7 +265,7 @@ impl<P: Lend> Participant<P> {
         }
         let parsed = ParticipantData::parse(data.payload.bytes());
         match parsed {
-            Ok(announced) => self.participant_announced(now, (from, names_us), len, announced),
+            Ok(announced) => self.participant_announced(now, (from, names_us), uncounted, announced),
             Err(why) => self.tell(Event::Trouble(format!("an announcement from {from} is refused: {why}"))),
         }
     }
@@ -236,13 +276,13 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// One that is proved is not believed from elsewhere, unless it shows by our name that it is who has met us: then it may
+    /// One that has met us is not believed from elsewhere, unless it shows by our name that it is who has met us: then it may
     /// have moved.
     fn participant_announced(
         &mut self,
         now: Instant,
         (from, names_us): (SocketAddr, bool),
-        len: usize,
+        uncounted: usize,
         data: ParticipantData,
     ) {
         let ours =
@@ -252,18 +292,23 @@ impl<P: Lend> Participant<P> {
         }
         let prefix = data.prefix;
         let Some(peer) = self.peers.get_mut(prefix) else {
-            return self.add_candidate(now, from, len, data);
+            return self.add_candidate(now, from, uncounted, data);
         };
         let is_known = peer.sends_from(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
-        match peer.proved {
+        let is_proved = peer.is_proved();
+        match peer.standing.has_met() {
             true if is_known => self.announced_from(now, from, data),
-            true if names_us => self.said_to_have_moved(now, from, data),
-            true => {}
+            true if names_us => return self.said_to_have_moved(now, from, data),
+            true => return,
             false => {
-                peer.credit = peer.credit.saturating_add(len * CREDIT).min(64 * 1024);
+                self.note_bytes(prefix, uncounted);
                 self.announced_from(now, from, data);
-                self.greet(now, prefix);
             }
+        }
+        if !is_proved {
+            // One on trial may have lost us, or what it was asked.
+            self.ask_again(prefix);
+            self.greet(now, prefix);
         }
     }
 
@@ -279,10 +324,10 @@ impl<P: Lend> Participant<P> {
     /// Its timer goes off when it is to be told of us again, or asked where it is, or its lease is over.
     pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        let until = peer.heard + peer.lease(self.config.limits.lease);
+        let until = peer.heard + peer.lease(self.config.limits);
         let greet = peer.greet_again.map(|(at, _)| at);
         let ask = peer.moves.as_ref().map(|moves| moves.next);
-        let next = greet.into_iter().chain(ask).fold(until, Instant::min);
+        let next = greet.into_iter().chain(ask).chain(peer.trial_ends).fold(until, Instant::min);
         self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
     }
 
@@ -292,7 +337,7 @@ impl<P: Lend> Participant<P> {
         let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         let prefix = data.prefix;
         peer.data = data;
-        let found = match peer.proved {
+        let found = match peer.standing.has_met() {
             true => peer.known_ways(&self.config, from),
             false => ways(&self.config, &peer.data, from, |_| true),
         };
@@ -312,29 +357,44 @@ impl<P: Lend> Participant<P> {
     }
 
     /// Something came that says it is from a participant. From where that does not send, it is no sign of life: neither of
-    /// one that is gone, nor of one that has moved, which is found anew when its lease is over.
-    pub(super) fn note_heard(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.sends_from(from.ip())) else { return };
+    /// one that is gone, nor of one that has moved, which is found anew when its lease is over. True if it is from where its
+    /// participant sends: then its bytes are counted.
+    pub(super) fn note_heard(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        prefix: GuidPrefix,
+        len: usize,
+    ) -> bool {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.sends_from(from.ip())) else {
+            return false;
+        };
         peer.note_source(from.ip());
-        if peer.proved {
+        if peer.standing.has_met() {
             peer.heard = now;
             // It has not moved.
             peer.moves = None;
         }
+        self.note_bytes(prefix, len);
+        true
     }
 
     /// A participant's lease may be over.
     pub(super) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.armed = None;
-        if peer.heard + peer.lease(self.config.limits.lease) > now {
+        if peer.heard + peer.lease(self.config.limits) > now {
+            if peer.trial_ends.is_some_and(|at| at <= now) {
+                return self.demote(now, prefix);
+            }
             let again = peer.greet_again.take_if(|(at, _)| *at <= now);
-            return match again.filter(|_| !peer.proved) {
+            // One on trial is asked at a pace of its own.
+            return match again.filter(|_| peer.standing == Standing::Announced) {
                 Some((_, time)) => self.greet_for(now, prefix, time),
                 None => self.ask_whether_moved(now, prefix),
             };
         }
-        let (proved, address) = (peer.proved, peer.metatraffic);
+        let (proved, address) = (peer.is_proved(), peer.metatraffic);
         // First, since what it would have to be told when it comes back is held from then on.
         if proved {
             self.look_for(now, prefix, address);
@@ -345,8 +405,8 @@ impl<P: Lend> Participant<P> {
     /// A participant is gone.
     fn lose(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.remove(prefix) else { return };
-        self.timers.disarm(peer.armed, Timer::Peer(prefix));
-        if !peer.proved {
+        self.disarm_peer(&peer);
+        if !peer.standing.has_met() {
             return;
         }
         for entity in peer.endpoints.keys() {

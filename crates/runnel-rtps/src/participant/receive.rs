@@ -28,6 +28,8 @@ struct Context<'a> {
     source: GuidPrefix,
     destination: GuidPrefix,
     stamp: Option<Timestamp>,
+    /// How many bytes of the datagram nobody has been credited with.
+    uncounted: usize,
     /// A participant has said to whoever hears it what it is.
     announced: bool,
 }
@@ -73,8 +75,10 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
-        let mut context = Context { now, from, datagram, source, destination, stamp, announced: false };
-        self.note_heard(now, from, source);
+        let is_counted = self.note_heard(now, from, source, datagram.len());
+        let uncounted = if is_counted { 0 } else { datagram.len() };
+        let announced = false;
+        let mut context = Context { now, from, datagram, source, destination, stamp, uncounted, announced };
         for submessage in message.submessages() {
             match submessage {
                 Ok(submessage) => self.handle_submessage(&mut context, &submessage),
@@ -94,7 +98,7 @@ impl<P: Lend> Participant<P> {
                     if context.announced {
                         self.sought(context.now, context.from, context.source);
                     }
-                    self.prove(context.from, context.source);
+                    self.put_on_trial(context.now, context.from, context.source);
                 }
             }
             // What was told of time before was told by another.
@@ -105,14 +109,15 @@ impl<P: Lend> Participant<P> {
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
                 let names_us = context.destination == self.config.prefix;
                 // Whoever announces several by one datagram has sent no more bytes for that.
-                let len = if context.announced { 0 } else { context.datagram.len() };
-                self.participant_heard(context.now, (context.from, names_us), len, data);
+                let uncounted = core::mem::take(&mut context.uncounted);
+                self.participant_heard(context.now, (context.from, names_us), uncounted, data);
                 context.announced = true;
                 // It knew of us before we knew of it.
                 if names_us {
-                    self.prove(context.from, context.source);
+                    self.put_on_trial(context.now, context.from, context.source);
                 }
             }
+            Submessage::AckNack(ack) => self.handle_acknowledgement(context, ack),
             _ if !self.is_from_peer(context) => {}
             Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
                 if context.destination == self.config.prefix {
@@ -124,16 +129,18 @@ impl<P: Lend> Participant<P> {
             Submessage::Heartbeat(heartbeat) => self.handle_heartbeat(context, heartbeat),
             Submessage::HeartbeatFrag(heartbeat) => self.handle_heartbeat_fragments(context, heartbeat),
             Submessage::Gap(gap) => self.handle_gap(context, gap),
-            Submessage::AckNack(ack) => self.handle_acknowledgement(context, ack),
             Submessage::NackFrag(nack) => self.handle_nack_fragments(context, nack),
         }
     }
 
     /// True if a message is from where its participant sends: one from elsewhere could skip or repeat what it never
     /// wrote.
-    fn is_from_peer(&self, context: &Context<'_>) -> bool {
-        let peer = self.peers.get(context.source);
-        peer.is_some_and(|peer| peer.is_proved() && peer.sends_from(context.from.ip()))
+    fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
+        let peer = self.peers.get_mut(context.source);
+        let peer = peer.filter(|peer| peer.standing.has_met() && peer.sends_from(context.from.ip()));
+        let Some(peer) = peer else { return false };
+        peer.is_talking = true;
+        true
     }
 
     /// The readers of ours that a submessage of a writer concerns.
@@ -323,9 +330,21 @@ impl<P: Lend> Participant<P> {
     }
 
     fn handle_acknowledgement(&mut self, context: &Context<'_>, ack: &AckNack) {
+        let known = self.peers.get(context.source).filter(|peer| peer.sends_from(context.from.ip()));
+        if known.is_some_and(|peer| !peer.is_proved()) {
+            self.acknowledged_unproved(context.now, context.from, context.source, ack);
+        }
+        if !self.is_from_peer(context) {
+            return;
+        }
         let reader = context.source.with(ack.reader);
         let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
-        if writer.acknowledge(context.now, reader, ack) {
+        if ack.writer.is_builtin() {
+            if writer.acknowledge(context.now, reader, ack) {
+                self.wake_discovery(context.source);
+            }
+            self.arm_discovery(context.source);
+        } else if writer.acknowledge(context.now, reader, ack) {
             self.wake_writer(ack.writer);
         }
         if ack.writer == EntityId::PUBLICATIONS_WRITER {
@@ -337,7 +356,10 @@ impl<P: Lend> Participant<P> {
         let reader = context.source.with(nack.reader);
         let Some(writer) = self.writers.get_mut(&nack.writer) else { return };
         if writer.nack_fragments(context.now, reader, nack) {
-            self.wake_writer(nack.writer);
+            match nack.writer.is_builtin() {
+                true => self.wake_discovery(context.source),
+                false => self.wake_writer(nack.writer),
+            }
         }
     }
 }

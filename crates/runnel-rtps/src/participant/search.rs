@@ -38,11 +38,16 @@ impl<P: Lend> Participant<P> {
         self.timers.arm(&mut self.search_at, Some(now), Timer::Search);
     }
 
+    /// True if a participant was proved and lost without a word.
+    pub(super) fn is_looked_for(&self, prefix: GuidPrefix) -> bool {
+        self.peers.lost.iter().any(|lost| lost.prefix == prefix)
+    }
+
     pub(super) fn search(&mut self, now: Instant) {
         self.search_at = None;
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
-        self.work.extend(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
+        self.discovery.call(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
         if self.peers.lost.is_empty() {
             self.writers.values_mut().for_each(|writer| writer.await_return(false));
         } else {
@@ -55,9 +60,9 @@ impl<P: Lend> Participant<P> {
     pub(super) fn sought(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         let is_due = peer.reminded.is_none_or(|at| at + SEARCH_EVERY / 2 <= now);
-        if is_due && peer.is_proved() && peer.sends_from(from.ip()) {
+        if is_due && peer.standing.has_met() && peer.sends_from(from.ip()) {
             peer.reminded = Some(now);
-            self.work.push_back(Work::Remind(prefix));
+            self.remind(prefix);
         }
     }
 }

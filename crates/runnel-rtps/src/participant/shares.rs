@@ -3,14 +3,20 @@
 use super::{Participant, Peer};
 use crate::announce::Endpoint;
 use crate::stored::Lend;
+use crate::wire::GuidPrefix;
 use core::net::IpAddr;
 
 impl<P: Lend> Participant<P> {
-    /// True if there is room for another participant, that is reached at this address.
-    pub(super) fn has_room_at(&self, ip: IpAddr) -> bool {
+    /// True if there is room for another proved participant, that is reached at this address. Some is kept for those of this
+    /// host, and for such as were proved before.
+    pub(super) fn has_room_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
         let limits = self.config.limits;
-        let most = if self.config.is_own(ip) { usize::MAX } else { limits.participants_per_address };
-        self.peers.proved_count() < limits.participants && self.proved_at(ip).take(most).count() < most
+        let is_own = self.config.is_own(ip);
+        let most_here = if is_own { usize::MAX } else { limits.participants_per_address };
+        let is_known = is_own || self.is_looked_for(prefix);
+        let kept = if is_known { 0 } else { limits.reserved.min(limits.participants / 4) };
+        self.peers.proved_count() + kept < limits.participants
+            && self.proved_at(ip).take(most_here).count() < most_here
     }
 
     /// True if there is room for what a participant tells of an endpoint.
@@ -19,8 +25,10 @@ impl<P: Lend> Participant<P> {
         let known = peer.endpoints.get(&endpoint.guid.entity).map_or(0, Endpoint::bytes);
         let more = endpoint.bytes().saturating_sub(known);
         let most = self.config.limits.endpoint_bytes;
-        let taken: usize = self.peers.proved().map(|peer| peer.endpoint_bytes).sum();
-        let here: usize = self.proved_at(peer.address().ip()).map(|peer| peer.endpoint_bytes).sum();
+        let taken: usize = self.peers.met().map(|peer| peer.endpoint_bytes).sum();
+        let ip = peer.address().ip();
+        let at_address = self.peers.met().filter(|peer| peer.address().ip() == ip);
+        let here: usize = at_address.map(|peer| peer.endpoint_bytes).sum();
         let is_own = self.config.is_own(peer.address().ip());
         taken + more <= most && (is_own || here + more <= most / 4)
     }

@@ -5,7 +5,7 @@ use crate::datagram::Datagram;
 use crate::event::Transmit;
 use crate::inline_qos;
 use crate::stored::{Lend, Stored};
-use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat, Payload, SequenceNumber};
+use crate::wire::{EntityId, Guid, GuidPrefix, Payload, SequenceNumber};
 use crate::writer::Composed;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -21,10 +21,8 @@ const FIRST_PAUSES: [u64; 7] = [50, 50, 100, 100, 200, 200, 300];
 pub(super) enum Work {
     /// What we say of ourselves, to an address or group.
     Announce(SocketAddr),
-    /// The same to a candidate, and what shows it that an answer is welcome.
-    Greet(GuidPrefix),
-    /// The same to one that has met us: it has lost us, or we have moved.
-    Remind(GuidPrefix),
+    /// What discovery has for a participant.
+    Discovery(GuidPrefix),
     /// What we say of ourselves, to where a participant was that is lost.
     Seek(GuidPrefix, SocketAddr),
     /// What is for one participant alone.
@@ -38,28 +36,48 @@ pub(super) enum Work {
 }
 
 impl<P: Lend> Participant<P> {
-    /// The next datagram to be sent, until there is none.
+    /// The next datagram to be sent, until there is none that may be sent now: what users write first, then discovery, of
+    /// which so much goes at a time. [`Participant::poll_timeout`] says when there is more.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
-        while let Some(work) = self.work.pop_front() {
-            let made = match work {
-                Work::Announce(to) => self.compose_announcement(&[to]),
-                Work::Greet(prefix) => self.is_candidate(prefix) && self.compose_greeting(prefix),
-                Work::Remind(prefix) => self.compose_greeting(prefix),
-                Work::Seek(prefix, to) => self.compose_search(prefix, to),
-                Work::Word(prefix) => self.compose_word(prefix),
-                Work::Writer(id) => self.compose_of_writer(now, id),
-                Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
-                Work::Farewell => self.compose_farewell(),
-            };
-            if made {
-                return Some(Transmit { to: &self.out.to, parts: self.out.parts() });
+        while let Some(work) = self.work.pop_front().or_else(|| self.discovery.pop(now)) {
+            if self.compose(now, work) {
+                return Some(self.transmit());
             }
         }
         None
     }
 
+    /// The same of what users write alone: a thread that publishes does not send what discovery has for others.
+    pub fn poll_user_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
+        while let Some(work) = self.work.pop_front() {
+            if self.compose(now, work) {
+                return Some(self.transmit());
+            }
+        }
+        None
+    }
+
+    fn transmit(&self) -> Transmit<'_> {
+        Transmit { to: &self.out.to, parts: self.out.parts() }
+    }
+
+    fn compose(&mut self, now: Instant, work: Work) -> bool {
+        match work {
+            Work::Announce(to) => self.compose_announcement(&[to]),
+            Work::Discovery(prefix) => self.compose_discovery(now, prefix),
+            Work::Seek(prefix, to) => self.compose_search(prefix, to),
+            Work::Word(prefix) => self.compose_word(prefix),
+            Work::Writer(id) => self.compose_of_writer(now, id),
+            Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
+            Work::Farewell => self.compose_farewell(),
+        }
+    }
+
     /// A writer may have something to send, or to do at some time.
     pub(super) fn wake_writer(&mut self, id: EntityId) {
+        if id.is_builtin() {
+            return self.wake_discovery_of_all();
+        }
         let Some(writer) = self.writers.get_mut(&id) else { return };
         if !writer.queued && !writer.readers().is_empty() {
             writer.queued = true;
@@ -69,6 +87,9 @@ impl<P: Lend> Participant<P> {
 
     /// A reader may have something to tell a writer, or to do at some time.
     pub(super) fn wake_answer(&mut self, reader: EntityId, writer: Guid) {
+        if reader.is_builtin() {
+            return self.wake_discovery_answer(reader, writer.prefix, writer.entity);
+        }
         let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
             return;
         };
@@ -110,16 +131,18 @@ impl<P: Lend> Participant<P> {
             nack.emit(self.out.out());
         }
         ack.emit(self.out.out());
-        true
+        let len = self.out.len();
+        self.spend(writer.prefix, len)
     }
 
     /// It is time to announce ourselves.
     pub(super) fn announce(&mut self, now: Instant) {
         let targets = self.config.multicast.iter().chain(&self.config.peers);
-        self.work.extend(targets.map(|to| Work::Announce(*to)));
+        self.discovery.call(targets.map(|to| Work::Announce(*to)));
         if self.tell_of_move > 0 {
             self.tell_of_move -= 1;
-            self.work.extend(self.peers.proved().map(|peer| Work::Remind(peer.data.prefix)));
+            let met: Vec<GuidPrefix> = self.peers.met().map(|peer| peer.data.prefix).collect();
+            met.into_iter().for_each(|prefix| self.remind(prefix));
         }
         let first = FIRST_PAUSES.get(self.announced as usize).copied();
         let pause = first.map_or(self.config.announce, Duration::from_millis);
@@ -143,32 +166,6 @@ impl<P: Lend> Participant<P> {
         true
     }
 
-    /// Tells a participant of us, and asks it by the heartbeats of discovery to answer.
-    fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
-        let Some(peer) = self.peers.get(prefix) else { return false };
-        let (to, builtin) = (peer.metatraffic, peer.data.builtin);
-        self.out.begin(self.config.prefix, prefix);
-        self.out.to.push(to);
-        put_announcement(&mut self.out, &self.announcement);
-        for (writer, reader) in
-            super::DISCOVERY.into_iter().filter(|(_, reader)| builtin.has(*reader)).take(2)
-        {
-            let Some(ours) = self.writers.get_mut(&writer) else { continue };
-            let heartbeat = Heartbeat {
-                reader,
-                writer,
-                first: ours.history().first(),
-                last: ours.history().last(),
-                count: ours.next_heartbeat(),
-                is_final: false,
-                liveliness: false,
-            };
-            heartbeat.emit(self.out.out());
-        }
-        let len = self.out.len();
-        self.spend(prefix, len)
-    }
-
     fn compose_farewell(&mut self) -> bool {
         let guid = self.config.prefix.with(EntityId::PARTICIPANT);
         let key = crate::announce::key(guid);
@@ -184,7 +181,7 @@ impl<P: Lend> Participant<P> {
     }
 }
 
-fn put_announcement<P: Lend>(out: &mut Datagram<Stored<P>>, announcement: &[u8]) {
+pub(super) fn put_announcement<P: Lend>(out: &mut Datagram<Stored<P>>, announcement: &[u8]) {
     let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
     crate::wire::Data::emit(out.out(), ends, SequenceNumber::FIRST, &[], Payload::Value(announcement));
 }

@@ -12,9 +12,9 @@ const LONGEST: usize = 256;
 
 impl<P: Lend> Participant<P> {
     /// Tells a participant something that is for it alone: in one datagram, which may be lost, and in place of what it has
-    /// not been sent yet. False if it is of another vendor, has not proved that it hears us, or `bytes` are more than 256.
+    /// not been sent yet. False if it is of another vendor, has not named us, or `bytes` are more than 256.
     pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
-        let Some(peer) = self.peers.get_mut(to).filter(|peer| peer.is_proved()) else { return false };
+        let Some(peer) = self.peers.get_mut(to).filter(|peer| peer.standing.has_met()) else { return false };
         if peer.data.vendor != VendorId::RUNNEL || bytes.len() > LONGEST {
             return false;
         }
@@ -31,7 +31,8 @@ impl<P: Lend> Participant<P> {
         self.out.to.push(peer.metatraffic);
         let ends = (EntityId::WORD_READER, EntityId::WORD_WRITER);
         Data::emit(self.out.out(), ends, SequenceNumber::FIRST, &[], Payload::Value(&bytes));
-        true
+        let len = self.out.len();
+        self.spend(to, len)
     }
 
     /// A participant has told us alone something.

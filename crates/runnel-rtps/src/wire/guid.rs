@@ -15,6 +15,10 @@ impl VendorId {
     pub const FAST_DDS: Self = Self([0x01, 0x0f]);
     /// Eclipse Cyclone DDS.
     pub const CYCLONE_DDS: Self = Self([0x01, 0x10]);
+    /// RustDDS.
+    pub const RUST_DDS: Self = Self([0x01, 0x12]);
+    /// Dust DDS.
+    pub const DUST_DDS: Self = Self([0x01, 0x14]);
 
     /// The vendor's name, if it is known.
     pub fn name(self) -> Option<&'static str> {

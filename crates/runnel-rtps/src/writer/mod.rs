@@ -4,7 +4,7 @@ mod pacer;
 mod proxy;
 
 pub use pacer::Rate;
-pub(crate) use proxy::{ReaderProxy, ReaderSpec};
+pub(crate) use proxy::{Filled, Gate, ReaderProxy, ReaderSpec};
 
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
@@ -12,7 +12,6 @@ use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber,
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
-use proxy::Filled;
 use runnel_core::qos::{Durability, History as Keep, QoS};
 use runnel_core::time::Instant;
 
@@ -182,7 +181,8 @@ impl<B: Bytes> Writer<B> {
     fn may_go(&self, number: SequenceNumber) -> bool {
         let keeps_all = self.qos.history == Keep::KeepAll;
         let holds = |reader: &ReaderProxy| {
-            reader.is_amid(number) || keeps_all && reader.is_reliable() && reader.misses(number)
+            let waits = keeps_all && reader.is_reliable() && reader.is_open();
+            reader.is_amid(number) || waits && reader.misses(number)
         };
         !self.readers.iter().any(holds)
     }
@@ -280,7 +280,8 @@ impl<B: Bytes> Writer<B> {
     /// A reader tells what it has and misses. True if there is something to be sent.
     pub fn acknowledge(&mut self, now: Instant, reader: Guid, ack: &AckNack) -> bool {
         let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else { return false };
-        let wants = proxy.acknowledge(now, ack, &self.history);
+        let Some(ack) = proxy.in_own_numbers(ack) else { return !ack.is_final };
+        let wants = proxy.acknowledge(now, &ack, &self.history);
         self.trim();
         wants
     }
@@ -313,6 +314,49 @@ impl<B: Bytes> Writer<B> {
             self.turn = (index + 1) % self.readers.len();
         }
         not_before.map_or(Composed::Nothing, Composed::NotBefore)
+    }
+
+    /// Appends what a reader must get to a datagram that has been begun for its participant.
+    pub fn fill(&mut self, now: Instant, reader: Guid, out: &mut Datagram<B>) -> Filled {
+        let ends = (reader.entity, self.id);
+        let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else {
+            return Filled::Nothing;
+        };
+        let filled = proxy.fill(now, ends, &self.history, &mut self.heartbeats, out);
+        self.trim();
+        filled
+    }
+
+    /// Asks a reader that owes an acknowledgement, if that is due.
+    pub fn remind(&mut self, now: Instant, reader: Guid) {
+        if let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) {
+            proxy.remind(now);
+        }
+    }
+
+    /// Asks a reader what it has, whether or not it owes an acknowledgement.
+    pub fn ask_again(&mut self, reader: Guid) {
+        if let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) {
+            proxy.ask_again();
+        }
+    }
+
+    /// When to ask a reader that owes an acknowledgement.
+    pub fn timeout_of(&self, reader: Guid) -> Option<Instant> {
+        self.readers.iter().find(|proxy| proxy.guid() == reader)?.reminder()
+    }
+
+    /// Whether the readers of a participant are sent samples from now on. True if there are any.
+    pub fn set_gate(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) -> bool {
+        let mut any = false;
+        for proxy in self.readers.iter_mut().filter(|proxy| proxy.guid().prefix == prefix) {
+            proxy.set_gate(now, gate);
+            any = true;
+        }
+        if any {
+            self.trim();
+        }
+        any
     }
 
     /// True if there are several readers in the participant of this one and all are equally far, so that one datagram

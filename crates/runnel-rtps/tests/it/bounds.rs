@@ -1,6 +1,6 @@
 //! What a participant tells when there is much to tell, and who takes the place of one that died.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::net::{Net, announcement, forged_prefix, message, millis, sample, secs};
 use runnel_core::qos::QoS;
@@ -72,9 +72,18 @@ fn met(net: &mut Net, number: u32, address: SocketAddr) -> GuidPrefix {
     let prefix = forged_prefix(number);
     let mut greeting = announcement(prefix, address, Some(secs(300)));
     InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
+    net.answering.insert(address);
     net.send(address, net.nodes[0].address, &greeting);
     net.run_for(millis(1));
     prefix
+}
+
+/// Whom a participant tells to have refused, and how often.
+fn refusal(event: &Event) -> Option<(IpAddr, u64)> {
+    match event {
+        Event::ParticipantsRefused { address, count } => Some((address.ip(), *count)),
+        _ => None,
+    }
 }
 
 #[test]
@@ -86,9 +95,12 @@ fn who_has_one_address_does_not_keep_out_others_however_many_it_says_that_it_is(
     for number in 0..100 {
         met(&mut net, number, ([10, 9, 9, 9], 7410 + number as u16).into());
     }
-    assert_eq!(net.nodes[0].participant.peers().count(), 4);
+    let proved = |net: &Net| net.nodes[0].participant.peers().filter(|peer| peer.is_proved()).count();
+    assert_eq!(proved(&net), 4);
     let other = met(&mut net, 100, ([10, 9, 9, 8], 7410).into());
-    assert!(net.nodes[0].participant.peer(other).is_some());
+    assert!(net.nodes[0].participant.peer(other).is_some_and(|peer| peer.is_proved()));
+    let refused: Vec<_> = net.nodes[0].events.iter().filter_map(refusal).collect();
+    assert_eq!(refused, [([10, 9, 9, 9].into(), 1)], "told at once, and then only now and then");
 }
 
 #[test]

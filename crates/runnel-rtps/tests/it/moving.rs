@@ -106,6 +106,7 @@ fn an_endpoint_with_a_port_of_its_own_keeps_it_when_its_participant_takes_others
     let here = net.nodes[0].address;
     let mut greeting = announcement(prefix, at(7410), Some(secs(300)));
     InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
+    net.answering.insert(at(7410));
     net.send(at(7410), here, &greeting);
     let guid = net.nodes[1].participant.prefix().with(reader);
     let mut endpoint = net.nodes[1].participant.endpoint(guid).unwrap().clone();

@@ -42,6 +42,7 @@ fn for_first(net: &Net, mut bytes: Vec<u8>) -> Vec<u8> {
 fn who_knows_our_prefix_and_names_anothers_address_costs_that_one_no_more_than_a_stranger_may() {
     let mut net = talkative_pair();
     let (victim, attacker) = (at(VICTIM), at(ATTACKER));
+    net.answering.insert(attacker);
     let mut sent = 0;
     let announced: [(&[SocketAddr], &[SocketAddr]); 3] =
         [(&[victim], &[victim]), (&[victim, attacker], &[victim]), (&[attacker], &[victim])];
@@ -76,6 +77,7 @@ fn an_endpoint_is_reached_at_no_address_that_its_participant_was_not_heard_from(
     let mut net = talkative_pair();
     let writer = net.writer(0, TOPIC, QoS::default());
     let prefix = forged_prefix(1);
+    net.answering.insert(at(ATTACKER));
     let met = for_first(&net, announcement(prefix, at(ATTACKER), Some(secs(300))));
     net.send(at(ATTACKER), net.nodes[0].address, &met);
     net.run_for(millis(10));

@@ -150,6 +150,7 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
             .emit(out);
         }
     };
+    net.answering.insert(address);
     let mut say = |bytes: &[u8]| {
         net.send(address, net.nodes[0].address, bytes);
         net.run_for(millis(1));

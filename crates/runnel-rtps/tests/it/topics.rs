@@ -1,6 +1,6 @@
 //! Topics between two participants, in fair weather and foul.
 
-use crate::net::{Net, Weather, millis, number_of, sample, secs};
+use crate::net::{Net, Stranger, Weather, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{self, Data, EntityId, Heartbeat, Payload, SequenceNumber, VendorId};
@@ -242,12 +242,10 @@ fn a_reader_that_stands_still_costs_the_others_nothing() {
 #[test]
 fn a_writer_that_speaks_before_it_is_announced_is_heard() {
     let mut net = Net::new(12);
-    let (a, b) = (net.add(), net.add());
+    let b = net.add();
     let reader = net.reader(b, TOPIC, QoS::default());
-    net.run_for(secs(2));
-    let (from, to) = (net.nodes[a].address, net.nodes[b].address);
-    let prefix = net.nodes[a].participant.prefix();
-    net.nodes[a].stopped = true;
+    let Stranger { prefix, address: from } = Stranger::meet(&mut net, 1);
+    let to = net.nodes[b].address;
     let (writer, none) = (EntityId::user_writer(9), SequenceNumber::ZERO);
     let mut said = |fill: &dyn Fn(&mut Vec<u8>)| {
         let mut out = Vec::new();
@@ -260,6 +258,8 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
     let heartbeat =
         Heartbeat { reader, writer, first, last: none, count: 1, is_final: false, liveliness: false };
     said(&|out| heartbeat.emit(out));
+    let (tells, told) = (EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER);
+    said(&|out| Heartbeat { reader: told, writer: tells, ..heartbeat }.emit(out));
     let endpoint = Endpoint {
         guid: prefix.with(writer),
         topic: TOPIC.into(),
@@ -275,7 +275,7 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
     };
     let mut announcement = Vec::new();
     endpoint.emit(&mut announcement);
-    let ends = (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER);
+    let ends = (told, tells);
     said(&|out| Data::emit(out, ends, first, &[], Payload::Value(&announcement)));
     let hello = sample(7, 20);
     said(&|out| Data::emit(out, (reader, writer), first, &[], Payload::Value(&hello)));

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,6 +116,8 @@ pub struct Net {
     seed: u64,
     /// What was sent to addresses where nobody is.
     pub astray: BTreeMap<SocketAddr, usize>,
+    /// Addresses where nobody's node is, and where heartbeats of discovery are acknowledged all the same.
+    pub answering: BTreeSet<SocketAddr>,
     /// How many datagrams were sent to each node's addresses.
     pub sent_to: BTreeMap<SocketAddr, usize>,
     /// How long the longest of them was.
@@ -134,6 +136,7 @@ impl Net {
             order: 0,
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             astray: BTreeMap::new(),
+            answering: BTreeSet::new(),
             sent_to: BTreeMap::new(),
             longest: BTreeMap::new(),
         }
@@ -365,6 +368,11 @@ impl Net {
         let Some(Reverse(flying)) = self.flying.pop() else { return };
         let Some(index) = self.by_address.get(&flying.to).copied() else {
             *self.astray.entry(flying.to).or_default() += flying.bytes.len();
+            if self.answering.contains(&flying.to)
+                && let Some(answer) = acknowledgement(&flying.bytes)
+            {
+                self.fly(flying.to, flying.from, &answer);
+            }
             return;
         };
         if !self.nodes[index].stopped && self.nodes[index].still.is_none() {

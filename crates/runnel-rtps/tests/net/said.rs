@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use runnel_rtps::announce::{BuiltinEndpoints, Endpoint, ParticipantData, Role};
-use runnel_rtps::wire::{self, Data, EntityId, GuidPrefix, Heartbeat, Payload, SequenceNumber, VendorId};
+use runnel_rtps::wire::{
+    self, AckNack, Data, EntityId, GuidPrefix, Heartbeat, Message, Payload, SequenceNumber, SequenceSet,
+    Submessage, VendorId,
+};
 
 /// A sample that can be told from others, of at least eight bytes.
 pub fn sample(number: u32, len: usize) -> Vec<u8> {
@@ -80,6 +83,30 @@ pub fn message(from: GuidPrefix, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     wire::begin(&mut out, VendorId([1, 15]), from);
     fill(&mut out);
     out
+}
+
+/// What a participant answers that gets this message and has nothing yet: an acknowledgement of each heartbeat that asks for
+/// one.
+pub fn acknowledgement(of: &[u8]) -> Option<Vec<u8>> {
+    let message = Message::parse(of).ok()?;
+    let (mut us, mut heartbeats) = (None, vec![]);
+    for submessage in message.submessages().flatten() {
+        match submessage {
+            Submessage::InfoDestination(info) => us = Some(info.prefix),
+            Submessage::Heartbeat(heartbeat) if !heartbeat.is_final => heartbeats.push(heartbeat),
+            _ => {}
+        }
+    }
+    let acknowledge = |heartbeat: &Heartbeat, out: &mut Vec<u8>| {
+        let (reader, writer, count) = (heartbeat.reader, heartbeat.writer, heartbeat.count);
+        AckNack { reader, writer, missing: SequenceSet::new(heartbeat.first), count, is_final: true }
+            .emit(out);
+    };
+    let us = us.filter(|_| !heartbeats.is_empty())?;
+    Some(super::message(us, |out| {
+        wire::InfoDestination { prefix: message.prefix }.emit(out);
+        heartbeats.iter().for_each(|heartbeat| acknowledge(heartbeat, out));
+    }))
 }
 
 /// A fragment of a sample of `len` bytes that begins here: so many from the first on, of `fragment_len` bytes each.

@@ -20,8 +20,9 @@ impl Stranger {
         let stranger = Self { prefix: forged_prefix(number.into()), address };
         let mut greeting = announcement(stranger.prefix, address, Some(secs(300)));
         InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
+        net.answering.insert(address);
         stranger.say(net, &greeting);
-        assert!(net.nodes[0].participant.peer(stranger.prefix).is_some());
+        assert!(net.nodes[0].participant.peer(stranger.prefix).is_some_and(|peer| peer.is_proved()));
         stranger
     }
 

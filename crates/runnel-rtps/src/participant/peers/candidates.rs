@@ -1,15 +1,14 @@
-//! Those that have announced themselves and have yet to prove that they hear us.
+//! Participants that have yet to prove their address: told of us within what they may cost, put on trial, demoted, proved.
 
-use super::Peer;
+use super::{Outbox, Peer, Standing, number_offset};
 use crate::announce::ParticipantData;
 use crate::event::Event;
 use crate::participant::routes::{Ways, ways};
-use crate::participant::transmit::Work;
 use crate::participant::{DISCOVERY, Participant, Timer};
 use crate::reader::WriterSpec;
 use crate::stored::Lend;
 use crate::wire::{GuidPrefix, VendorId};
-use crate::writer::ReaderSpec;
+use crate::writer::{Gate, ReaderSpec};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
@@ -20,9 +19,18 @@ use runnel_core::time::Instant;
 /// How many bytes a candidate may cost for each that it sent.
 pub(super) const CREDIT: usize = 3;
 
+/// How many bytes it may cost at most, however long it has been talking.
+const MOST_CREDIT: usize = 16 * 1024;
+
 /// How long a candidate is waited for until it is told of us again. Some announce themselves a moment before they listen, and
 /// would hear of us with their next announcement only.
 const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
+
+/// How long a participant is on trial before it is told of us by announcements alone.
+const TRIAL: Duration = Duration::from_secs(3);
+
+/// A candidate that has said more than announcements makes room for another only if it is older than this.
+const SETTLING: Duration = Duration::from_secs(1);
 
 impl<P: Lend> Participant<P> {
     pub(super) fn add_candidate(
@@ -34,13 +42,11 @@ impl<P: Lend> Participant<P> {
     ) {
         let Some(Ways { metatraffic, user }) = ways(&self.config, &data, from, |_| true) else { return };
         let same_host = self.config.is_own(metatraffic.ip()) && self.config.is_own(from.ip());
-        if self.peers.candidates.len() >= self.config.limits.candidates
-            && let Some(oldest) = self.peers.candidates.pop_front()
-            && let Some(peer) = self.peers.all.remove(&oldest)
-        {
-            self.timers.disarm(peer.armed, Timer::Peer(oldest));
+        if !self.make_room_for_candidate(now, same_host) {
+            return self.refuse(now, metatraffic);
         }
         let prefix = data.prefix;
+        let number_offset = number_offset(self.config.secret, prefix, data.vendor);
         let peer = Peer {
             data,
             endpoints: BTreeMap::new(),
@@ -49,19 +55,50 @@ impl<P: Lend> Participant<P> {
             user,
             same_host,
             sources: Vec::from([from.ip()]),
-            proved: false,
+            standing: Standing::Announced,
+            number_offset,
             is_elsewhere: false,
-            credit: len * CREDIT,
+            credit: (len * CREDIT).min(MOST_CREDIT),
+            is_talking: false,
+            since: now,
+            trial_ends: None,
             heard: now,
             moves: None,
             greet_again: None,
             reminded: None,
             armed: None,
             word: None,
+            outbox: Outbox::default(),
         };
         self.peers.all.insert(prefix, peer);
         self.peers.candidates.push_back(prefix);
         self.greet(now, prefix);
+    }
+
+    /// The oldest candidate that has only announced itself makes room for another if there are as many as may be, or the
+    /// oldest that has not proved itself for a while. One of another host displaces none of this one.
+    fn make_room_for_candidate(&mut self, now: Instant, is_local: bool) -> bool {
+        if self.peers.candidates.len() < self.config.limits.candidates {
+            return true;
+        }
+        let peer_of =
+            |prefix: &GuidPrefix| self.peers.get(*prefix).filter(|peer| is_local || !peer.same_host);
+        let find = |may_go: &dyn Fn(&Peer) -> bool| {
+            self.peers.candidates.iter().copied().find(|prefix| peer_of(prefix).is_some_and(may_go))
+        };
+        let silent = find(&|peer| !peer.is_talking);
+        let displaced = silent.or_else(|| find(&|peer| peer.since + SETTLING <= now));
+        displaced.into_iter().for_each(|prefix| self.lose(prefix));
+        displaced.is_some()
+    }
+
+    /// A participant has sent a datagram: one that is not proved may cost so much more. False if it is not known from there.
+    pub(super) fn note_bytes(&mut self, prefix: GuidPrefix, len: usize) {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
+        peer.credit = peer.credit.saturating_add(len * CREDIT).min(MOST_CREDIT);
+        if peer.standing == Standing::OnTrial || peer.outbox.announcement {
+            self.wake_discovery(prefix);
+        }
     }
 
     /// Tells a candidate of us now, and again if it does not answer soon.
@@ -72,15 +109,25 @@ impl<P: Lend> Participant<P> {
     pub(super) fn greet_for(&mut self, now: Instant, prefix: GuidPrefix, time: usize) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.greet_again = GREET_AGAIN.get(time).map(|pause| (now + *pause, time + 1));
-        self.work.push_back(Work::Greet(prefix));
+        peer.outbox.announcement = true;
+        self.wake_discovery(prefix);
         self.arm_peer(prefix);
     }
 
-    /// Takes so many bytes off what a candidate may cost. False if it may not cost so much.
+    /// How many bytes a participant may cost now.
+    pub(in crate::participant) fn credit(&self, prefix: GuidPrefix) -> usize {
+        match self.peers.get(prefix) {
+            Some(peer) if peer.is_proved() => usize::MAX,
+            Some(peer) => peer.credit,
+            None => 0,
+        }
+    }
+
+    /// Takes so many bytes off what a participant may cost. False if it may not cost so much.
     pub(in crate::participant) fn spend(&mut self, prefix: GuidPrefix, bytes: usize) -> bool {
         let Some(peer) = self.peers.get_mut(prefix) else { return false };
         match peer.credit.checked_sub(bytes) {
-            _ if peer.proved => true,
+            _ if peer.is_proved() => true,
             Some(rest) => {
                 peer.credit = rest;
                 true
@@ -89,31 +136,72 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// A participant has something for us, and so has heard of us: it is proved, if it has been heard from where it is reached.
-    pub(in crate::participant) fn prove(&mut self, from: SocketAddr, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.proved) else { return };
+    /// A participant has something for us, and so has heard of us: it is put on trial, if it has been heard from where it is
+    /// reached.
+    pub(in crate::participant) fn put_on_trial(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        prefix: GuidPrefix,
+    ) {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.standing.has_met()) else { return };
         if !peer.is_at_its_addresses(&self.config) {
             match peer.known_ways(&self.config, from) {
                 Some(ways) => peer.take_ways(ways),
                 None => return self.tell_of_elsewhere(from, prefix),
             }
         }
-        let ip = peer.metatraffic.ip();
-        if !self.has_room_at(ip) {
-            return;
-        }
-        let Some(peer) = self.peers.get_mut(prefix) else { return };
         let is_own = |ip: IpAddr| self.config.is_own(ip);
         peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
-        peer.proved = true;
-        let of_ours = peer.data.vendor == VendorId::RUNNEL;
-        let address = peer.metatraffic;
-        self.peers.candidates.retain(|candidate| *candidate != prefix);
-        if of_ours {
-            self.take_place(prefix, address);
-        }
+        peer.standing = Standing::OnTrial;
+        peer.trial_ends = Some(now + TRIAL);
+        // It has heard of us.
+        peer.outbox.announcement = false;
+        peer.outbox.begin_asking(now);
         self.tell(Event::ParticipantFound(prefix));
         self.join_discovery(prefix);
+        self.arm_peer(prefix);
+    }
+
+    /// A participant has acknowledged what only a receiver of our datagrams can know.
+    pub(in crate::participant) fn prove(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+        self.put_on_trial(now, from, prefix);
+        let Some(peer) = self.peers.get(prefix) else { return };
+        if !peer.standing.has_met() || peer.is_proved() {
+            return;
+        }
+        let (address, vendor) = (peer.metatraffic, peer.data.vendor);
+        if !self.has_room_for_proved(prefix, address.ip()) {
+            return self.refuse(now, address);
+        }
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        peer.standing = Standing::Proved;
+        (peer.trial_ends, peer.greet_again) = (None, None);
+        peer.outbox.queued = false;
+        self.peers.candidates.retain(|candidate| *candidate != prefix);
+        if vendor == VendorId::RUNNEL {
+            self.take_place(prefix, address);
+        }
+        self.set_gates(now, prefix, Gate::Open);
+        self.wake_discovery(prefix);
+    }
+
+    /// Its trial is over: nothing is held for it any more, and it is told of us only when it announces itself.
+    pub(super) fn demote(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        peer.trial_ends = None;
+        peer.standing = Standing::Demoted;
+        self.set_gates(now, prefix, Gate::Closed);
+        self.arm_peer(prefix);
+    }
+
+    fn set_gates(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) {
+        let concerned = |(id, writer): (_, &mut crate::writer::Writer<_>)| {
+            writer.set_gate(now, prefix, gate).then_some(id)
+        };
+        let concerned: Vec<_> =
+            self.writers.iter_mut().map(|(id, of)| (*id, of)).filter_map(concerned).collect();
+        concerned.into_iter().for_each(|id| self.wake_writer(id));
     }
 
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
@@ -145,6 +233,7 @@ impl<P: Lend> Participant<P> {
     fn join_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
+        let (number_offset, is_ours) = (peer.number_offset, peer.data.vendor == VendorId::RUNNEL);
         let most_bytes = 1 << 20;
         for (writer, reader) in DISCOVERY {
             if has.has(reader)
@@ -159,6 +248,10 @@ impl<P: Lend> Participant<P> {
                     rate: path.rate,
                     asks_slowly: false,
                     inline_qos: Vec::new(),
+                    gate: Gate::Open,
+                    number_offset,
+                    // Ours holds what comes before it is told.
+                    needs_first_number: number_offset != 0 && !is_ours,
                 });
             }
             if has.has(writer)
@@ -168,13 +261,22 @@ impl<P: Lend> Participant<P> {
                 let budgets = self.budgets.clone();
                 ours.join(WriterSpec { guid, address, reliable: true, most_bytes, budgets });
                 self.heard.entry(guid).or_default().push(reader);
-                self.wake_answer(reader, guid);
             }
-            self.wake_writer(writer);
+        }
+        self.wake_discovery(prefix);
+        self.arm_discovery(prefix);
+    }
+
+    /// There is no place for a participant. That is told now and then.
+    pub(super) fn refuse(&mut self, now: Instant, address: SocketAddr) {
+        if let Some(count) = self.peers.refusals.note(now) {
+            self.tell(Event::ParticipantsRefused { address, count });
         }
     }
 
-    pub(in crate::participant) fn is_candidate(&self, prefix: GuidPrefix) -> bool {
-        self.peers.get(prefix).is_some_and(|peer| !peer.proved)
+    pub(super) fn disarm_peer(&mut self, peer: &Peer) {
+        let prefix = peer.data.prefix;
+        self.timers.disarm(peer.armed, Timer::Peer(prefix));
+        self.timers.disarm(peer.outbox.armed, Timer::Discovery(prefix));
     }
 }

@@ -18,6 +18,12 @@ impl ReaderProxy {
         full + change.payload.bytes().len() + Data::OVERHEAD + self.beside() <= self.spec.datagram
     }
 
+    /// True if a sample may be appended to this datagram.
+    pub(super) fn may_add<B: Bytes>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
+        let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.beside();
+        self.fits(change, out.len()) && out.allows(bytes)
+    }
+
     /// What takes up room with a sample of its.
     fn beside(&self) -> usize {
         BESIDE + self.spec.inline_qos.len()
@@ -62,7 +68,7 @@ impl ReaderProxy {
         out.stamp(change.stamp);
         out.fragment(
             ends,
-            change.number,
+            self.numbered(change.number),
             &self.spec.inline_qos,
             &change.payload,
             (fragment, self.fragment_len()),

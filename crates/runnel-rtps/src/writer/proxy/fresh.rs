@@ -7,14 +7,13 @@ use crate::wire::{EntityId, SequenceNumber};
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
-    /// Puts samples, or a fragment of one, that it has not been sent yet into a datagram that was `empty` with so many bytes.
+    /// Puts samples, or a fragment of one, that it has not been sent yet into a datagram.
     /// If a fragment must wait: until when.
     pub(super) fn fill_fresh<B: Bytes>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
         history: &History<B>,
-        empty: usize,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         let last = self.last_due(history);
@@ -22,13 +21,12 @@ impl ReaderProxy {
             let change = self.come_to_next(ends, last, history, out)?;
             if !self.is_short(change) {
                 // A fragment has a datagram of its own.
-                let alone = out.len() == empty;
-                return if alone { self.fill_fragment(now, ends, history, out) } else { None };
+                return if Self::is_empty(out) { self.fill_fragment(now, ends, history, out) } else { None };
             }
-            if !self.fits(change, out.len()) {
+            if !self.may_add(change, out) {
                 return None;
             }
-            put(change, ends, &self.spec.inline_qos, out);
+            put(change, ends, &self.spec, out);
             self.next = self.next.next();
         }
         None

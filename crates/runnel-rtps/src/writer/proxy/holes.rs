@@ -36,7 +36,7 @@ impl ReaderProxy {
         if !self.spec.reliable || self.has_lost(self.next) {
             self.heartbeat |= self.spec.reliable;
         } else if self.fits_gap(out) {
-            Gap::range(reader, writer, self.next, end).emit(out.out());
+            Gap::range(reader, writer, self.numbered(self.next), self.numbered(end)).emit(out.out());
         } else {
             return false;
         }
@@ -68,6 +68,8 @@ impl ReaderProxy {
         let is_gone = |number| number < self.start || history.get(number).is_none() && !self.has_lost(number);
         asked.retain(|other| *other >= gap.list.base && !(is_gone(*other) && gap.list.insert(*other)));
         self.asked = asked;
+        gap.start = self.numbered(gap.start);
+        gap.list.base = self.numbered(gap.list.base);
         gap.emit(out.out());
         true
     }

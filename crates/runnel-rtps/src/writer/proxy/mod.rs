@@ -3,6 +3,7 @@
 mod flight;
 mod fragments;
 mod fresh;
+mod gate;
 mod holes;
 mod redundancy;
 mod repairs;
@@ -20,6 +21,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 use flight::{Flight, Last};
+pub(crate) use gate::Gate;
 use runnel_core::time::Instant;
 
 /// How long a reader is waited for until it is asked, at first.
@@ -44,6 +46,12 @@ pub(crate) struct ReaderSpec {
     pub asks_slowly: bool,
     /// What each sample says of its writer to it: a parameter list, or nothing if it does not ask for that.
     pub inline_qos: Vec<u8>,
+    /// Whether it is sent samples.
+    pub gate: Gate,
+    /// By how much the sequence numbers that it is told exceed the writer's own.
+    pub number_offset: i64,
+    /// It is told the first number before it is sent samples.
+    pub needs_first_number: bool,
 }
 
 /// A reader of a writer.
@@ -78,7 +86,7 @@ pub(crate) struct ReaderProxy {
 
 /// What came of filling a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Filled {
+pub(crate) enum Filled {
     Something,
     Nothing,
     /// Fragments wait until then.
@@ -143,6 +151,7 @@ impl ReaderProxy {
     pub fn done(&self) -> SequenceNumber {
         let done = if self.spec.reliable { self.acked } else { self.next.previous() };
         match self.until {
+            _ if self.spec.gate == Gate::Closed => SequenceNumber(i64::MAX),
             Some(until) if done.next() >= until => SequenceNumber(i64::MAX),
             _ => done,
         }
@@ -248,7 +257,8 @@ impl ReaderProxy {
 
     /// When it is asked for an acknowledgement that it owes.
     pub(super) fn reminder(&self) -> Option<Instant> {
-        self.owes_acknowledgement().then(|| self.since + self.patience)
+        let is_asked = self.owes_acknowledgement() && self.spec.gate == Gate::Open;
+        is_asked.then(|| self.since + self.patience)
     }
 
     /// Asks it for an acknowledgement if that is due.
@@ -279,14 +289,20 @@ impl ReaderProxy {
         heartbeats: &mut u32,
         out: &mut Datagram<B>,
     ) -> Filled {
-        let empty = out.len();
+        if self.spec.gate != Gate::Open {
+            return Filled::Nothing;
+        }
         self.flight.begin();
         let owed = self.owes_acknowledgement();
         self.skip_what_is_gone(history);
+        if self.tells_first_number(history, out) {
+            self.fill_first_number(ends, history, heartbeats, out);
+        }
+        let empty = out.len();
         let mut not_before = self.fill_repairs(now, ends, history, out);
         if not_before.is_none() && !out.has_body() {
             let next = self.next;
-            not_before = self.fill_fresh(now, ends, history, empty, out);
+            not_before = self.fill_fresh(now, ends, history, out);
             if owed && self.next > next {
                 self.ask_along(now);
             }
@@ -295,7 +311,7 @@ impl ReaderProxy {
         if brings && self.spec.reliable {
             self.flight.send(out.len());
         }
-        if self.is_to_be_told(brings, ends.1, history) {
+        if self.is_to_be_told(brings, ends.1, history) || self.heartbeat && out.is_limited() {
             self.fill_heartbeat(now, ends, history, heartbeats, out);
         }
         if out.len() == empty {
@@ -356,8 +372,8 @@ impl ReaderProxy {
         let heartbeat = Heartbeat {
             reader,
             writer,
-            first: self.first_told(history),
-            last: if writer.is_builtin() { history.last() } else { self.next.previous() },
+            first: self.numbered(self.first_told(history)),
+            last: self.numbered(if writer.is_builtin() { history.last() } else { self.next.previous() }),
             count: *heartbeats,
             is_final: !must_answer,
             liveliness: self.liveliness,
@@ -368,13 +384,12 @@ impl ReaderProxy {
     }
 }
 
-/// Puts in a whole sample, with this inline QoS if it does not tell that something is gone.
-fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), inline_qos: &[u8], out: &mut Datagram<B>) {
+/// Puts in a whole sample, with the reader's inline QoS if it does not tell that something is gone.
+fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpec, out: &mut Datagram<B>) {
     out.stamp(change.stamp);
+    let number = spec.numbered(change.number);
     match change.key {
-        Some(key) if change.gone => {
-            out.data(ends, change.number, &inline_qos::gone(key), &change.payload, true)
-        }
-        _ => out.data(ends, change.number, inline_qos, &change.payload, false),
+        Some(key) if change.gone => out.data(ends, number, &inline_qos::gone(key), &change.payload, true),
+        _ => out.data(ends, number, &spec.inline_qos, &change.payload, false),
     }
 }

@@ -19,15 +19,16 @@ impl ReaderProxy {
         }
         // It answers: were reminders to grow rarer meanwhile, it would be asked what else it misses after a second only.
         (self.patience, self.since) = (FIRST_REMINDER, now);
-        let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;
+        let wanted = self.own_number(nack);
+        let sent = |fragment| wanted < self.next || wanted == self.next && fragment < self.fragment;
         // Who asks for more does not always repeat what it has asked for, which may wait yet.
-        let of_it = self.fragments_asked.iter().filter(|(number, _)| *number == nack.number);
+        let of_it = self.fragments_asked.iter().filter(|(number, _)| *number == wanted);
         let waiting: BTreeSet<u32> = of_it.map(|(_, fragment)| *fragment).collect();
         let copies = if self.spec.asks_slowly { copies_against_loss(&nack.missing) } else { 1 };
         // One after another rather than one beside the other: losses come in bursts.
         for _ in 0..copies {
             let fresh = nack.missing.iter().filter(|fragment| sent(*fragment) && !waiting.contains(fragment));
-            self.fragments_asked.extend(fresh.map(|fragment| (nack.number, fragment)));
+            self.fragments_asked.extend(fresh.map(|fragment| (wanted, fragment)));
         }
         self.fragments_asked.truncate(MOST_FRAGMENTS_ASKED);
         !self.fragments_asked.is_empty()
@@ -41,14 +42,13 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
-        let empty = out.len();
         while let Some(number) = self.asked.first().copied() {
             if !self.fill_repair(number, ends, history, out) {
                 return None;
             }
         }
         // A fragment has a datagram of its own.
-        if out.len() > empty { None } else { self.fill_fragment_repair(now, ends, history, out) }
+        if Self::is_empty(out) { self.fill_fragment_repair(now, ends, history, out) } else { None }
     }
 
     /// Puts in a sample, or has its fragments sent, or tells that it is gone. False if it has no room in this datagram.
@@ -64,10 +64,10 @@ impl ReaderProxy {
         };
         if !self.is_short(change) {
             self.ask_all_fragments(number, history);
-        } else if out.has_body() || !self.fits(change, out.len()) {
+        } else if out.has_body() || !self.may_add(change, out) {
             return false;
         } else {
-            put(change, ends, &self.spec.inline_qos, out);
+            put(change, ends, &self.spec, out);
         }
         self.asked.remove(&number);
         true

@@ -27,6 +27,9 @@ fn proxy(datagram: usize) -> ReaderProxy {
         rate: RATE,
         asks_slowly: false,
         inline_qos: vec![],
+        gate: Gate::Open,
+        number_offset: 0,
+        needs_first_number: false,
     };
     ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
 }

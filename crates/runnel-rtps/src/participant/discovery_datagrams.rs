@@ -1,0 +1,258 @@
+//! Datagrams of discovery: one a participant holds all that is due to it, which is our announcement, what our discovery
+//! writers have for it, and what our discovery readers answer.
+
+use super::peers::{Outbox, Standing};
+use super::transmit::put_announcement;
+use super::{DISCOVERY, Participant, Timer};
+use crate::stored::Lend;
+use crate::wire::{
+    AckNack, EntityId, GuidPrefix, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp, SequenceNumber,
+};
+use crate::writer::Filled;
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+/// A datagram that says to whom it is, and nothing else.
+const EMPTY: usize = HEADER_LEN + InfoDestination::LEN;
+
+/// What a writer may append beside samples.
+const OF_WRITER: usize = 2 * Heartbeat::LEN + InfoTimestamp::LEN;
+
+/// What a reader may append: the longest acknowledgement, and fragments that it misses.
+const OF_READER: usize = 2 * (32 + 32);
+
+/// What samples leave free for heartbeats and acknowledgements, of what an unproved participant may cost.
+const FOR_ASKING: usize = EMPTY + DISCOVERY.len() * (Heartbeat::LEN + 32);
+
+/// How long a participant on trial is waited for until it is asked again, at first.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+
+impl Outbox {
+    /// A participant on trial is asked again after ever longer pauses.
+    pub(super) fn begin_asking(&mut self, now: Instant) {
+        self.ask_again = Some((now + FIRST_PAUSE, FIRST_PAUSE));
+    }
+}
+
+impl<P: Lend> Participant<P> {
+    /// There may be something for a participant.
+    pub(super) fn wake_discovery(&mut self, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.outbox.queued) else { return };
+        peer.outbox.queued = true;
+        self.discovery.push(prefix, peer.is_proved());
+    }
+
+    /// There is something for all who have met us.
+    pub(super) fn wake_discovery_of_all(&mut self) {
+        let is_joined = |standing| matches!(standing, Standing::Proved | Standing::OnTrial);
+        for peer in self.peers.all_mut().filter(|peer| is_joined(peer.standing) && !peer.outbox.queued) {
+            peer.outbox.queued = true;
+            self.discovery.push(peer.data.prefix, peer.is_proved());
+        }
+    }
+
+    /// A participant is told of us along with what else there is for it, and asked to answer.
+    pub(super) fn remind(&mut self, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        peer.outbox.announcement = true;
+        self.ask_again(prefix);
+        self.wake_discovery(prefix);
+    }
+
+    pub(super) fn ask_again(&mut self, prefix: GuidPrefix) {
+        for (writer, reader) in DISCOVERY {
+            if let Some(writer) = self.writers.get_mut(&writer) {
+                writer.ask_again(prefix.with(reader));
+            }
+        }
+    }
+
+    /// Its timer goes off when discovery asks or answers it by itself.
+    pub(super) fn arm_discovery(&mut self, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get(prefix) else { return };
+        let at = match peer.standing {
+            Standing::Proved => self.discovery_timeout(prefix, peer.outbox.not_before),
+            Standing::OnTrial => peer.outbox.ask_again.map(|(at, _)| at),
+            Standing::Announced | Standing::Demoted => None,
+        };
+        if let Some(peer) = self.peers.get_mut(prefix) {
+            self.timers.arm(&mut peer.outbox.armed, at, Timer::Discovery(prefix));
+        }
+    }
+
+    fn discovery_timeout(&self, prefix: GuidPrefix, not_before: Option<Instant>) -> Option<Instant> {
+        let of_endpoints = DISCOVERY.into_iter().flat_map(|(writer, reader)| {
+            let asks = self.writers.get(&writer).and_then(|of| of.timeout_of(prefix.with(reader)));
+            let proxy = self.readers.get(&reader).and_then(|of| of.writer(prefix.with(writer)));
+            asks.into_iter().chain(proxy.and_then(|proxy| proxy.timeout()))
+        });
+        of_endpoints.chain(not_before).min()
+    }
+
+    pub(super) fn discovery_due(&mut self, now: Instant, prefix: GuidPrefix) {
+        let longest = self.config.announce;
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        peer.outbox.armed = None;
+        let is_on_trial = peer.standing == Standing::OnTrial;
+        if let Some((_, pause)) = peer.outbox.ask_again.take_if(|(at, _)| *at <= now) {
+            let pause = (pause * 2).min(longest);
+            peer.outbox.ask_again = is_on_trial.then_some((now + pause, pause));
+            if is_on_trial {
+                self.ask_again(prefix);
+            }
+        }
+        for (writer, reader) in DISCOVERY {
+            if let Some(of) = self.writers.get_mut(&writer) {
+                of.remind(now, prefix.with(reader));
+            }
+            if let Some(proxy) = self.writer_of(reader, prefix.with(writer)) {
+                proxy.handle_timeout(now);
+            }
+        }
+        self.wake_discovery(prefix);
+        self.arm_discovery(prefix);
+    }
+
+    /// Puts together the next datagram for a participant. True if there is one.
+    pub(super) fn compose_discovery(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+        let Some(peer) = self.peers.get_mut(prefix) else { return false };
+        if !core::mem::take(&mut peer.outbox.queued) {
+            return false;
+        }
+        let (standing, is_proved) = (peer.standing, peer.is_proved());
+        let made = match standing {
+            Standing::Announced | Standing::Demoted => self.compose_greeting(prefix),
+            Standing::OnTrial | Standing::Proved => self.compose_joined(now, prefix),
+        };
+        self.arm_discovery(prefix);
+        if made {
+            self.discovery.note_sent(now, is_proved);
+            self.wake_discovery(prefix);
+        }
+        made
+    }
+
+    /// Begins a datagram for a participant, with our announcement if that is due. How much more it may hold; `None` if the
+    /// participant may not cost so much.
+    fn begin_discovery(&mut self, prefix: GuidPrefix) -> Option<usize> {
+        let credit = self.credit(prefix);
+        let peer = self.peers.get(prefix)?;
+        let (to, limit, announces) =
+            (peer.metatraffic, self.path(peer).datagram.min(credit), peer.outbox.announcement);
+        self.out.begin(self.config.prefix, prefix);
+        self.out.to.push(to);
+        if announces {
+            put_announcement(&mut self.out, &self.announcement);
+        }
+        if self.out.len() > credit {
+            return None;
+        }
+        self.peers.get_mut(prefix)?.outbox.announcement = false;
+        Some(limit)
+    }
+
+    /// Tells a participant of us, and asks it by the heartbeats of discovery to answer.
+    fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
+        let Some(peer) = self.peers.get(prefix).filter(|peer| peer.outbox.announcement) else { return false };
+        let (builtin, offset) = (peer.data.builtin, peer.number_offset);
+        let Some(limit) = self.begin_discovery(prefix) else { return false };
+        let numbered = |own: SequenceNumber| SequenceNumber(own.0.saturating_add(offset));
+        for (writer, reader) in DISCOVERY.into_iter().filter(|(_, reader)| builtin.has(*reader)).take(2) {
+            let Some(ours) = self.writers.get_mut(&writer) else { continue };
+            if self.out.len() + Heartbeat::LEN > limit {
+                break;
+            }
+            let heartbeat = Heartbeat {
+                reader,
+                writer,
+                first: numbered(ours.history().first()),
+                last: numbered(ours.history().last()),
+                count: ours.next_heartbeat(),
+                is_final: false,
+                liveliness: false,
+            };
+            heartbeat.emit(self.out.out());
+        }
+        let len = self.out.len();
+        self.spend(prefix, len)
+    }
+
+    /// Puts in what there is for a participant whose discovery is joined to ours.
+    fn compose_joined(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+        let Some(limit) = self.begin_discovery(prefix) else { return false };
+        let Some(peer) = self.peers.get(prefix) else { return false };
+        if !peer.is_proved() {
+            // One that has only announced itself is asked, and told no more.
+            let samples = if peer.is_talking { limit.saturating_sub(FOR_ASKING) } else { 0 };
+            self.out.limit_samples(samples);
+        }
+        let not_before = self.fill_of_writers(now, prefix, limit);
+        self.fill_of_readers(now, prefix, limit);
+        if let Some(peer) = self.peers.get_mut(prefix) {
+            peer.outbox.not_before = not_before;
+        }
+        let len = self.out.len();
+        len > EMPTY && self.spend(prefix, len)
+    }
+
+    /// Appends what our discovery writers have. If fragments must wait: until when.
+    fn fill_of_writers(&mut self, now: Instant, prefix: GuidPrefix, limit: usize) -> Option<Instant> {
+        let mut not_before: Option<Instant> = None;
+        for (writer, reader) in DISCOVERY {
+            let Some(writer) = self.writers.get_mut(&writer) else { continue };
+            if self.out.len() + OF_WRITER > limit {
+                break;
+            }
+            if let Filled::NotBefore(at) = writer.fill(now, prefix.with(reader), &mut self.out) {
+                not_before = Some(not_before.map_or(at, |other| other.min(at)));
+            }
+        }
+        not_before
+    }
+
+    /// Appends what our discovery readers answer.
+    fn fill_of_readers(&mut self, now: Instant, prefix: GuidPrefix, limit: usize) {
+        for (writer, reader) in DISCOVERY {
+            if self.out.len() + OF_READER > limit {
+                break;
+            }
+            let proxy = self.readers.get_mut(&reader).and_then(|of| of.writer_mut(prefix.with(writer)));
+            let Some((ack, nack)) = proxy.and_then(|proxy| proxy.answer(now, reader)) else { continue };
+            if let Some(nack) = nack {
+                nack.emit(self.out.out());
+            }
+            ack.emit(self.out.out());
+        }
+    }
+
+    /// A reader of discovery may have something to tell a participant, or to do at some time.
+    pub(super) fn wake_discovery_answer(&mut self, reader: EntityId, prefix: GuidPrefix, writer: EntityId) {
+        let proxy = self.readers.get(&reader).and_then(|of| of.writer(prefix.with(writer)));
+        let Some(proxy) = proxy else { return };
+        if proxy.wants_answer() {
+            self.wake_discovery(prefix);
+        }
+        self.arm_discovery(prefix);
+    }
+
+    /// A participant that is not proved has acknowledged something of our discovery.
+    pub(super) fn acknowledged_unproved(
+        &mut self,
+        now: Instant,
+        from: core::net::SocketAddr,
+        prefix: GuidPrefix,
+        ack: &AckNack,
+    ) {
+        let is_of_discovery = DISCOVERY.iter().any(|(writer, _)| *writer == ack.writer);
+        let Some(peer) = self.peers.get(prefix).filter(|peer| !peer.is_proved() && is_of_discovery) else {
+            return;
+        };
+        let has_no_offset = peer.number_offset == 0;
+        if self.shows_receipt(prefix, ack) {
+            self.prove(now, from, prefix);
+        } else if has_no_offset {
+            // Some name nobody in what they send.
+            self.put_on_trial(now, from, prefix);
+        }
+    }
+}
