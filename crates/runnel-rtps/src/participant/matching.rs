@@ -106,6 +106,8 @@ impl<P: Lend> Participant<P> {
             datagram: path.datagram,
             rate: path.rate,
             inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
+            plain: None,
+            echoes: peer.data.vendor.is_plain(),
         };
         self.elsewhere.joined(local, reader);
         self.writers.get_mut(&local)?.join(spec);

@@ -113,7 +113,7 @@ impl<P: Lend> Participant<P> {
                     self.prove(context.from, context.source);
                 }
             }
-            _ if !self.is_from_peer(context) => {}
+            _ if !self.is_from_peer_or_proves(context, submessage) => {}
             Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
                 if context.destination == self.config.prefix {
                     self.word_came(context.source, data.payload.bytes());
@@ -127,6 +127,16 @@ impl<P: Lend> Participant<P> {
             Submessage::AckNack(ack) => self.handle_acknowledgement(context, ack),
             Submessage::NackFrag(nack) => self.handle_nack_fragments(context, nack),
         }
+    }
+
+    /// True for what a peer sends, and for the acknowledgement by which one becomes a peer.
+    fn is_from_peer_or_proves(&mut self, context: &Context<'_>, submessage: &Submessage<'_>) -> bool {
+        if let Submessage::AckNack(ack) = submessage
+            && ack.writer.is_builtin()
+        {
+            self.prove_by_acknowledgement(context.from, context.source);
+        }
+        self.is_from_peer(context)
     }
 
     /// True if a message is from where its participant sends: one from elsewhere could skip or repeat what it never

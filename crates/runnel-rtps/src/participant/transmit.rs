@@ -1,5 +1,6 @@
 //! What goes to the network.
 
+use super::peers::plain_announcement_of;
 use super::{Participant, Timer};
 use crate::datagram::Datagram;
 use crate::event::Transmit;
@@ -15,6 +16,10 @@ use runnel_core::time::Instant;
 /// The pauses between the first announcements, in milliseconds: whoever runs already hears one of them within a second, though
 /// many datagrams are lost. Then they come at the configured pace.
 const FIRST_PAUSES: [u64; 7] = [50, 50, 100, 100, 200, 200, 300];
+
+/// With which announcements the ports of this host are called where somebody may be: with the first, and once more for those
+/// who were about to open theirs.
+const LOCAL_ROUNDS: [u32; 2] = [0, 4];
 
 /// What is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,9 +122,16 @@ impl<P: Lend> Participant<P> {
     pub(super) fn announce(&mut self, now: Instant) {
         let targets = self.config.multicast.iter().chain(&self.config.peers);
         self.work.extend(targets.map(|to| Work::Announce(*to)));
+        if LOCAL_ROUNDS.contains(&self.announced) {
+            self.work.extend(self.config.local_ports.iter().map(|to| Work::Announce(*to)));
+        }
         if self.tell_of_move > 0 {
             self.tell_of_move -= 1;
             self.work.extend(self.peers.proved().map(|peer| Work::Remind(peer.data.prefix)));
+        } else {
+            // Those that understand nothing else are told in their own form, since their lease runs as well.
+            let plain = self.peers.proved().filter(|peer| peer.data.vendor.is_plain());
+            self.work.extend(plain.map(|peer| Work::Remind(peer.data.prefix)));
         }
         let first = FIRST_PAUSES.get(self.announced as usize).copied();
         let pause = first.map_or(self.config.announce, Duration::from_millis);
@@ -147,9 +159,10 @@ impl<P: Lend> Participant<P> {
     fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
         let Some(peer) = self.peers.get(prefix) else { return false };
         let (to, builtin) = (peer.metatraffic, peer.data.builtin);
+        let plain = peer.data.vendor.is_plain().then(|| plain_announcement_of(&self.config, to.ip()));
         self.out.begin(self.config.prefix, prefix);
         self.out.to.push(to);
-        put_announcement(&mut self.out, &self.announcement);
+        put_announcement(&mut self.out, plain.as_deref().unwrap_or(&self.announcement));
         for (writer, reader) in
             super::DISCOVERY.into_iter().filter(|(_, reader)| builtin.has(*reader)).take(2)
         {

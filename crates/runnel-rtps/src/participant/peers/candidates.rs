@@ -1,7 +1,7 @@
 //! Those that have announced themselves and have yet to prove that they hear us.
 
 use super::Peer;
-use crate::announce::ParticipantData;
+use crate::announce::{ParticipantData, nearest};
 use crate::event::Event;
 use crate::participant::routes::{Ways, ways};
 use crate::participant::transmit::Work;
@@ -116,6 +116,14 @@ impl<P: Lend> Participant<P> {
         self.join_discovery(prefix);
     }
 
+    /// A candidate acknowledges what our heartbeats of discovery tell it. Those that say whom they mean are proved by that;
+    /// embeddedRTPS never does, and sends acknowledgements to nobody but whose announcement it has read.
+    pub(in crate::participant) fn prove_by_acknowledgement(&mut self, from: SocketAddr, prefix: GuidPrefix) {
+        if self.peers.get(prefix).is_some_and(|peer| !peer.proved && peer.data.vendor.is_plain()) {
+            self.prove(from, prefix);
+        }
+    }
+
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
     /// is to wait for it.
     fn take_place(&mut self, prefix: GuidPrefix, address: SocketAddr) {
@@ -145,6 +153,7 @@ impl<P: Lend> Participant<P> {
     fn join_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
+        let plain = peer.data.vendor.is_plain().then(|| nearest(&self.config.unicast, address.ip()));
         let most_bytes = 1 << 20;
         for (writer, reader) in DISCOVERY {
             if has.has(reader)
@@ -158,6 +167,8 @@ impl<P: Lend> Participant<P> {
                     datagram: path.datagram,
                     rate: path.rate,
                     inline_qos: Vec::new(),
+                    echoes: plain.is_some(),
+                    plain: plain.clone(),
                 });
             }
             if has.has(writer)

@@ -28,7 +28,7 @@ impl ReaderProxy {
             if !self.fits(change, out.len()) {
                 return None;
             }
-            put(change, ends, &self.spec.inline_qos, out);
+            put(change, ends, &self.spec, out);
             self.next = self.next.next();
         }
         None
@@ -48,6 +48,10 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> Option<&'a Change<B>> {
         let Some(change) = history.at_or_after(self.next).filter(|change| change.number <= last) else {
+            if self.spec.plain.is_some() {
+                self.fill_hole(ends, last.next(), out);
+                return None;
+            }
             self.next = last.next();
             self.heartbeat |= self.spec.reliable;
             return None;

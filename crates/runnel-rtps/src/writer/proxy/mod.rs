@@ -4,6 +4,7 @@ mod flight;
 mod fragments;
 mod fresh;
 mod holes;
+mod plain;
 mod repairs;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,10 @@ pub(crate) struct ReaderSpec {
     pub rate: Rate,
     /// What each sample says of its writer to it: a parameter list, or nothing if it does not ask for that.
     pub inline_qos: Vec<u8>,
+    /// Our addresses that it is told, if it is a reader of discovery that takes plain announcements alone.
+    pub plain: Option<Vec<SocketAddr>>,
+    /// It acknowledges each heartbeat and asks for another by that: one that has all is not told again.
+    pub echoes: bool,
 }
 
 /// A reader of a writer.
@@ -239,7 +244,8 @@ impl ReaderProxy {
         self.asked.retain(|number| *number >= base);
         self.fragments_asked.retain(|(number, _)| *number >= base);
         self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
-        self.heartbeat |= !ack.is_final && self.asked.is_empty();
+        let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
+        self.heartbeat |= !ack.is_final && self.asked.is_empty() && !is_echo;
         true
     }
 
@@ -321,7 +327,7 @@ impl ReaderProxy {
     /// What the writer does not hold any more will not be sent.
     fn skip_what_is_gone<B>(&mut self, history: &History<B>) {
         let first = history.first().min(self.last_due(history).next());
-        if self.next < first {
+        if self.next < first && self.spec.plain.is_none() {
             (self.next, self.fragment) = (first, 1);
             self.heartbeat |= self.spec.reliable;
         }
@@ -357,13 +363,14 @@ impl ReaderProxy {
     }
 }
 
-/// Puts in a whole sample, with this inline QoS if it does not tell that something is gone.
-fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), inline_qos: &[u8], out: &mut Datagram<B>) {
+/// Puts in a whole sample, with inline QoS if its reader asks for that and it does not tell that something is gone.
+fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpec, out: &mut Datagram<B>) {
     out.stamp(change.stamp);
-    match change.key {
-        Some(key) if change.gone => {
+    match (&spec.plain, change.key) {
+        (Some(addresses), _) => plain::put(change, ends, addresses, out),
+        (None, Some(key)) if change.gone => {
             out.data(ends, change.number, &inline_qos::gone(key), &change.payload, true)
         }
-        _ => out.data(ends, change.number, inline_qos, &change.payload, false),
+        _ => out.data(ends, change.number, &spec.inline_qos, &change.payload, false),
     }
 }

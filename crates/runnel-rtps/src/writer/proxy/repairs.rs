@@ -62,7 +62,7 @@ impl ReaderProxy {
         } else if out.has_body() || !self.fits(change, out.len()) {
             return false;
         } else {
-            put(change, ends, &self.spec.inline_qos, out);
+            put(change, ends, &self.spec, out);
         }
         self.asked.remove(&number);
         true

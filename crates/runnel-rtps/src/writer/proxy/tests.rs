@@ -26,6 +26,8 @@ fn proxy(datagram: usize) -> ReaderProxy {
         datagram,
         rate: RATE,
         inline_qos: vec![],
+        plain: None,
+        echoes: false,
     };
     ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
 }
