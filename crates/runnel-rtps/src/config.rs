@@ -23,6 +23,9 @@ pub struct Config {
     pub multicast: Vec<SocketAddr>,
     /// Where it announces itself beside, whether or not somebody is there.
     pub peers: Vec<SocketAddr>,
+    /// Where it announces itself a few times while it is new: where participants of this host may be that hear no group. They
+    /// find those that come later by themselves.
+    pub local_ports: Vec<SocketAddr>,
     /// The addresses of this host.
     pub own_addresses: Vec<IpAddr>,
     /// True if only participants of this host are heard, and of those of [`Config::peers`].
@@ -112,6 +115,7 @@ impl Config {
             unicast: Vec::new(),
             multicast: Vec::new(),
             peers: Vec::new(),
+            local_ports: Vec::new(),
             own_addresses: Vec::new(),
             own_host_only: false,
             prefers_ipv6: false,

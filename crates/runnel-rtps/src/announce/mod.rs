@@ -6,10 +6,13 @@
 mod endpoint;
 mod fields;
 mod participant;
+mod plain;
 
 pub use endpoint::{Endpoint, Role, XCDR1, XCDR2};
 pub use fields::AnnounceError;
 pub use participant::{BuiltinEndpoints, ParticipantData};
+pub(crate) use plain::{FILLER, nearest, plain_endpoint, plain_participant};
+pub use plain::{PLAIN_DATAGRAM, PLAIN_PAYLOAD};
 
 use crate::wire::{Cursor, EntityId, Guid, Parameters, ParametersOut, Payload, pid};
 use alloc::vec::Vec;

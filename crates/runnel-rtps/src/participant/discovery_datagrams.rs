@@ -1,7 +1,7 @@
 //! Datagrams of discovery: one a participant holds all that is due to it, which is our announcement, what our discovery
 //! writers have for it, and what our discovery readers answer.
 
-use super::peers::{Outbox, Standing};
+use super::peers::{Outbox, Standing, plain_announcement_of};
 use super::transmit::put_announcement;
 use super::{DISCOVERY, Participant, Timer};
 use crate::stored::Lend;
@@ -53,9 +53,14 @@ impl<P: Lend> Participant<P> {
 
     /// A participant is told of us along with what else there is for it, and asked to answer.
     pub(super) fn remind(&mut self, prefix: GuidPrefix) {
+        self.ask_again(prefix);
+        self.announce_to(prefix);
+    }
+
+    /// A participant is told of us along with what else there is for it.
+    pub(super) fn announce_to(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.outbox.announcement = true;
-        self.ask_again(prefix);
         self.wake_discovery(prefix);
     }
 
@@ -139,10 +144,11 @@ impl<P: Lend> Participant<P> {
         let peer = self.peers.get(prefix)?;
         let (to, limit, announces) =
             (peer.metatraffic, self.path(peer).datagram.min(credit), peer.outbox.announcement);
+        let plain = peer.data.vendor.is_plain().then(|| plain_announcement_of(&self.config, to.ip()));
         self.out.begin(self.config.prefix, prefix);
         self.out.to.push(to);
         if announces {
-            put_announcement(&mut self.out, &self.announcement);
+            put_announcement(&mut self.out, plain.as_deref().unwrap_or(&self.announcement));
         }
         if self.out.len() > credit {
             return None;

@@ -115,6 +115,8 @@ impl<P: Lend> Participant<P> {
             number_offset: 0,
             needs_first_number: false,
             inline_qos: if reader.expects_inline_qos { ours.inline_qos() } else { Vec::new() },
+            plain: None,
+            echoes: peer.data.vendor.is_plain(),
         };
         self.elsewhere.joined(local, reader);
         self.writers.get_mut(&local)?.join(spec);

@@ -322,6 +322,11 @@ impl<P: Lend> Participant<P> {
         self.writers.get(&writer).map_or(0, Writer::unacknowledged)
     }
 
+    /// The readers that have yet to acknowledge samples of a writer, or to be sent them, and how many.
+    pub fn owing(&self, writer: EntityId) -> Vec<(Guid, u32)> {
+        self.writers.get(&writer).map_or(Vec::new(), Writer::owing)
+    }
+
     /// How many samples of a writer made room for others before every reader had acknowledged them.
     pub fn overwritten(&self, writer: EntityId) -> u64 {
         self.writers.get(&writer).map_or(0, Writer::overwritten)

@@ -15,7 +15,7 @@ use super::moves::Move;
 use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
 use super::{DISCOVERY, Participant, Timer};
-use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
+use crate::announce::{self, BuiltinEndpoints, Endpoint, PLAIN_DATAGRAM, ParticipantData};
 use crate::config::{Config, Limits, Path};
 use crate::event::Event;
 use crate::stored::Lend;
@@ -209,11 +209,23 @@ impl Peers {
 
 /// What we say of ourselves.
 pub(super) fn announcement_of(config: &Config) -> Arc<[u8]> {
-    let data = ParticipantData {
+    let mut out = Vec::new();
+    data_of(config).emit(&mut out);
+    out.into()
+}
+
+/// What we say of ourselves to a plain peer at this address.
+pub(super) fn plain_announcement_of(config: &Config, peer: IpAddr) -> Vec<u8> {
+    announce::plain_participant(&data_of(config), &announce::nearest(&config.unicast, peer))
+}
+
+fn data_of(config: &Config) -> ParticipantData {
+    ParticipantData {
         prefix: config.prefix,
         version: VERSION,
         vendor: VendorId::RUNNEL,
-        domain: Some(config.domain),
+        // Those who hear it are of the domain by the port alone; there are peers that drop what says more.
+        domain: None,
         domain_tag: Default::default(),
         lease: Some(config.lease),
         builtin: BuiltinEndpoints::OURS,
@@ -221,10 +233,7 @@ pub(super) fn announcement_of(config: &Config) -> Arc<[u8]> {
         unicast: config.unicast.clone(),
         name: config.name.clone(),
         user_data: config.user_data.clone(),
-    };
-    let mut out = Vec::new();
-    data.emit(&mut out);
-    out.into()
+    }
 }
 
 impl<P: Lend> Participant<P> {
@@ -353,7 +362,11 @@ impl<P: Lend> Participant<P> {
 
     /// How datagrams are sent to a participant.
     pub(super) fn path(&self, peer: &Peer) -> Path {
-        if peer.same_host { self.config.same_host } else { self.config.other_host }
+        let path = if peer.same_host { self.config.same_host } else { self.config.other_host };
+        match peer.data.vendor.is_plain() {
+            true => Path { datagram: path.datagram.min(PLAIN_DATAGRAM), ..path },
+            false => path,
+        }
     }
 
     /// Something came that says it is from a participant. From where that does not send, it is no sign of life: neither of

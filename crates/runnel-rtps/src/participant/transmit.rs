@@ -16,6 +16,10 @@ use runnel_core::time::Instant;
 /// many datagrams are lost. Then they come at the configured pace.
 const FIRST_PAUSES: [u64; 7] = [50, 50, 100, 100, 200, 200, 300];
 
+/// With which announcements the ports of this host are called where somebody may be: with the first, and once more for those
+/// who were about to open theirs.
+const LOCAL_ROUNDS: [u32; 2] = [0, 4];
+
 /// What is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
@@ -139,10 +143,18 @@ impl<P: Lend> Participant<P> {
     pub(super) fn announce(&mut self, now: Instant) {
         let targets = self.config.multicast.iter().chain(&self.config.peers);
         self.discovery.call(targets.map(|to| Work::Announce(*to)));
+        if LOCAL_ROUNDS.contains(&self.announced) {
+            self.discovery.call(self.config.local_ports.iter().map(|to| Work::Announce(*to)));
+        }
         if self.tell_of_move > 0 {
             self.tell_of_move -= 1;
             let met: Vec<GuidPrefix> = self.peers.met().map(|peer| peer.data.prefix).collect();
             met.into_iter().for_each(|prefix| self.remind(prefix));
+        } else {
+            // Those that understand nothing else are told in their own form, since their lease runs as well.
+            let plain = self.peers.met().filter(|peer| peer.data.vendor.is_plain());
+            let plain: Vec<GuidPrefix> = plain.map(|peer| peer.data.prefix).collect();
+            plain.into_iter().for_each(|prefix| self.announce_to(prefix));
         }
         let first = FIRST_PAUSES.get(self.announced as usize).copied();
         let pause = first.map_or(self.config.announce, Duration::from_millis);

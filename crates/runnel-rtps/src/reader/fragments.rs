@@ -91,7 +91,8 @@ impl Incomplete {
     }
 
     fn take(&mut self, frag: &DataFrag<'_>) {
-        let begin = frag.offset();
+        // By the length of those before it, which a last one of its own length does not tell.
+        let begin = (frag.first_fragment as usize - 1) * usize::from(self.fragment_len);
         if let Some(place) = self.bytes.get_mut(begin..begin + frag.bytes.len()) {
             place.copy_from_slice(frag.bytes);
         }
@@ -117,8 +118,16 @@ impl Incomplete {
         None
     }
 
+    /// True for fragments that are cut as those before them, and for a last one which says of all fragments that they are as
+    /// short as itself, as embeddedRTPS has it.
     fn is_like(&self, frag: &DataFrag<'_>) -> bool {
-        (self.bytes.len(), self.fragment_len) == (frag.sample_len as usize, frag.fragment_len)
+        let begin_of_last = (self.count() as usize - 1) * usize::from(self.fragment_len);
+        let is_short_last = || {
+            (frag.first_fragment, frag.fragments) == (self.count(), 1)
+                && usize::from(frag.fragment_len) == self.bytes.len() - begin_of_last
+        };
+        self.bytes.len() == frag.sample_len as usize
+            && (self.fragment_len == frag.fragment_len || is_short_last())
     }
 }
 
@@ -300,6 +309,34 @@ mod tests {
             panic!("no fragment");
         };
         fragments.take(Instant(0), &frag, None, &Budget::new(1 << 20))
+    }
+
+    #[test]
+    fn short_last_fragment_that_tells_its_own_length_completes_a_sample() {
+        let take = |fragments: &mut Fragments, fragment: u32, bytes: &[u8]| {
+            let frag = DataFrag {
+                reader: EntityId::UNKNOWN,
+                writer: EntityId::user_writer(1),
+                number: SequenceNumber(1),
+                first_fragment: fragment,
+                fragments: 1,
+                fragment_len: bytes.len() as u16,
+                sample_len: 10,
+                inline_qos: crate::wire::Parameters::none(),
+                is_key: false,
+                bytes,
+            };
+            fragments.take(Instant(0), &frag, None, &Budget::new(1 << 20))
+        };
+        let mut fragments = Fragments::default();
+        assert!(take(&mut fragments, 1, &SAMPLE[..4]).is_none());
+        assert!(take(&mut fragments, 2, &SAMPLE[4..8]).is_none());
+        // Neither another number nor another length is the last.
+        assert!(
+            take(&mut fragments, 2, &SAMPLE[8..]).is_none()
+                && take(&mut fragments, 3, &SAMPLE[9..]).is_none()
+        );
+        assert_eq!(take(&mut fragments, 3, &SAMPLE[8..]).unwrap().bytes, SAMPLE);
     }
 
     #[test]

@@ -19,6 +19,8 @@ impl VendorId {
     pub const RUST_DDS: Self = Self([0x01, 0x12]);
     /// Dust DDS.
     pub const DUST_DDS: Self = Self([0x01, 0x14]);
+    /// embeddedRTPS, as mROS 2 uses it. The number is of its own choice, on no list.
+    pub const EMBEDDED_RTPS: Self = Self([13, 37]);
 
     /// The vendor's name, if it is known.
     pub fn name(self) -> Option<&'static str> {
@@ -31,6 +33,7 @@ impl VendorId {
             [1, 18] => "RustDDS",
             [1, 20] => "Dust DDS",
             [0x01, 0x72] => "Runnel",
+            [13, 37] => "embeddedRTPS",
             _ => return None,
         })
     }

@@ -131,8 +131,12 @@ impl<B: Bytes> Writer<B> {
             return;
         }
         let latching = self.is_latching() && spec.wants_earlier;
-        let start =
-            if latching { self.history.first_of_last(self.most()) } else { self.history.last().next() };
+        let start = match latching {
+            // It waits for the first of all.
+            _ if spec.plain.is_some() => SequenceNumber::FIRST,
+            true => self.history.first_of_last(self.most()),
+            false => self.history.last().next(),
+        };
         self.readers.push(ReaderProxy::new(spec, start, self.history.last()));
         self.changes = self.changes.wrapping_add(1);
     }
@@ -423,6 +427,13 @@ impl<B: Bytes> Writer<B> {
     /// Has every reader told that the writer's user says that it lives.
     pub fn assert_liveliness(&mut self) {
         self.readers.iter_mut().for_each(ReaderProxy::assert_liveliness);
+    }
+
+    /// The readers that have yet to acknowledge samples, or to be sent them, and how many.
+    pub fn owing(&self) -> Vec<(Guid, u32)> {
+        let count = |reader: &ReaderProxy| self.history.last().distance_from(reader.done());
+        let owing = self.readers.iter().map(|reader| (reader.guid(), count(reader)));
+        owing.filter(|(_, count)| *count > 0).collect()
     }
 
     /// How many samples some reader has yet to acknowledge, or to be sent.

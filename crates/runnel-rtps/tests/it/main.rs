@@ -7,6 +7,7 @@ mod audience;
 mod bounds;
 mod clocks;
 mod elsewhere;
+mod embedded;
 mod hostile;
 mod ipv6;
 mod meeting;

@@ -122,6 +122,8 @@ pub struct Net {
     pub sent_to: BTreeMap<SocketAddr, usize>,
     /// How long the longest of them was.
     pub longest: BTreeMap<SocketAddr, usize>,
+    /// Addresses of those who are no nodes, and what has come to them: from where, and the bytes.
+    pub mailboxes: BTreeMap<SocketAddr, Vec<(SocketAddr, Vec<u8>)>>,
 }
 
 impl Net {
@@ -139,6 +141,7 @@ impl Net {
             answering: BTreeSet::new(),
             sent_to: BTreeMap::new(),
             longest: BTreeMap::new(),
+            mailboxes: BTreeMap::new(),
         }
     }
 
@@ -304,7 +307,8 @@ impl Net {
     pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if to.ip().is_multicast() {
             let hears = |other: &SocketAddr| *other != from && other.is_ipv4() == to.is_ipv4();
-            let all: Vec<SocketAddr> = self.by_address.keys().copied().filter(hears).collect();
+            let all = self.by_address.keys().chain(self.mailboxes.keys()).copied();
+            let all: Vec<SocketAddr> = all.filter(hears).collect();
             all.into_iter().for_each(|to| self.fly(from, to, bytes));
         } else {
             if self.by_address.contains_key(&to) {
@@ -367,6 +371,9 @@ impl Net {
         self.now = self.now.max(at);
         let Some(Reverse(flying)) = self.flying.pop() else { return };
         let Some(index) = self.by_address.get(&flying.to).copied() else {
+            if let Some(mailbox) = self.mailboxes.get_mut(&flying.to) {
+                return mailbox.push((flying.from, flying.bytes));
+            }
             *self.astray.entry(flying.to).or_default() += flying.bytes.len();
             if self.answering.contains(&flying.to)
                 && let Some(answer) = acknowledgement(&flying.bytes)

@@ -1,7 +1,7 @@
 //! Participants that have yet to prove their address: told of us within what they may cost, put on trial, demoted, proved.
 
 use super::{Outbox, Peer, Standing, number_offset};
-use crate::announce::ParticipantData;
+use crate::announce::{ParticipantData, nearest};
 use crate::event::Event;
 use crate::participant::routes::{Ways, ways};
 use crate::participant::{DISCOVERY, Participant, Timer};
@@ -234,6 +234,7 @@ impl<P: Lend> Participant<P> {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
         let (number_offset, is_ours) = (peer.number_offset, peer.data.vendor == VendorId::RUNNEL);
+        let plain = peer.data.vendor.is_plain().then(|| nearest(&self.config.unicast, address.ip()));
         let most_bytes = 1 << 20;
         for (writer, reader) in DISCOVERY {
             if has.has(reader)
@@ -252,6 +253,8 @@ impl<P: Lend> Participant<P> {
                     number_offset,
                     // Ours holds what comes before it is told.
                     needs_first_number: number_offset != 0 && !is_ours,
+                    echoes: plain.is_some(),
+                    plain: plain.clone(),
                 });
             }
             if has.has(writer)

@@ -1,6 +1,7 @@
 //! Samples that are too long for a datagram are cut.
 
 use super::ReaderProxy;
+use crate::announce::PLAIN_PAYLOAD;
 use crate::datagram::{Bytes, Datagram};
 use crate::history::Change;
 use crate::wire::{Data, DataFrag, EntityId, Gap, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp};
@@ -15,7 +16,8 @@ const BESIDE: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
 impl ReaderProxy {
     /// True if a sample has room in a datagram of which so much is full.
     pub(super) fn fits<B: Bytes>(&self, change: &Change<B>, full: usize) -> bool {
-        full + change.payload.bytes().len() + Data::OVERHEAD + self.beside() <= self.spec.datagram
+        let len = if self.spec.plain.is_some() { PLAIN_PAYLOAD } else { change.payload.bytes().len() };
+        full + len + Data::OVERHEAD + self.beside() <= self.spec.datagram
     }
 
     /// True if a sample may be appended to this datagram.

@@ -46,6 +46,10 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> Option<&'a Change<B>> {
         let Some(change) = history.at_or_after(self.next).filter(|change| change.number <= last) else {
+            if self.spec.plain.is_some() {
+                self.fill_hole(ends, last.next(), out);
+                return None;
+            }
             self.next = last.next();
             self.heartbeat |= self.spec.reliable;
             return None;

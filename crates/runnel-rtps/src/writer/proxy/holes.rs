@@ -33,6 +33,9 @@ impl ReaderProxy {
         end: SequenceNumber,
         out: &mut Datagram<B>,
     ) -> bool {
+        if self.spec.plain.is_some() {
+            return self.fill_hole((reader, writer), end, out);
+        }
         if !self.spec.reliable || self.has_lost(self.next) {
             self.heartbeat |= self.spec.reliable;
         } else if self.fits_gap(out) {
@@ -53,6 +56,13 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> bool {
+        if self.spec.plain.is_some() {
+            let has_room = self.put_filler(number, (reader, writer), out);
+            if has_room {
+                self.asked.remove(&number);
+            }
+            return has_room;
+        }
         if self.has_lost(number) {
             self.asked.remove(&number);
             self.heartbeat = true;

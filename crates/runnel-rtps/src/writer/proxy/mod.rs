@@ -5,6 +5,7 @@ mod fragments;
 mod fresh;
 mod gate;
 mod holes;
+mod plain;
 mod redundancy;
 mod repairs;
 #[cfg(test)]
@@ -52,6 +53,10 @@ pub(crate) struct ReaderSpec {
     pub number_offset: i64,
     /// It is told the first number before it is sent samples.
     pub needs_first_number: bool,
+    /// Our addresses that it is told, if it is a reader of discovery that takes plain announcements alone.
+    pub plain: Option<Vec<SocketAddr>>,
+    /// It acknowledges each heartbeat and asks for another by that: one that has all is not told again.
+    pub echoes: bool,
 }
 
 /// A reader of a writer.
@@ -251,7 +256,8 @@ impl ReaderProxy {
         self.asked.retain(|number| *number >= base);
         self.fragments_asked.retain(|(number, _)| *number >= base);
         self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
-        self.heartbeat |= !ack.is_final && self.asked.is_empty();
+        let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
+        self.heartbeat |= !ack.is_final && self.asked.is_empty() && !is_echo;
         true
     }
 
@@ -348,7 +354,7 @@ impl ReaderProxy {
     /// What the writer does not hold any more will not be sent.
     fn skip_what_is_gone<B>(&mut self, history: &History<B>) {
         let first = history.first().min(self.last_due(history).next());
-        if self.next < first {
+        if self.next < first && self.spec.plain.is_none() {
             (self.next, self.fragment) = (first, 1);
             self.heartbeat |= self.spec.reliable;
         }
@@ -384,12 +390,15 @@ impl ReaderProxy {
     }
 }
 
-/// Puts in a whole sample, with the reader's inline QoS if it does not tell that something is gone.
+/// Puts in a whole sample, with inline QoS if its reader asks for that and it does not tell that something is gone.
 fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpec, out: &mut Datagram<B>) {
     out.stamp(change.stamp);
     let number = spec.numbered(change.number);
-    match change.key {
-        Some(key) if change.gone => out.data(ends, number, &inline_qos::gone(key), &change.payload, true),
+    match (&spec.plain, change.key) {
+        (Some(addresses), _) => plain::put(change, ends, addresses, out),
+        (None, Some(key)) if change.gone => {
+            out.data(ends, number, &inline_qos::gone(key), &change.payload, true)
+        }
         _ => out.data(ends, number, &spec.inline_qos, &change.payload, false),
     }
 }

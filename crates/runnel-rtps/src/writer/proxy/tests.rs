@@ -30,6 +30,8 @@ fn proxy(datagram: usize) -> ReaderProxy {
         gate: Gate::Open,
         number_offset: 0,
         needs_first_number: false,
+        plain: None,
+        echoes: false,
     };
     ReaderProxy::new(spec, SequenceNumber::FIRST, SequenceNumber::ZERO)
 }

@@ -1,0 +1,181 @@
+//! Plain announcements, for peers of embeddedRTPS (mROS 2 and boards like it).
+//!
+//! Such a peer drops a whole participant announcement at the first parameter that it does not list, or when the payload is
+//! longer than its input buffer. It reads endpoint data only up to its own buffer, takes the address of an endpoint from the
+//! endpoint data alone, and knows neither GAP nor fragments: a number that it never receives as DATA holds up all that follow.
+//! Facts from its source: `ParticipantProxyData.cpp`, `TopicData.cpp`, `SPDPAgent.h`, `SEDPAgent.h`, `WriterProxy.h`.
+
+use super::{Endpoint, ParticipantData, Role};
+use crate::wire::VendorId;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The longest payload of an announcement that such a peer has a buffer for, in bytes.
+pub const PLAIN_PAYLOAD: usize = 400;
+
+/// The longest datagram that it takes whole, in bytes: one buffer of lwIP, as it is configured there, less the headers of
+/// Ethernet, IP and UDP.
+pub const PLAIN_DATAGRAM: usize = 1024 - 14 - 20 - 8;
+
+/// How many addresses of ours it is told: as many as it holds of each kind.
+const MOST_LOCATORS: usize = 5;
+
+/// A sample of discovery that says nothing, in place of one that is not there: an empty parameter list.
+pub(crate) const FILLER: [u8; 8] = [0, 3, 0, 0, 1, 0, 0, 0];
+
+impl VendorId {
+    /// True if participants of this vendor understand plain announcements alone.
+    pub fn is_plain(self) -> bool {
+        self == Self::EMBEDDED_RTPS
+    }
+}
+
+/// The addresses that a plain peer is told: those of its family that share the longest prefix with its own come first, since
+/// it ignores all that are not on its subnet, and we know of no netmask of its.
+pub(crate) fn nearest(own: &[SocketAddr], peer: IpAddr) -> Vec<SocketAddr> {
+    let IpAddr::V4(peer) = peer else { return Vec::new() };
+    let mut near: Vec<_> =
+        own.iter().filter_map(|own| Some((differing_bits(own.ip(), peer)?, *own))).collect();
+    near.sort_by_key(|(bits, _)| *bits);
+    near.into_iter().map(|(_, own)| own).take(MOST_LOCATORS).collect()
+}
+
+/// How many bits of two addresses remain behind those that they share.
+fn differing_bits(own: IpAddr, peer: Ipv4Addr) -> Option<u32> {
+    let IpAddr::V4(own) = own else { return None };
+    Some(32 - (u32::from(own) ^ u32::from(peer)).leading_zeros())
+}
+
+/// A participant's announcement with nothing but what a plain peer lists, at these addresses.
+pub(crate) fn plain_participant(data: &ParticipantData, addresses: &[SocketAddr]) -> Vec<u8> {
+    let plain = ParticipantData {
+        domain: None,
+        domain_tag: String::new(),
+        metatraffic: addresses.to_vec(),
+        unicast: addresses.to_vec(),
+        name: String::new(),
+        user_data: Vec::new(),
+        ..data.clone()
+    };
+    let mut out = Vec::new();
+    plain.emit(&mut out);
+    out
+}
+
+/// Endpoint data for a plain peer, from what is told to all others: with the addresses at which the endpoint is reached, and
+/// without what such a peer has no use for. [`FILLER`] where the names alone are too long for its buffer.
+pub(crate) fn plain_endpoint(role: Role, full: &[u8], addresses: &[SocketAddr]) -> Vec<u8> {
+    let Ok(endpoint) = Endpoint::parse(role, full) else { return FILLER.to_vec() };
+    let mut endpoint =
+        Endpoint { tells_history: false, representations: Vec::new(), user_data: Vec::new(), ..endpoint };
+    for count in [addresses.len(), 1] {
+        endpoint.unicast = addresses.iter().take(count).copied().collect();
+        let mut out = Vec::new();
+        endpoint.emit(&mut out);
+        if out.len() <= PLAIN_PAYLOAD {
+            return out;
+        }
+    }
+    FILLER.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announce::{BuiltinEndpoints, parameters};
+    use crate::wire::{EntityId, GuidPrefix, pid};
+    use core::time::Duration;
+    use runnel_core::qos::QoS;
+
+    /// The parameters of a participant that embeddedRTPS knows.
+    const LISTED: [u16; 11] = [
+        pid::PROTOCOL_VERSION,
+        pid::VENDOR_ID,
+        pid::EXPECTS_INLINE_QOS,
+        pid::PARTICIPANT_GUID,
+        pid::METATRAFFIC_UNICAST_LOCATOR,
+        pid::METATRAFFIC_MULTICAST_LOCATOR,
+        pid::DEFAULT_UNICAST_LOCATOR,
+        pid::DEFAULT_MULTICAST_LOCATOR,
+        pid::PARTICIPANT_LEASE_DURATION,
+        pid::BUILTIN_ENDPOINT_SET,
+        pid::USER_DATA,
+    ];
+
+    fn eight() -> Vec<SocketAddr> {
+        (1..=8).map(|subnet| SocketAddr::from(([10, subnet, 0, 1], 7410))).collect()
+    }
+
+    fn data() -> ParticipantData {
+        ParticipantData {
+            prefix: GuidPrefix([7; 12]),
+            version: (2, 4),
+            vendor: VendorId::RUNNEL,
+            domain: Some(3),
+            domain_tag: String::new(),
+            lease: Some(Duration::from_secs(20)),
+            builtin: BuiltinEndpoints::OURS,
+            metatraffic: eight(),
+            unicast: eight(),
+            name: "a name".into(),
+            user_data: b"enclave=/a/long/enclave;".to_vec(),
+        }
+    }
+
+    #[test]
+    fn plain_announcement_of_eight_interfaces_fits_and_holds_listed_parameters() {
+        let near = nearest(&eight(), "10.8.0.9".parse().unwrap());
+        assert_eq!(near[0], "10.8.0.1:7410".parse().unwrap());
+        let bytes = plain_participant(&data(), &near);
+        assert!(bytes.len() <= PLAIN_PAYLOAD, "{} bytes", bytes.len());
+        let unknown = parameters(&bytes).unwrap().iter().find(|of| !LISTED.contains(&of.id));
+        assert!(unknown.is_none(), "{unknown:?}");
+    }
+
+    #[test]
+    fn plain_endpoint_fits_and_names_addresses() {
+        let endpoint = Endpoint {
+            guid: GuidPrefix([7; 12]).with(EntityId::user_reader(1)),
+            topic: format_name("rt/", 255),
+            type_name: "std_msgs::msg::dds_::String_".into(),
+            qos: QoS::default(),
+            tells_history: true,
+            exclusive: false,
+            in_default_partition: true,
+            representations: [0, 2].to_vec(),
+            expects_inline_qos: false,
+            unicast: Vec::new(),
+            user_data: [b'x'; 120].to_vec(),
+        };
+        let plain = |topic_len| {
+            let mut full = Vec::new();
+            Endpoint { topic: format_name("rt/", topic_len), ..endpoint.clone() }.emit(&mut full);
+            plain_endpoint(Role::Reader, &full, &eight()[..5])
+        };
+        for (topic_len, addresses) in [(39, 5), (200, 1)] {
+            let bytes = plain(topic_len);
+            assert!(bytes.len() <= PLAIN_PAYLOAD, "{} bytes", bytes.len());
+            assert_eq!(Endpoint::parse(Role::Reader, &bytes).unwrap().unicast.len(), addresses);
+        }
+        assert_eq!(plain(500), FILLER);
+    }
+
+    fn format_name(begin: &str, len: usize) -> String {
+        let mut name = String::from(begin);
+        name.extend(core::iter::repeat_n('x', len - begin.len()));
+        name
+    }
+
+    #[test]
+    fn nearest_addresses_share_the_longest_prefix() {
+        let own: Vec<SocketAddr> = ["127.0.0.1:1", "192.168.1.5:1", "[fd00::1]:1", "192.168.11.5:1"]
+            .map(|a| a.parse().unwrap())
+            .to_vec();
+        let near = nearest(&own, "192.168.11.3".parse().unwrap());
+        let expected: Vec<SocketAddr> =
+            ["192.168.11.5:1", "192.168.1.5:1", "127.0.0.1:1"].map(|a| a.parse().unwrap()).to_vec();
+        assert_eq!(near, expected);
+        assert!(nearest(&own, "fd00::9".parse().unwrap()).is_empty());
+    }
+}

@@ -1,0 +1,185 @@
+//! Peers of embeddedRTPS, as mROS 2 has them: they understand plain announcements alone and hold little.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use crate::net::{Net, millis, options, sample, secs};
+use runnel_core::qos::QoS;
+use runnel_core::time::Instant;
+use runnel_rtps::EndpointOptions;
+use runnel_rtps::wire::EntityId;
+use runnel_testkit::embedded_rtps::{EmbeddedRtps, GROUP};
+
+const TYPE: &str = "std_msgs::msg::dds_::String_";
+const TO_BOARD: &str = "rt/to_board";
+const FROM_BOARD: &str = "rt/from_board";
+
+/// Such a peer in the network, at the address 10.0.0.99.
+struct Board {
+    peer: EmbeddedRtps,
+    ip: Ipv4Addr,
+    begun: Instant,
+}
+
+impl Board {
+    /// One that publishes a topic and subscribes to another.
+    fn new(net: &mut Net, ip: Ipv4Addr) -> Self {
+        let mut peer = EmbeddedRtps::new(ip, 24);
+        peer.create_writer(FROM_BOARD, TYPE);
+        peer.create_reader(TO_BOARD, TYPE);
+        let board = Self { peer, ip, begun: net.now };
+        for port in board.ports() {
+            net.mailboxes.insert(SocketAddr::from((ip, port)), Vec::new());
+        }
+        board
+    }
+
+    fn ports(&self) -> [u16; 3] {
+        let [metatraffic, user] = EmbeddedRtps::ports();
+        [GROUP.port(), metatraffic, user]
+    }
+
+    /// It takes what has come, and sends what it has.
+    fn turn(&mut self, net: &mut Net) {
+        let port_of_group = SocketAddr::from((self.ip, GROUP.port()));
+        for port in self.ports() {
+            let at = SocketAddr::from((self.ip, port));
+            // What comes to a group comes to each mailbox here: on a host it comes to the group's port alone.
+            let came = net.mailboxes.get_mut(&at).map(std::mem::take).unwrap_or_default();
+            for (_, bytes) in came {
+                let is_announcement = bytes.len() > 44 && bytes[20] != 0x0e;
+                if !is_announcement || at == port_of_group {
+                    self.peer.handle_datagram(&bytes);
+                }
+            }
+        }
+        self.peer.handle_timeout(net.now.since(self.begun));
+        while let Some(sent) = self.peer.poll_transmit() {
+            net.send(SocketAddr::from((self.ip, sent.from)), sent.to.into(), &sent.bytes);
+        }
+    }
+
+    #[track_caller]
+    fn run_until(&mut self, net: &mut Net, what: &str, done: impl Fn(&Net, &EmbeddedRtps) -> bool) {
+        let until = net.now + secs(20);
+        while !done(net, &self.peer) {
+            assert!(net.now < until, "{what}: {:?}", self.peer.dropped);
+            self.turn(net);
+            net.run_for(millis(1));
+        }
+    }
+
+    fn run_for(&mut self, net: &mut Net, seconds: u64) {
+        let until = net.now + secs(seconds);
+        while net.now < until {
+            self.turn(net);
+            net.run_for(millis(1));
+        }
+    }
+}
+
+/// A node with a best-effort writer and reader of the board's topics.
+fn ends(net: &mut Net, node: usize) -> (EntityId, EntityId) {
+    let typed = |topic, qos| EndpointOptions { user_data: vec![b'x'; 110], ..options(topic, qos) };
+    let reader = net.reader_with(node, typed(FROM_BOARD, QoS::keep_last(10).best_effort()));
+    (net.writer(node, TO_BOARD, QoS::keep_last(10)), reader)
+}
+
+fn met_board(net: &mut Net) -> (Board, EntityId, EntityId) {
+    let mut board = Board::new(net, Ipv4Addr::new(10, 0, 0, 99));
+    let (writer, reader) = ends(net, 0);
+    board.run_until(net, "they meet", |net, peer| {
+        peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
+    });
+    (board, writer, reader)
+}
+
+#[test]
+fn embedded_peer_is_matched_and_exchanges_samples_both_ways() {
+    let mut net = Net::new(1);
+    net.add();
+    let (mut board, writer, reader) = met_board(&mut net);
+    for (number, len) in [(1, 20), (2, 60), (3, 300)] {
+        let bytes = sample(number, len);
+        net.write(0, writer, &bytes).unwrap();
+        board.peer.publish(0, &bytes);
+        board.run_until(&mut net, "it arrives both ways", |net, peer| {
+            let arrived = net.texts(0, reader).len() == number as usize;
+            arrived && peer.received.len() == number as usize
+        });
+        assert_eq!(board.peer.received.last().unwrap(), &(TO_BOARD.to_owned(), bytes.clone()));
+        assert_eq!(net.texts(0, reader).last().unwrap(), &bytes);
+    }
+    assert_eq!((board.peer.truncated, board.peer.passed_over), (0, 0));
+}
+
+#[test]
+fn eight_interfaces_are_announced_in_what_an_embedded_peer_holds() {
+    let mut net = Net::new(2);
+    let ours = |subnet: u8| SocketAddr::from(([10, subnet, 0, 1], 7410));
+    net.add_with(|config| {
+        config.unicast = (0..8).map(ours).collect();
+        config.own_addresses = config.unicast.iter().map(SocketAddr::ip).collect();
+        config.user_data = b"enclave=/a/rather/long/one;".to_vec();
+    });
+    let mut board = Board::new(&mut net, Ipv4Addr::new(10, 7, 0, 99));
+    net.nodes[0].addresses.rotate_right(1);
+    let (writer, reader) = ends(&mut net, 0);
+    board.run_until(&mut net, "they meet", |net, peer| {
+        peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
+    });
+    net.write(0, writer, &sample(1, 300)).unwrap();
+    board.run_until(&mut net, "it arrives", |_, peer| peer.received.len() == 1);
+}
+
+#[test]
+fn multicast_announcement_of_few_addresses_is_understood_as_it_is() {
+    let mut net = Net::new(3);
+    net.add();
+    let (board, ..) = met_board(&mut net);
+    assert!(board.peer.dropped.is_empty(), "{:?}", board.peer.dropped);
+}
+
+#[test]
+fn endpoints_that_have_ended_do_not_hide_later_ones_from_an_embedded_peer() {
+    let mut net = Net::new(4);
+    net.add();
+    for topic in 0..100 {
+        let ended = net.writer(0, &format!("rt/ended_{topic}"), QoS::default());
+        net.remove(0, ended);
+    }
+    net.run_for(secs(1));
+    let (mut board, ..) = met_board(&mut net);
+    // And what ends while it is there.
+    let ended = net.writer(0, "rt/ended", QoS::default());
+    net.remove(0, ended);
+    net.writer(0, "rt/more", QoS::default());
+    let acknowledged =
+        |net: &Net| net.nodes[0].participant.unacknowledged(EntityId::PUBLICATIONS_WRITER) == 0;
+    board.run_until(&mut net, "it knows all", |net, _| acknowledged(net));
+}
+
+#[test]
+fn sample_that_an_embedded_peer_cannot_hold_goes_in_fragments_that_it_passes_over() {
+    let mut net = Net::new(5);
+    net.add();
+    let (mut board, writer, _) = met_board(&mut net);
+    net.write(0, writer, &sample(1, 2000)).unwrap();
+    net.write(0, writer, &sample(2, 20)).unwrap();
+    board.run_until(&mut net, "the next arrives", |_, peer| !peer.received.is_empty());
+    assert_eq!(board.peer.received.len(), 1);
+    assert!(board.peer.truncated == 0 && board.peer.passed_over > 0);
+}
+
+#[test]
+fn embedded_peer_stays_known_and_keeps_us_for_minutes() {
+    let mut net = Net::new(6);
+    net.add();
+    let (mut board, writer, reader) = met_board(&mut net);
+    let before = net.nodes[0].sent;
+    board.run_for(&mut net, 60);
+    assert!(net.nodes[0].sent < before + 200, "{} datagrams in a minute", net.nodes[0].sent - before);
+    assert!(net.is_matched(0, writer) && net.is_matched(0, reader));
+    assert_eq!(board.peer.participants(), 1);
+    net.write(0, writer, &sample(1, 20)).unwrap();
+    board.run_until(&mut net, "it arrives", |_, peer| peer.received.len() == 1);
+}
