@@ -11,6 +11,7 @@ pub mod generated;
 pub mod message;
 pub mod names;
 pub mod qos;
+pub mod sanitize;
 pub mod time;
 pub mod wire;
 

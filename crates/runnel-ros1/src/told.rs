@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use runnel_core::sanitize;
+
 use crate::xmlrpc::Value;
 
 /// How much of it is repeated, in characters.
@@ -9,12 +11,11 @@ const LONGEST: usize = 300;
 
 /// A peer's words. Told once more they stay as they are.
 pub fn told(words: &str) -> String {
+    // No more is sanitized than is repeated, since no character gets shorter by it.
+    let end = words.char_indices().nth(LONGEST).map_or(words.len(), |(end, _)| end);
     let mut told = Short::default();
     // That it is full is no error here.
-    let _ = words.chars().try_for_each(|letter| match letter {
-        '\\' | '\'' | '"' => told.write_char(letter),
-        _ => write!(told, "{}", letter.escape_debug()),
-    });
+    let _ = told.write_str(&sanitize::one_line(words.get(..end).unwrap_or_default()));
     told.text
 }
 
@@ -54,7 +55,7 @@ mod tests {
         let words = "it's \"fine\" in C:\\ros, größer";
         assert_eq!(told(words), words);
         let forged = told("a\r\n[INFO]\u{1b}[2J\u{202e}\0");
-        assert_eq!(forged, r"a\r\n[INFO]\u{1b}[2J\u{202e}\0");
+        assert_eq!(forged, r"a\r\n[INFO]\x1b[2J\u{202e}\x00");
         assert_eq!(told(&forged), forged);
     }
 

@@ -75,9 +75,9 @@ pub(super) fn is_coded(headers: &[Header<'_>]) -> bool {
 pub(super) enum ContentLength {
     /// There is none.
     Absent,
-    /// So many bytes; a number beyond `usize` is held at its end.
+    /// So many bytes.
     Bytes(usize),
-    /// No number, or two that differ.
+    /// No number, one of more than 64 bits, or two that differ.
     Bad,
 }
 
@@ -94,16 +94,14 @@ pub(super) fn content_length(headers: &[Header<'_>]) -> ContentLength {
     })
 }
 
-/// A number of digits alone.
+/// A number of digits alone, which fits 64 bits; one beyond `usize` is held at its end.
 fn decimal(digits: &[u8]) -> Option<usize> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(
-        digits
-            .iter()
-            .fold(0usize, |sum, digit| sum.saturating_mul(10).saturating_add(usize::from(digit - b'0'))),
-    )
+    let add = |sum: u64, digit: &u8| {
+        let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        sum.checked_mul(10)?.checked_add(value)
+    };
+    let number = digits.iter().try_fold(0, add).filter(|_| !digits.is_empty())?;
+    Some(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]
@@ -152,7 +150,8 @@ mod tests {
         assert_eq!(length(&[]), ContentLength::Absent);
         assert_eq!(length(&[" 12 "]), ContentLength::Bytes(12));
         assert_eq!(length(&["12", "12"]), ContentLength::Bytes(12));
-        assert_eq!(length(&["99999999999999999999999"]), ContentLength::Bytes(usize::MAX));
+        assert_eq!(length(&["18446744073709551615"]), ContentLength::Bytes(usize::MAX));
+        assert_eq!(length(&["18446744073709551616"]), ContentLength::Bad);
         for bad in [&["12", "13"][..], &["+1"], &["-1"], &["1 2"], &["0x1"], &[""], &["1,1"]] {
             assert_eq!(length(bad), ContentLength::Bad, "{bad:?}");
         }

@@ -14,6 +14,8 @@ pub struct Request {
     pub keep_open: bool,
     /// The bytes of the body.
     pub body: Vec<u8>,
+    /// Bytes of the whole request, head included.
+    pub length: usize,
 }
 
 /// What has come of the bytes so far.
@@ -40,8 +42,12 @@ pub enum RequestError {
     Method(String),
     /// No `Content-Length`.
     NoLength,
-    /// A `Content-Length` that is no number, or two that differ.
+    /// A `Content-Length` that is no number of 64 bits.
     BadLength,
+    /// More than one `Content-Length`: two readers could disagree on where the request ends.
+    TwoLengths,
+    /// An `Origin` that only a web page has: the page is of a site, or hides which.
+    Origin(String),
     /// A body longer than the limit.
     BodyTooLong {
         /// What the request announces, in bytes.
@@ -65,7 +71,8 @@ impl RequestError {
     pub fn status(&self) -> (u16, &'static str) {
         match self {
             Self::Malformed(httparse::Error::Version) => (505, "HTTP Version Not Supported"),
-            Self::Malformed(_) | Self::BadLength => (400, "Bad Request"),
+            Self::Malformed(_) | Self::BadLength | Self::TwoLengths => (400, "Bad Request"),
+            Self::Origin(_) => (403, "Forbidden"),
             Self::HeadTooLong | Self::TooManyHeaders => (431, "Request Header Fields Too Large"),
             Self::Method(method) if OTHER_METHODS.contains(&method.as_str()) => (405, "Method Not Allowed"),
             Self::Method(_) | Self::TransferEncoding => (501, "Not Implemented"),
@@ -85,7 +92,9 @@ impl fmt::Display for RequestError {
             Self::TooManyHeaders => write!(f, "more than {MAX_HEADERS} header fields"),
             Self::Method(method) => write!(f, "method {method:.16} instead of POST"),
             Self::NoLength => f.write_str("no Content-Length"),
-            Self::BadLength => f.write_str("Content-Length is no number"),
+            Self::BadLength => f.write_str("Content-Length is no number of 64 bits"),
+            Self::TwoLengths => f.write_str("more than one Content-Length"),
+            Self::Origin(origin) => write!(f, "request of a web page (Origin: {origin:.64})"),
             Self::BodyTooLong { length, limit } => {
                 write!(f, "body of {length} bytes, only {limit} are allowed")
             }
@@ -116,6 +125,9 @@ enum State {
 struct Head {
     path: String,
     keep_open: bool,
+    /// Bytes of the head itself.
+    head_length: usize,
+    /// Bytes of the body.
     length: usize,
     /// The client waits for `100 Continue`, which has not been said.
     waits: bool,
@@ -192,7 +204,8 @@ impl RequestParser {
             State::ExpectBody(head) => {
                 let rest = self.bytes.split_off(head.length);
                 let body = core::mem::replace(&mut self.bytes, rest);
-                RequestStep::Whole(Request { path: head.path, keep_open: head.keep_open, body })
+                let length = head.head_length + head.length;
+                RequestStep::Whole(Request { path: head.path, keep_open: head.keep_open, body, length })
             }
             State::ExpectHead(_) => RequestStep::Incomplete,
         }
@@ -213,10 +226,14 @@ fn parse_head(bytes: &[u8], max_body: usize) -> Result<Head, RequestError> {
     if method != "POST" {
         return Err(RequestError::Method(method.to_owned()));
     }
+    if let Some(origin) = web_origin(request.headers) {
+        return Err(RequestError::Origin(origin));
+    }
     let modern = request.version == Some(1);
     Ok(Head {
         path: request.path.unwrap_or_default().to_owned(),
         keep_open: modern && !head::has_word(request.headers, "Connection", "close"),
+        head_length: bytes.len(),
         length: body_length(request.headers, max_body)?,
         waits: expects_continue(request.headers)? && modern,
     })
@@ -229,12 +246,37 @@ fn body_length(headers: &[httparse::Header<'_>], limit: usize) -> Result<usize, 
     if head::is_coded(headers) {
         return Err(RequestError::ContentEncoding);
     }
+    if head::values(headers, "Content-Length").nth(1).is_some() {
+        return Err(RequestError::TwoLengths);
+    }
     match head::content_length(headers) {
         ContentLength::Absent => Err(RequestError::NoLength),
         ContentLength::Bad => Err(RequestError::BadLength),
         ContentLength::Bytes(length) if length > limit => Err(RequestError::BodyTooLong { length, limit }),
         ContentLength::Bytes(length) => Ok(length),
     }
+}
+
+/// The origin of the web page that sends the request, if a web page does.
+///
+/// A browser lets any page of any site send POSTs to hosts that its user can reach, and adds an `Origin` that the page
+/// cannot leave out or change (Fetch Standard, section 3.2). So a page could set parameters or shut a master down. A page that
+/// reaches this host by a name of its own (DNS rebinding) has an origin of that name, so the `Host` need not be looked at.
+/// Clients that are no web pages send no `Origin`, or one with a scheme of their own, such as `file://` in desktop programs.
+fn web_origin(headers: &[httparse::Header<'_>]) -> Option<String> {
+    let is_web = |origin: &&[u8]| {
+        let has_scheme = |scheme: &[u8]| {
+            origin.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
+        origin.is_empty()
+            || origin.eq_ignore_ascii_case(b"null")
+            || has_scheme(b"http:")
+            || has_scheme(b"https:")
+    };
+    let mut origins = head::values(headers, "Origin")
+        .flat_map(|value| value.split(|byte| matches!(byte, b',' | b' ' | b'\t')))
+        .map(<[u8]>::trim_ascii);
+    origins.find(is_web).map(|origin| String::from_utf8_lossy(origin).into_owned())
 }
 
 fn expects_continue(headers: &[httparse::Header<'_>]) -> Result<bool, RequestError> {

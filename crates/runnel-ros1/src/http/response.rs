@@ -31,7 +31,7 @@ pub enum ResponseError {
         /// The words beside it.
         reason: String,
     },
-    /// A `Content-Length` that is no number, or two that differ.
+    /// A `Content-Length` that is no number of 64 bits, or two that differ.
     BadLength,
     /// A body longer than the limit.
     BodyTooLong {
@@ -55,7 +55,7 @@ impl fmt::Display for ResponseError {
             Self::HeadTooLong => write!(f, "answer head longer than {MAX_HEAD} bytes"),
             Self::TooManyHeaders => write!(f, "more than {MAX_HEADERS} header fields"),
             Self::Status { code, reason } => write!(f, "HTTP status {code} {reason:.64}"),
-            Self::BadLength => f.write_str("Content-Length is no number"),
+            Self::BadLength => f.write_str("Content-Length is no number of 64 bits"),
             Self::BodyTooLong { limit } => write!(f, "body longer than the {limit} bytes allowed"),
             Self::TransferEncoding => f.write_str("Transfer-Encoding other than chunked"),
             Self::ContentEncoding => f.write_str("Content-Encoding that was not asked for"),

@@ -16,6 +16,15 @@ use super::{methods, param_methods};
 const FAULT: i32 = 1;
 const LIST_METHODS: &str = "system.listMethods";
 
+/// The HTTP request that a call came in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) now: Instant,
+    pub(super) conn: ConnId,
+    /// Bytes of the request; of a `system.multicall` the part of one call.
+    pub(super) bytes: usize,
+}
+
 /// The text and value of a reply, or why there is none.
 pub(super) type Outcome = Result<(String, Value), Refusal>;
 
@@ -117,15 +126,14 @@ const fn method(name: &'static str, args: &'static [Arg], run: Run, refused: fn(
 /// A fault if there is no such method, or if it is `system.multicall` and its list of calls is none.
 pub(super) fn call(
     state: &mut State,
-    now: Instant,
-    conn: ConnId,
+    request: Request,
     method: &str,
     params: &[Value],
 ) -> Result<Value, Fault> {
     match method {
-        MULTICALL => multicall(state, now, conn, params),
+        MULTICALL => multicall(state, request, params),
         LIST_METHODS => Ok(list_methods()),
-        _ => single(state, now, conn, method, params),
+        _ => single(state, request, method, params),
     }
 }
 
@@ -135,14 +143,13 @@ pub(super) fn call(
 /// A fault if there is no such method.
 pub(super) fn single(
     state: &mut State,
-    now: Instant,
-    conn: ConnId,
+    request: Request,
     method: &str,
     params: &[Value],
 ) -> Result<Value, Fault> {
     let found = METHODS.iter().find(|known| known.name == method);
     let known = found.ok_or_else(|| fault(format!("method \"{}\" is not supported", shortened(method))))?;
-    let (status, text, value) = match known.run(state, now, conn, params) {
+    let (status, text, value) = match known.run(state, request, params) {
         Ok((text, value)) => (SUCCESS, text, value),
         Err(no) => (no.status, no.text, no.value.unwrap_or_else(known.refused)),
     };
@@ -155,7 +162,7 @@ pub(super) fn fault(message: String) -> Fault {
 }
 
 impl Method {
-    fn run(&self, state: &mut State, now: Instant, conn: ConnId, params: &[Value]) -> Outcome {
+    fn run(&self, state: &mut State, request: Request, params: &[Value]) -> Outcome {
         let Some((name, rest)) = params.split_first() else {
             return Err(Refusal::new("missing required caller_id parameter".to_owned()));
         };
@@ -166,16 +173,19 @@ impl Method {
         let name = caller_name(name, most).map_err(Refusal::new)?;
         let checked = self.args.iter().zip(rest).map(|(arg, value)| arg.check(value, name, most));
         let texts = checked.collect::<Result<Vec<String>, String>>().map_err(Refusal::new)?;
+        let Request { now, conn, bytes } = request;
         state.liveness.called(conn, name);
-        let from = Caller { now, conn, name };
-        match (self.run, texts.as_slice(), rest) {
+        let from = Caller { now, conn, name, bytes };
+        let outcome = match (self.run, texts.as_slice(), rest) {
             (Run::None(run), [], _) => run(state, from),
             (Run::One(run), [first], _) => run(state, from, first),
             (Run::Two(run), [first, second], _) => run(state, from, first, second),
             (Run::Three(run), [first, second, third], _) => run(state, from, first, second, third),
             (Run::Set(run), [key, _], [_, value]) => run(state, from, key, value),
             _ => Err(bad_arity()),
-        }
+        };
+        state.grant_credit(from);
+        outcome
     }
 }
 

@@ -55,6 +55,12 @@ pub enum MasterEvent {
         /// What went wrong.
         why: String,
     },
+    /// Updates for a node wait until it has answered a call: it never has, and more than three times what it sent would
+    /// go to its address, or a call has failed. Told when the first one waits.
+    Withheld {
+        /// Where it says that it is reached.
+        uri: String,
+    },
     /// A peer was turned away, or sent something that is no call.
     Refused {
         /// Its address.
@@ -90,6 +96,9 @@ impl fmt::Display for MasterEvent {
             }
             Self::UpdateFailed { uri, why } => {
                 write!(f, "the node at {} could not be told of a change: {}", told(uri), told(why))
+            }
+            Self::Withheld { uri } => {
+                write!(f, "updates for the node at {} wait until it has answered a call", told(uri))
             }
             Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(why)),
             Self::ShutdownRequested { caller, reason } => {

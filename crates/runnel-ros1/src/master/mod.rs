@@ -3,6 +3,8 @@
 //! [`Master`] answers as rosmaster 1.15 does: the same methods, checks, status codes and, in effect, texts; what
 //! they are was found by experiment. Where it differs, it does so on purpose:
 //!
+//! - An address that has never answered a call is sent at most three times the bytes that its nodes
+//!   sent. What is more waits until it answers `getPid` ([`MasterEvent::Withheld`]).
 //! - It is bounded ([`MasterLimits`]). A call that would go past a bound is answered with status -1.
 //! - A node that closes its connections and cannot be reached any more is dropped ([`MasterEvent::NodeLost`]).
 //! - A node that was replaced by another of its name cannot take the name back while it ends, for 10 s.
@@ -13,6 +15,7 @@
 
 mod api;
 mod check;
+mod credit;
 mod event;
 mod limits;
 mod liveness;
@@ -55,6 +58,9 @@ use state::{MASTER_NAME, SHUTDOWN, State, Update};
 const UPDATE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a node may take to answer whether it lives.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The call by which a node shows that it is there.
+const GET_PID: &str = "getPid";
 
 /// What a master is told when it is made.
 #[derive(Clone, Debug)]
@@ -147,6 +153,11 @@ impl Master {
         self.state.notifier.lost()
     }
 
+    /// How many times an update was withheld from an address that had never answered.
+    pub fn withheld_updates(&self) -> u64 {
+        self.state.credit.withheld()
+    }
+
     /// How many events were dropped because nobody took them.
     pub fn dropped_events(&self) -> u64 {
         self.state.events.dropped()
@@ -200,7 +211,8 @@ impl Master {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let question = self.state.liveness.next_due(self.state.limits.probes);
         let retry = self.state.retries.next_due();
-        [self.rpc.poll_timeout(), question, retry].into_iter().flatten().min()
+        let unanswered = self.state.credit.next_due();
+        [self.rpc.poll_timeout(), question, retry, unanswered].into_iter().flatten().min()
     }
 
     /// The next thing to do with a connection.
@@ -224,15 +236,21 @@ impl Master {
             while let Some(event) = self.rpc.poll_event() {
                 self.follow_up(now, event);
             }
-            let Some(update) = self.state.next_update() else { return };
-            self.send(now, update);
+            if let Some(update) = self.state.next_update() {
+                self.send(now, update);
+            } else if let Some(api) = self.state.next_question(now) {
+                self.ask_for_answer(now, api);
+            } else {
+                return;
+            }
         }
     }
 
     fn follow_up(&mut self, now: Instant, event: RpcEvent) {
         match event {
-            RpcEvent::Called { conn, method, params, .. } => {
-                let answer = api::call(&mut self.state, now, conn, &method, &params);
+            RpcEvent::Called { conn, method, params, bytes, .. } => {
+                let request = api::Request { now, conn, bytes };
+                let answer = api::call(&mut self.state, request, &method, &params);
                 self.rpc.reply(now, conn, answer);
             }
             RpcEvent::Answered { call, result } => self.answered(now, call, result),
@@ -243,6 +261,8 @@ impl Master {
 
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
         let timed_out = matches!(result, Err(CallError::TimedOut { .. }));
+        let consequence = self.state.credit.ended(now, call, &result);
+        self.state.follow_up_credit(consequence);
         if let Some(api) = self.state.notifier.ended(call, timed_out) {
             let wanted = self.state.is_wanted(call);
             self.note_outcome(now, call, &result);
@@ -273,9 +293,16 @@ impl Master {
                 return self.update_failed(&api, error.to_string());
             }
         };
+        let cost = self.state.credit.is_bounded(&api).then(|| credit::cost(&api, method, &params));
+        if cost.is_some_and(|cost| !self.state.credit.spend_on_update(&api, cost)) {
+            return self.state.withhold(now, &api, news);
+        }
         let bytes = params.iter().map(|value| measure::size(value).bytes).sum();
         let options = CallOptions { timeout: UPDATE_TIMEOUT, keep_open: false };
         let call = self.rpc.call(now, &to, method, &params, options);
+        if let Some(cost) = cost {
+            self.state.credit.sent(call, api.clone(), cost);
+        }
         self.state.retries.sent(call, api.clone(), news);
         self.state.notifier.sent(api, call, bytes);
     }
@@ -285,9 +312,34 @@ impl Master {
             self.state.liveness.answer(now, &question.node, Sign::Unclear);
             return;
         };
+        match self.ask_pid(now, &question.api, &to) {
+            Some(call) => self.state.liveness.asked(&question.node, call),
+            None => _ = self.state.liveness.answer(now, &question.node, Sign::Unclear),
+        }
+    }
+
+    /// Asks an address that has never answered a call, and for which updates wait.
+    fn ask_for_answer(&mut self, now: Instant, api: Arc<str>) {
+        let asked = Uri::parse(&api).ok().and_then(|to| self.ask_pid(now, &api, &to));
+        if asked.is_none() {
+            let consequence = self.state.credit.failed(now, api);
+            self.state.follow_up_credit(consequence);
+        }
+    }
+
+    /// Asks for the number of a process; `None` if no more may be sent there.
+    fn ask_pid(&mut self, now: Instant, api: &Arc<str>, to: &Uri) -> Option<CallId> {
+        let params = [Value::from(MASTER_NAME)];
+        let cost = self.state.credit.is_bounded(api).then(|| credit::cost(api, GET_PID, &params));
+        if cost.is_some_and(|cost| !self.state.credit.spend(api, cost)) {
+            return None;
+        }
         let options = CallOptions { timeout: QUESTION_TIMEOUT, keep_open: false };
-        let call = self.rpc.call(now, &to, "getPid", &[Value::from(MASTER_NAME)], options);
-        self.state.liveness.asked(&question.node, call);
+        let call = self.rpc.call(now, to, GET_PID, &params, options);
+        if let Some(cost) = cost {
+            self.state.credit.sent(call, api.clone(), cost);
+        }
+        Some(call)
     }
 
     fn update_failed(&mut self, api: &Arc<str>, why: String) {

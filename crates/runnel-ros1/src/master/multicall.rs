@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use runnel_core::time::Instant;
-
-use crate::net::ConnId;
 use crate::xmlrpc::{Fault, Value};
 
-use super::api::{fault, single};
+use super::api::{Request, fault, single};
 use super::measure::size;
 use super::state::State;
 
@@ -20,22 +17,18 @@ pub(super) const MULTICALL: &str = "system.multicall";
 /// # Errors
 /// A fault if there is no list of calls, if an entry in it is no call, or if the results grow past their bound;
 /// what stands before was carried out.
-pub(super) fn multicall(
-    state: &mut State,
-    now: Instant,
-    conn: ConnId,
-    params: &[Value],
-) -> Result<Value, Fault> {
+pub(super) fn multicall(state: &mut State, request: Request, params: &[Value]) -> Result<Value, Fault> {
     let [Value::Array(calls)] = params else {
         return Err(fault(format!("{MULTICALL} takes one argument, an array of structs")));
     };
+    let part = Request { bytes: request.bytes / calls.len().max(1), ..request };
     let mut results = Vec::new();
     let mut given = 0;
     for (index, entry) in calls.iter().enumerate() {
         let (method, params) =
             parts(entry).map_err(|why| fault(format!("{MULTICALL}: entry {index} {why}")))?;
         let result = match params {
-            Value::Array(params) => single(state, now, conn, method, params),
+            Value::Array(params) => single(state, part, method, params),
             other => Err(fault(format!("params of {method} must be an array, not {}", other.kind()))),
         };
         let result = result.map_or_else(|no| fault_struct(&no), |value| vec![value].into());

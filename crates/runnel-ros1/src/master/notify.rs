@@ -4,7 +4,7 @@
 //! when the call is made. So a node that is slow to answer hears the newest state once, however often it changed
 //! meanwhile, and its queue costs little.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::rpc::CallId;
@@ -49,6 +49,8 @@ pub(super) struct Notifier {
     ready_sluggish: VecDeque<Arc<str>>,
     /// Those that let a call time out and have not answered since, the last one last.
     sluggish: Ordered<Arc<str>, ()>,
+    /// Those whose queues wait for [`Notifier::release`].
+    held: BTreeSet<Arc<str>>,
     calls: BTreeMap<CallId, UnderWay>,
     sluggish_calls: usize,
     bytes: usize,
@@ -71,6 +73,7 @@ impl Notifier {
             ready: VecDeque::new(),
             ready_sluggish: VecDeque::new(),
             sluggish: Ordered::default(),
+            held: BTreeSet::new(),
             calls: BTreeMap::new(),
             sluggish_calls: 0,
             bytes: 0,
@@ -124,7 +127,8 @@ impl Notifier {
         dropped
     }
 
-    /// The next news to be told and the URI to tell it to; [`Self::sent`] or [`Self::skip`] must follow.
+    /// The next news to be told and the URI to tell it to; [`Self::sent`], [`Self::skip`] or
+    /// [`Self::hold`] must follow.
     pub(super) fn next(&mut self) -> Option<(Arc<str>, News)> {
         while let Some(api) = self.next_ready() {
             let news = self.queues.get_mut(&api).and_then(Ordered::pop_first);
@@ -147,6 +151,35 @@ impl Notifier {
     /// Notes that the news was not worth a call any more.
     pub(super) fn skip(&mut self, api: &Arc<str>) {
         self.settle(api);
+    }
+
+    /// Puts the news back, and tells the URI nothing until [`Self::release`].
+    pub(super) fn hold(&mut self, api: &Arc<str>, news: News) {
+        self.queues.entry(api.clone()).or_default().entry(&news, || ());
+        self.held.insert(api.clone());
+    }
+
+    /// What waits for a URI that is told nothing.
+    pub(super) fn held(&self, api: &str) -> impl Iterator<Item = &News> {
+        let queue = self.held.contains(api).then(|| self.queues.get(api)).flatten();
+        queue.into_iter().flat_map(Ordered::keys)
+    }
+
+    /// Lets a URI be told again, if it is one that was not.
+    pub(super) fn release(&mut self, api: &Arc<str>) {
+        if self.held.remove(api) {
+            self.settle(api);
+        }
+    }
+
+    /// Drops what waits for a URI that is told nothing. Gives it.
+    pub(super) fn abandon(&mut self, api: &str) -> Vec<News> {
+        let dropped: Vec<News> = self.held(api).cloned().collect();
+        if self.held.remove(api) {
+            self.queues.remove(api);
+        }
+        self.lost += dropped.len() as u64;
+        dropped
     }
 
     /// Notes the end of a call; the URI that it went to, if it was one of these calls.

@@ -112,6 +112,11 @@ impl Registry {
         self.nodes.get(node).map(|known| &known.api)
     }
 
+    /// The addresses of all nodes.
+    pub(super) fn node_apis(&self) -> BTreeSet<Arc<str>> {
+        self.nodes.values().map(|node| node.api.clone()).collect()
+    }
+
     /// Whether a node is registered in a role.
     pub(super) fn has(&self, node: &str, role: Role, name: &Arc<str>) -> bool {
         self.nodes.get(node).is_some_and(|known| known.registered.contains(&(role, name.clone())))

@@ -10,6 +10,7 @@ use crate::rpc::CallId;
 use crate::xmlrpc::Value;
 
 use super::api::Refusal;
+use super::credit::{Consequence, SendCredit};
 use super::event::{Events, MasterEvent};
 use super::limits::MasterLimits;
 use super::liveness::Liveness;
@@ -39,6 +40,7 @@ pub(super) struct State {
     pub(super) notifier: Notifier,
     pub(super) retries: Retries,
     pub(super) liveness: Liveness,
+    pub(super) credit: SendCredit,
     pub(super) events: Events,
 }
 
@@ -48,6 +50,8 @@ pub(super) struct Caller<'a> {
     pub(super) now: Instant,
     pub(super) conn: ConnId,
     pub(super) name: &'a str,
+    /// Bytes of the request, or of the part of it that this call is.
+    pub(super) bytes: usize,
 }
 
 /// A call that a node is to get.
@@ -72,6 +76,7 @@ impl State {
             notifier: Notifier::new(&limits),
             retries: Retries::default(),
             liveness: Liveness::default(),
+            credit: SendCredit::new(limits.nodes),
             events: Events::default(),
             limits,
         }
@@ -162,6 +167,57 @@ impl State {
                 self.retries.forget(&(api, news));
             }
         }
+    }
+
+    /// Counts the bytes of a call for the address of the node that made it, if that is registered.
+    pub(super) fn grant_credit(&mut self, from: Caller<'_>) {
+        let Some(api) = self.registry.api(from.name) else { return };
+        if self.credit.grant(from.now, api, from.bytes) {
+            self.notifier.release(api);
+        }
+        if self.credit.is_full() {
+            self.credit.forget_unregistered(&self.registry.node_apis());
+        }
+    }
+
+    /// Withholds an update from an address that has not answered a call yet.
+    pub(super) fn withhold(&mut self, now: Instant, api: &Arc<str>, news: News) {
+        self.notifier.hold(api, news);
+        if self.credit.withhold(now, api) {
+            self.events.push(MasterEvent::Withheld { uri: api.to_string() });
+        }
+    }
+
+    /// An address to be asked whether a node is there, since updates for it are withheld.
+    pub(super) fn next_question(&mut self, now: Instant) -> Option<Arc<str>> {
+        while let Some(api) = self.credit.take_due(now) {
+            if self.notifier.held(&api).any(|news| self.concerns(&api, news)) {
+                return Some(api);
+            }
+            self.credit.dismiss(&api);
+            self.abandon(&api);
+        }
+        None
+    }
+
+    /// Carries out what follows from the end of a call to an address that had not answered.
+    pub(super) fn follow_up_credit(&mut self, consequence: Option<Consequence>) {
+        match consequence {
+            None => {}
+            Some(Consequence::Release(api)) => self.notifier.release(&api),
+            Some(Consequence::GiveUp(api)) => {
+                let count = self.abandon(&api);
+                let why = format!("it has never answered, {count} updates are given up");
+                self.events.push(MasterEvent::UpdateFailed { uri: api.to_string(), why });
+            }
+        }
+    }
+
+    /// Drops what is withheld from an address; how many updates that were.
+    fn abandon(&mut self, api: &Arc<str>) -> usize {
+        let dropped = self.notifier.abandon(api);
+        dropped.iter().for_each(|news| self.retries.dropped(&(api.clone(), news.clone())));
+        dropped.len()
     }
 
     fn taken_over(&mut self, node: &str, new_uri: &str, old: Departed) {
@@ -255,7 +311,7 @@ mod tests {
     const NODE: &str = "/n";
 
     fn from() -> Caller<'static> {
-        Caller { now: Instant(0), conn: ConnId(1), name: NODE }
+        Caller { now: Instant(0), conn: ConnId(1), name: NODE, bytes: 600 }
     }
 
     fn topic(number: usize) -> String {

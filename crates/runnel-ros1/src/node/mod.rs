@@ -330,7 +330,7 @@ impl Node {
     fn serve_rpc(&mut self, now: Instant) {
         while let Some(event) = self.rpc.poll_event() {
             match event {
-                RpcEvent::Called { conn, peer, method, params } => {
+                RpcEvent::Called { conn, peer, method, params, .. } => {
                     if let Some(answer) = self.answer_call(now, Caller { conn, peer }, &method, &params) {
                         self.rpc.reply(now, conn, answer);
                     }

@@ -19,6 +19,8 @@ pub enum RpcEvent {
         method: String,
         /// What with.
         params: Vec<Value>,
+        /// Bytes of the request, HTTP head included.
+        bytes: usize,
     },
     /// A call of ours is over.
     Answered {

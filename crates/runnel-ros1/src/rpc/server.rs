@@ -154,7 +154,8 @@ impl Server {
         match xmlrpc::decode_call(&request.body) {
             Ok(call) => {
                 served.phase = Phase::InService { keep_open: request.keep_open };
-                shared.tell(RpcEvent::Called { conn, peer, method: call.method, params: call.params });
+                let xmlrpc::Call { method, params, .. } = call;
+                shared.tell(RpcEvent::Called { conn, peer, method, params, bytes: request.length });
             }
             Err(error) => {
                 let fault = Fault { code: FAULT, message: error.to_string() };

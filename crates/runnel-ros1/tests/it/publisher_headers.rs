@@ -211,5 +211,5 @@ fn words_of_a_publisher_stay_on_one_short_line() {
     net.answer_subscriber(&odd, &[("error", &words)]);
     net.settle();
     let told = told(&net, listener);
-    assert!(told.contains(r"no\n[ERROR] [/other]: forged\u{1b}[2Jxxx") && told.len() < 500, "{told:.600}");
+    assert!(told.contains(r"no\n[ERROR] [/other]: forged\x1b[2Jxxx") && told.len() < 500, "{told:.600}");
 }

@@ -109,6 +109,47 @@ fn what_is_not_served_is_refused_with_its_status() {
 }
 
 #[test]
+fn requests_of_web_pages_are_refused() {
+    let with =
+        |origin: &str| steps(format!("POST / HTTP/1.1\r\n{origin}Content-Length: 0\r\n\r\n").as_bytes(), 7);
+    for origin in [
+        "http://evil.example",
+        "https://robot:11311",
+        "HTTP://Evil.Example",
+        "null",
+        "Null",
+        "",
+        "file:// http://evil.example",
+        "file://, https://evil.example",
+    ] {
+        let error = with(&format!("origin: {origin}\r\n")).expect_err(origin);
+        assert!(matches!(&error, RequestError::Origin(_)) && error.status().0 == 403, "{origin}: {error}");
+    }
+    let two = with("Origin: file://\r\nOrigin: null\r\n").expect_err("one of them is a page's");
+    assert_eq!(two, RequestError::Origin("null".to_owned()));
+    for origin in ["", "Origin: file://\r\n", "Origin: app://studio\r\n", "Origin: chrome-extension://a\r\n"]
+    {
+        assert_eq!(with(origin).map(|steps| steps.len()), Ok(1), "{origin}");
+    }
+}
+
+#[test]
+fn two_lengths_are_refused_even_if_alike() {
+    for lengths in
+        ["Content-Length: 2\r\nContent-Length: 3\r\n", "content-length: 2\r\nContent-Length: 2\r\n"]
+    {
+        let error = refused(&format!("POST / HTTP/1.1\r\n{lengths}\r\nab"));
+        assert_eq!((&error, error.status().0), (&RequestError::TwoLengths, 400));
+    }
+}
+
+#[test]
+fn length_beyond_64_bits_is_refused() {
+    let error = refused("POST / HTTP/1.1\r\nContent-Length: 18446744073709551618\r\n\r\nab");
+    assert_eq!((&error, error.status().0), (&RequestError::BadLength, 400));
+}
+
+#[test]
 fn a_head_has_bounds() {
     assert_eq!(refused(&"a".repeat(MAX_HEAD + 1)), RequestError::HeadTooLong);
     let fields = |count: usize| {
@@ -127,7 +168,7 @@ fn the_longest_body_is_read() {
 #[test]
 fn a_length_that_is_only_announced_costs_nothing() {
     let mut parser = RequestParser::new(usize::MAX);
-    parser.push(b"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\nab");
+    parser.push(b"POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\nab");
     assert_eq!(parser.step(), Ok(RequestStep::Incomplete));
     assert!(parser.bytes.capacity() < 1024);
 }

@@ -6,12 +6,15 @@ use proptest::prelude::*;
 
 use runnel_core::time::Instant;
 
-use super::super::api::call;
+use super::super::api::{Request, call};
 use super::super::state::State;
 use super::super::{Master, MasterConfig, MasterEvent, MasterLimits};
 use super::network::strings;
 use crate::net::{ConnId, Transmit};
 use crate::xmlrpc::Value;
+
+/// The request that calls come in.
+const REQUEST: Request = Request { now: Instant(0), conn: ConnId(1), bytes: 0 };
 
 struct Bench(State);
 
@@ -21,7 +24,7 @@ impl Bench {
     }
 
     fn call(&mut self, method: &str, params: &[Value]) -> Vec<Value> {
-        match call(&mut self.0, Instant::default(), ConnId(1), method, params) {
+        match call(&mut self.0, REQUEST, method, params) {
             Ok(Value::Array(reply)) => reply,
             other => panic!("{other:?}"),
         }
@@ -117,8 +120,7 @@ fn a_multicall_cannot_multiply_a_large_parameter() {
             .into(),
     );
     assert_eq!(bench.call("system.multicall", &[vec![entry.clone(); 3].into()]).len(), 3);
-    let many =
-        call(&mut bench.0, Instant::default(), ConnId(1), "system.multicall", &[vec![entry; 100].into()]);
+    let many = call(&mut bench.0, REQUEST, "system.multicall", &[vec![entry; 100].into()]);
     assert!(many.is_err_and(|fault| fault.message.contains("larger than the limit")));
 }
 
@@ -199,7 +201,7 @@ proptest! {
     ) {
         let mut bench = Bench::new(MasterLimits { registrations: 5, ..Default::default() });
         for (method, params) in calls {
-            let _ = call(&mut bench.0, Instant::default(), ConnId(1), &method, &params);
+            let _ = call(&mut bench.0, REQUEST, &method, &params);
         }
         let Some(Value::Array(state)) = bench.state().pop() else { panic!("no state") };
         let listed = state.iter().filter_map(Value::as_array).flatten().filter_map(|entry| match entry.as_array() {

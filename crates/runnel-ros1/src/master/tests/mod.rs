@@ -5,4 +5,5 @@ mod bounds;
 mod lifetimes;
 mod network;
 mod recorded;
+mod third_parties;
 mod updates;

@@ -24,6 +24,10 @@ pub(super) struct FakeNode {
     pub(super) listens: bool,
     pub(super) stopped: bool,
     pub(super) got: Vec<Got>,
+    /// Bytes that the master sent it, with 240 for each connection that it opened or tried to open.
+    pub(super) bytes_received: usize,
+    /// Bytes of its requests to the master.
+    pub(super) bytes_sent: usize,
     unanswered: Vec<(ConnId, String)>,
     replies: BTreeMap<CallId, Value>,
 }
@@ -60,9 +64,16 @@ impl FakeNode {
             listens: true,
             stopped: false,
             got: Vec::new(),
+            bytes_received: 0,
+            bytes_sent: 0,
             unanswered: Vec::new(),
             replies: BTreeMap::new(),
         }
+    }
+
+    /// Forgets what it was asked while it was stopped.
+    pub(super) fn unanswered_are_lost(&mut self) {
+        self.unanswered.clear();
     }
 
     /// Takes what came in; true if there was something.
@@ -218,7 +229,7 @@ impl Network {
 
     fn master_wants(&mut self, transmit: Transmit) {
         match transmit {
-            Transmit::Connect { conn, to } => match self.listener(&to) {
+            Transmit::Connect { conn, to } => match self.connect_to(&to) {
                 Some(node) => {
                     let peer = &mut self.nodes[node].peer;
                     let at_node = peer.handle_accepted(self.now, somebody()).expect("a connection");
@@ -230,6 +241,7 @@ impl Network {
             Transmit::OpenDatagram { .. } => panic!("a master has no datagrams"),
             Transmit::Send { conn, bytes } => {
                 if let Some(link) = self.links.iter().find(|link| link.at_master == conn) {
+                    self.nodes[link.node].bytes_received += bytes.len();
                     self.nodes[link.node].peer.handle_data(self.now, link.at_node, &bytes);
                 }
             }
@@ -253,6 +265,7 @@ impl Network {
             Transmit::Send { conn, bytes } => {
                 let link = self.links.iter().find(|link| link.node == node && link.at_node == conn);
                 if let Some(at_master) = link.map(|link| link.at_master) {
+                    self.nodes[node].bytes_sent += bytes.len();
                     self.master.handle_data(self.now, at_master, &bytes);
                 }
             }
@@ -265,8 +278,11 @@ impl Network {
         }
     }
 
-    fn listener(&self, to: &Endpoint) -> Option<usize> {
+    /// The node that the master's connection reaches, if one listens there.
+    fn connect_to(&mut self, to: &Endpoint) -> Option<usize> {
         let node = usize::from(to.port.checked_sub(FIRST_PORT)?);
-        self.nodes.get(node).filter(|node| node.listens).map(|_| node)
+        let reached = self.nodes.get_mut(node)?;
+        reached.bytes_received += 240;
+        reached.listens.then_some(node)
     }
 }

@@ -5,10 +5,13 @@ use serde_json::Value as Json;
 use runnel_core::time::Instant;
 
 use super::super::MasterLimits;
-use super::super::api::call;
+use super::super::api::{Request, call};
 use super::super::state::State;
 use crate::net::ConnId;
 use crate::xmlrpc::Value;
+
+/// The request that calls come in.
+const REQUEST: Request = Request { now: Instant(0), conn: ConnId(1), bytes: 0 };
 
 const RECORDING: &str = include_str!("rosmaster.jsonl");
 
@@ -72,7 +75,7 @@ fn the_answers_are_those_of_the_original() {
             Some(code) => value(code),
             None => value(&expected(line).unwrap_or_else(|| entry[2].clone())),
         };
-        let given = match call(&mut state, Instant::default(), ConnId(1), method, &values(params)) {
+        let given = match call(&mut state, REQUEST, method, &values(params)) {
             Ok(answer) => answer,
             Err(fault) => fault.code.into(),
         };
@@ -91,8 +94,7 @@ fn expected(line: &str) -> Option<Json> {
 #[test]
 fn every_method_that_is_listed_is_known() {
     let mut state = State::new("http://master:11311/".into(), 1, MasterLimits::default());
-    let mut call =
-        |method: &str, params: &[Value]| call(&mut state, Instant::default(), ConnId(1), method, params);
+    let mut call = |method: &str, params: &[Value]| call(&mut state, REQUEST, method, params);
     let Ok(Value::Array(methods)) = call("system.listMethods", &[]) else { panic!("no list") };
     assert_eq!(methods.len(), 24);
     for method in methods.iter().filter_map(Value::as_str).filter(|name| !name.starts_with("system.")) {
@@ -104,8 +106,7 @@ fn every_method_that_is_listed_is_known() {
 #[test]
 fn a_multicall_that_is_none_is_a_fault_and_one_within_another_too() {
     let mut state = State::new("http://master:11311/".into(), 1, MasterLimits::default());
-    let mut call =
-        |params: &[Value]| call(&mut state, Instant::default(), ConnId(1), "system.multicall", params);
+    let mut call = |params: &[Value]| call(&mut state, REQUEST, "system.multicall", params);
     let entry = |text: &str| value(&serde_json::from_str(text).expect("an entry"));
     for wrong in [
         "3",
