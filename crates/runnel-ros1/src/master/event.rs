@@ -55,6 +55,17 @@ pub enum MasterEvent {
         /// What went wrong.
         why: String,
     },
+    /// A change of a parameter was refused because it could not be stored.
+    ParamNotStored {
+        /// The parameter.
+        key: String,
+        /// The node that asked for the change.
+        caller: String,
+        /// Why it could not be stored.
+        why: String,
+        /// Changes that were refused so since the master began, this one included.
+        count: u64,
+    },
     /// A peer was turned away, or sent something that is no call.
     Refused {
         /// Its address.
@@ -90,6 +101,13 @@ impl fmt::Display for MasterEvent {
             }
             Self::UpdateFailed { uri, why } => {
                 write!(f, "the node at {} could not be told of a change: {}", told(uri), told(why))
+            }
+            Self::ParamNotStored { key, caller, why, count } => {
+                let [key, caller, why] = [key, caller, why].map(|text| told(text));
+                write!(
+                    f,
+                    "parameter {key} is not changed for {caller} ({count} refused since the start): {why}"
+                )
             }
             Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(why)),
             Self::ShutdownRequested { caller, reason } => {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use runnel_io::unix::{Packets, Received, SameUser};
 
-use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
@@ -281,9 +280,6 @@ impl Receiver {
             Ok(Received::Packet { truncated: true, .. }) => {
                 self.map_no_more("a packet was too long, or its descriptor did not arrive");
                 Ok(true)
-            }
-            Ok(Received::Packet { len, fds, .. }) if buffer[..len] == doorbell::RING && fds.is_empty() => {
-                Ok(false)
             }
             Ok(Received::Packet { len, fds, .. }) => {
                 self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)

@@ -35,7 +35,7 @@ use std::time::Duration;
 use runnel_io::clock;
 
 pub use console::dropped_lines;
-pub use file::LogFile;
+pub use file::{LogFile, unwritten_lines};
 pub(crate) use node_log::{NodeLog, ROSOUT};
 
 /// How grave a line is. Numbers are those of `rosgraph_msgs/Log`.
