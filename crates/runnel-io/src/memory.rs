@@ -159,11 +159,12 @@ impl Foreign {
     }
 
     /// A copy of so many bytes from `offset` on, which their owner may alter meanwhile: then it is a mix of what was there.
-    /// `None` if they are not all in this memory.
+    /// `None` if they are not all in this memory, or there is no memory for the copy.
     pub fn copy(&self, offset: usize, len: usize) -> Option<Vec<u8>> {
         let end = self.check_range(offset, len)?;
         let (first, mut skipped) = (offset / WORD, offset % WORD);
-        let mut bytes = Vec::with_capacity(len + WORD);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len + WORD).ok()?;
         for word in self.mapping.words_up_to(end).iter().skip(first) {
             let word = word.load(Ordering::Relaxed).to_ne_bytes();
             bytes.extend_from_slice(&word[std::mem::take(&mut skipped)..]);

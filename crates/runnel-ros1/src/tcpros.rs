@@ -8,7 +8,7 @@ mod frame;
 mod response;
 mod send_queue;
 
-pub use frame::{FrameReader, LengthBeyondLimit, frame};
+pub use frame::{FrameError, FrameReader, LengthBeyondLimit, frame};
 pub use response::{Response, ResponseReader, response};
 pub use send_queue::{Front, QueueBound, SendQueue};
 

@@ -34,6 +34,39 @@ impl fmt::Display for LengthBeyondLimit {
 
 impl std::error::Error for LengthBeyondLimit {}
 
+/// A stream cannot be cut any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// The peer announced more than is accepted.
+    TooLong(LengthBeyondLimit),
+    /// There is no memory for what has arrived of a message.
+    NoMemory {
+        /// Bytes of the whole message, as the peer announced it.
+        length: usize,
+        /// Bytes that have arrived.
+        arrived: usize,
+    },
+}
+
+impl From<LengthBeyondLimit> for FrameError {
+    fn from(error: LengthBeyondLimit) -> Self {
+        Self::TooLong(error)
+    }
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(error) => error.fmt(f),
+            Self::NoMemory { length, arrived } => {
+                write!(f, "no memory for a message of {length} bytes, of which {arrived} have arrived")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
+
 /// Cuts a stream into length-led pieces.
 #[derive(Debug)]
 pub struct FrameReader {
@@ -67,31 +100,35 @@ impl FrameReader {
     /// for a buffer to use again when a piece begins; what it holds does not matter.
     ///
     /// # Errors
-    /// When a length is beyond the limit; the stream cannot be read further.
+    /// When a length is beyond the limit, or memory is short; the stream cannot be read further.
     pub fn take(
         &mut self,
         input: &mut &[u8],
         spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Option<Vec<u8>>, LengthBeyondLimit> {
+    ) -> Result<Option<Vec<u8>>, FrameError> {
         if let Some(length) = self.take_length(input)? {
             self.state = State::ExpectBody { body: spare(), arrived: 0, length };
         }
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return Ok(None) };
         let (now, later) = input.split_at(input.len().min(*length - *arrived));
         let end = *arrived + now.len();
-        make_room(body, end);
+        if !make_room(body, end, *length) {
+            let (length, arrived) = (*length, *arrived);
+            // What has arrived of it helps nobody, and its memory may help others.
+            self.state = START;
+            return Err(FrameError::NoMemory { length, arrived });
+        }
         body[*arrived..end].copy_from_slice(now);
         *input = later;
         Ok(self.arrived(now.len()))
     }
 
     /// Room for what is next of a long message, to receive into without another copy; `None` when there is
-    /// no message under way.
+    /// no message under way, or no memory for it, which [`FrameReader::take`] reports.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
         let end = (*length).min((*arrived * 2).max(FIRST_ROOM));
-        make_room(body, end);
-        body.get_mut(*arrived..end)
+        if make_room(body, end, *length) { body.get_mut(*arrived..end) } else { None }
     }
 
     /// Notes that `count` bytes were received into [`FrameReader::room`], and gives the message if it is complete.
@@ -136,10 +173,19 @@ impl FrameReader {
     }
 }
 
-fn make_room(body: &mut Vec<u8>, end: usize) {
-    if body.len() < end {
+/// Makes a buffer of a message of `length` bytes `end` bytes long; false if there is no memory for that. It at least doubles,
+/// so that memory is refused while others still find some.
+fn make_room(body: &mut Vec<u8>, end: usize, length: usize) -> bool {
+    if body.len() >= end {
+        return true;
+    }
+    let capacity = body.capacity();
+    let wanted = if end > capacity { length.min(end.max(2 * capacity)) } else { end };
+    let has_room = body.try_reserve_exact(wanted - body.len()).is_ok();
+    if has_room {
         body.resize(end, 0);
     }
+    has_room
 }
 
 /// Appends a message to `out` with its length before it; `write` appends the message itself.
@@ -186,7 +232,7 @@ mod tests {
     fn a_length_beyond_the_limit_is_refused() {
         let mut reader = FrameReader::new(10);
         let error = reader.take(&mut &framed("01234567890")[..], Vec::new).unwrap_err();
-        assert_eq!(error, LengthBeyondLimit { claimed: 11, limit: 10 });
+        assert_eq!(error, FrameError::TooLong(LengthBeyondLimit { claimed: 11, limit: 10 }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Responses of services: whether the call succeeded, then a length-led piece.
 
-use super::{FrameReader, LengthBeyondLimit, frame};
+use super::{FrameError, FrameReader, frame};
 
 /// Appends a service's response to `out`: whether it succeeded, then the response or, if it did not, why.
 pub fn response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
@@ -27,8 +27,8 @@ impl ResponseReader {
     /// Takes from `input` as far as the end of the next response, which it gives if it is whole by then.
     ///
     /// # Errors
-    /// When a length goes beyond the limit; the stream is then of no use any more.
-    pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, LengthBeyondLimit> {
+    /// When a length goes beyond the limit, or memory is short; the stream is then of no use any more.
+    pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, FrameError> {
         let succeeded = match self.succeeded {
             Some(succeeded) => succeeded,
             None => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_io::{Interest, Token};
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
-use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, MAX_MESSAGE};
+use runnel_ros1::tcpros::{FrameError, FrameReader, MAX_MESSAGE};
 use runnel_ros1::told::told;
 
 use super::Driver;
@@ -145,11 +145,11 @@ impl Driver {
 enum End {
     Closed,
     Failed(io::Error),
-    Misbehaved(LengthBeyondLimit),
+    Misbehaved(FrameError),
 }
 
-impl From<LengthBeyondLimit> for End {
-    fn from(error: LengthBeyondLimit) -> Self {
+impl From<FrameError> for End {
+    fn from(error: FrameError) -> Self {
         Self::Misbehaved(error)
     }
 }
@@ -182,7 +182,7 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
 }
 
 /// Cuts bytes into messages and hands those on that are complete.
-pub(super) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LengthBeyondLimit> {
+pub(super) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), FrameError> {
     let Input { reader, topic, from, .. } = input;
     while !bytes.is_empty() {
         if let Some(message) = reader.take(&mut bytes, || topic.spare())? {

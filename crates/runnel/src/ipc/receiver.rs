@@ -192,7 +192,14 @@ impl Receiver {
     /// A whole message in a slot that the peer lends.
     fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, Misbehaved> {
         let lent = self.borrow(Lending::from_words(words))?;
-        Ok(if self.copies { Piece::Message(lent.skip(LENGTH).copied()) } else { Piece::Lent(lent) })
+        if !self.copies {
+            return Ok(Piece::Lent(lent));
+        }
+        let message = lent.skip(LENGTH);
+        let copied = message.copied().ok_or_else(|| {
+            format!("there is no memory for a copy of a message of {} bytes that it lent", message.len())
+        });
+        copied.map(Piece::Message)
     }
 
     /// The number of a sample.
