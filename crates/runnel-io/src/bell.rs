@@ -1,78 +1,133 @@
-//! What one process rings to wake another: an eventfd, which who sleeps makes and gives away.
+//! Doorbell: what one process rings to wake another.
 //!
-//! Registered by [`Reactor::add_edge`](crate::Reactor::add_edge) each ring ends a wait, and nobody need read it. A bell
-//! is for one peer: who has it may fill its counter, so that it rings no more, or make those who ring it wait.
+//! A doorbell is a pair of connected Unix sockets. The sleeper keeps its own end, registers it by
+//! [`Reactor::add_edge`](crate::Reactor::add_edge) and gives the other end away. To ring is to shut the other end down for
+//! writing, again and again: each time the kernel wakes the sleeper. Nothing is queued, so nobody reads the socket.
+//!
+//! Ringing never blocks, whatever the sleeper does with its copies of the descriptor. An eventfd has no such promise: whether
+//! `write` blocks is decided by a flag that all holders of the descriptor share, and `RWF_NOWAIT` is refused. A packet costs
+//! more, and somebody must read it.
 
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fs::{OFlags, fcntl_getfl, readlink};
+use crate::reactor::{Events, Reactor, Token};
+use rustix::fs::readlink;
+use rustix::net::{self, AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+use std::time::Duration;
 
-/// What the kernel calls an eventfd among a process's descriptors.
-const KIND: &[u8] = b"anon_inode:[eventfd]";
-
-/// A doorbell.
+/// The sleeper's end of a doorbell. No other process has it.
 #[derive(Debug)]
-pub struct Bell {
-    eventfd: OwnedFd,
+pub struct Doorbell {
+    socket: OwnedFd,
 }
 
-impl Bell {
-    /// A bell of one's own.
-    ///
-    /// # Errors
-    /// When descriptors run out.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self { eventfd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
-    }
+/// The end that rings.
+#[derive(Debug)]
+pub struct Ringer {
+    socket: OwnedFd,
+}
 
-    /// A peer's bell.
+impl Doorbell {
+    /// A doorbell and the end that rings it.
     ///
     /// # Errors
-    /// `InvalidData` when the descriptor is no eventfd, or ringing it could wait; another when `/proc` is not there to
-    /// tell.
+    /// When descriptors run out; `Unsupported` when the kernel does not wake the sleeper at each ring, as Linux does.
+    pub fn pair() -> io::Result<(Self, Ringer)> {
+        static RINGS_TWICE: OnceLock<bool> = OnceLock::new();
+        let rings = match RINGS_TWICE.get() {
+            Some(rings) => *rings,
+            None => {
+                let rings = rings_twice()?;
+                *RINGS_TWICE.get_or_init(|| rings)
+            }
+        };
+        if rings { sockets() } else { Err(io::Error::new(io::ErrorKind::Unsupported, NOT_RUNG)) }
+    }
+}
+
+const NOT_RUNG: &str = "sockets of this kernel do not wake who waits at each shutdown";
+
+impl Ringer {
+    /// The end that a peer gave.
+    ///
+    /// # Errors
+    /// `InvalidData` when the descriptor is no Unix stream socket. No other kind is known never to block.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
-        let link = readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
-        if link.as_bytes() != KIND {
-            return Err(invalid(format!("a doorbell is {link:?}, which is no eventfd")));
+        let domain = sockopt::socket_domain(&fd);
+        if domain == Ok(AddressFamily::UNIX) && sockopt::socket_type(&fd) == Ok(SocketType::STREAM) {
+            return Ok(Self { socket: fd });
         }
-        // The peer can change that later. It then holds up whoever rings it until it reads, but it cannot before.
-        if !fcntl_getfl(&fd)?.contains(OFlags::NONBLOCK) {
-            return Err(invalid("a doorbell is an eventfd that waits".into()));
-        }
-        Ok(Self { eventfd: fd })
+        let kind = readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new());
+        let kind = kind.map_or_else(|_| "a descriptor".into(), |kind| kind.to_string_lossy().into_owned());
+        let what = format!("a doorbell is {kind:?}, which is no Unix stream socket");
+        Err(io::Error::new(io::ErrorKind::InvalidData, what))
     }
 
-    /// Ends the wait that is under way where it is registered, or else the next one.
+    /// Ends the wait that is under way where the doorbell is registered, or else the next one. Never blocks.
     pub fn ring(&self) {
-        // The counter can only refuse when it is full. Nobody reads it, so that would take 2^64 rings, or a peer that
-        // fills it and does not hear its own bell any more.
-        let _ = rustix::io::write(&self.eventfd, &1u64.to_ne_bytes());
+        // An error means that the sleeper has closed its end.
+        let _ = net::shutdown(&self.socket, Shutdown::Write);
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for Doorbell {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.eventfd.as_fd()
+        self.socket.as_fd()
     }
 }
 
-fn invalid(what: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+impl AsFd for Ringer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn sockets() -> io::Result<(Doorbell, Ringer)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (near, far) = net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // A peer can queue nothing here, neither bytes nor descriptors.
+    net::shutdown(&near, Shutdown::Read)?;
+    Ok((Doorbell { socket: near }, Ringer { socket: far }))
+}
+
+/// Whether the kernel wakes the sleeper at the second ring as at the first. Linux always has, but no manual says so.
+fn rings_twice() -> io::Result<bool> {
+    let (reactor, (doorbell, ringer)) = (Reactor::new()?, sockets()?);
+    reactor.add_edge(&doorbell, Token(0))?;
+    let is_rung = || {
+        let mut events = Events::default();
+        reactor.wait(&mut events, Some(Duration::ZERO))?;
+        Ok::<_, io::Error>(events.iter().any(|ready| ready.readable))
+    };
+    // Registered with its receiving side shut, it is ready once.
+    is_rung()?;
+    for _ in 0..2 {
+        ringer.ring();
+        if !is_rung()? {
+            return Ok(false);
+        }
+    }
+    Ok(!is_rung()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reactor::{Events, Reactor, Token};
-    use rustix::fs::fcntl_setfl;
+    use rustix::event::{EventfdFlags, eventfd};
+    use rustix::fs::{OFlags, fcntl_setfl};
+    use rustix::net::{RecvFlags, SendFlags};
     use std::fs::File;
-    use std::time::Duration;
 
     const LONG: Option<Duration> = Some(Duration::from_secs(30));
+    const NONE: Option<Duration> = Some(Duration::ZERO);
 
-    fn given(bell: &Bell) -> OwnedFd {
-        bell.as_fd().try_clone_to_owned().unwrap()
+    /// A registered doorbell that has not been rung, and a peer's copy of the end that rings.
+    fn scene() -> (Reactor, Doorbell, Ringer) {
+        let (reactor, (doorbell, ringer)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());
+        reactor.add_edge(&doorbell, Token(3)).unwrap();
+        rung(&reactor, NONE);
+        (reactor, doorbell, Ringer::from_fd(ringer.socket).unwrap())
     }
 
     fn rung(reactor: &Reactor, timeout: Option<Duration>) -> bool {
@@ -83,45 +138,58 @@ mod tests {
 
     #[test]
     fn each_ring_of_a_peer_ends_one_wait_and_nothing_is_read() {
-        let (bell, reactor) = (Bell::new().unwrap(), Reactor::new().unwrap());
-        assert!(rustix::io::fcntl_getfd(&bell).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
-        reactor.add_edge(&bell, Token(3)).unwrap();
-        let peer = Bell::from_fd(given(&bell)).unwrap();
-        for _ in 0..3 {
-            assert!(!rung(&reactor, Some(Duration::ZERO)));
-            peer.ring();
+        let (reactor, doorbell, ringer) = scene();
+        for fd in [doorbell.as_fd(), ringer.as_fd()] {
+            assert!(rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+        }
+        for _ in 0..3000 {
+            assert!(!rung(&reactor, NONE));
+            ringer.ring();
             assert!(rung(&reactor, LONG));
         }
-        let thread = std::thread::spawn(move || peer.ring());
+        let thread = std::thread::spawn(move || ringer.ring());
         assert!(rung(&reactor, LONG));
         thread.join().unwrap();
     }
 
     #[test]
-    fn a_full_counter_holds_up_nobody() {
-        let bell = Bell::new().unwrap();
-        rustix::io::write(&bell, &(u64::MAX - 1).to_ne_bytes()).unwrap();
-        let peer = Bell::from_fd(given(&bell)).unwrap();
-        (0..3).for_each(|_| peer.ring());
+    fn peer_cannot_make_ring_block() {
+        let (reactor, _doorbell, ringer) = scene();
+        // What a peer can do with its copy: have it block, and try to fill it.
+        let copy = ringer.socket.try_clone().unwrap();
+        fcntl_setfl(&copy, OFlags::empty()).unwrap();
+        assert_eq!(net::send(&copy, b"x", SendFlags::NOSIGNAL), Err(rustix::io::Errno::PIPE));
+        (0..3000).for_each(|_| ringer.ring());
+        assert!(rung(&reactor, LONG));
     }
 
     #[test]
-    fn what_is_no_doorbell_is_refused() {
+    fn nothing_can_be_queued_in_a_doorbell() {
+        let (_reactor, doorbell, ringer) = scene();
+        assert!(net::send(&ringer, b"x", SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_err());
+        assert!(matches!(net::recv(&doorbell, &mut [0; 8], RecvFlags::DONTWAIT), Ok((_, 0))));
+    }
+
+    #[test]
+    fn ringer_survives_closed_doorbell() {
+        let (reactor, doorbell, ringer) = scene();
+        drop(doorbell);
+        (0..3).for_each(|_| ringer.ring());
+        assert!(!rung(&reactor, NONE));
+    }
+
+    #[test]
+    fn other_descriptors_are_refused_as_doorbells() {
         let (reader, writer) = io::pipe().unwrap();
-        let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
         let null = File::options().write(true).open("/dev/null").unwrap();
-        for other in [reader.into(), writer.into(), epoll, null.into()] {
-            fcntl_setfl(&other, OFlags::NONBLOCK).unwrap();
-            let error = Bell::from_fd(other).unwrap_err();
+        let socket = |domain, kind| net::socket(domain, kind, None).unwrap();
+        let datagrams = socket(AddressFamily::UNIX, SocketType::DGRAM);
+        let tcp = socket(AddressFamily::INET, SocketType::STREAM);
+        for other in [reader.into(), writer.into(), bell, null.into(), datagrams, tcp] {
+            let error = Ringer::from_fd(other).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-            assert!(error.to_string().contains("no eventfd"), "{error}");
+            assert!(error.to_string().contains("no Unix stream socket"), "{error}");
         }
-    }
-
-    #[test]
-    fn a_doorbell_that_waits_is_refused() {
-        let error = Bell::from_fd(eventfd(0, EventfdFlags::CLOEXEC).unwrap()).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        assert!(error.to_string().contains("waits"), "{error}");
     }
 }

@@ -20,7 +20,7 @@ pub mod tcp;
 pub mod udp;
 pub mod unix;
 
-pub use bell::Bell;
+pub use bell::{Doorbell, Ringer};
 pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};
 pub use tcp::{Listener, Stream};
 pub use udp::{Datagrams, Sent};

@@ -21,6 +21,9 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// What holds for memory that a peer maps: its size stays, and who did not make it cannot write it.
 const SEALS: SealFlags = SealFlags::FUTURE_WRITE.union(SealFlags::SHRINK).union(SealFlags::GROW);
 
+/// Bytes of what `stat` calls a block.
+const BLOCK: u64 = 512;
+
 /// Bytes of a word.
 const WORD: usize = size_of::<AtomicU64>();
 
@@ -122,8 +125,13 @@ impl Foreign {
         check_seals(&fd)?;
         // From here on neither the size nor the pages can change any more.
         let bytes = check_size(&fd, at_least, at_most)?;
-        check_pages(&fd, bytes)?;
-        Ok(Self { mapping: Mapping::new(&fd, bytes, ProtFlags::READ)?, trusted: None })
+        let blocks = check_blocks(&fd, bytes)?;
+        let mapping = Mapping::new(&fd, bytes, ProtFlags::READ)?;
+        if fs::fstat(&fd)?.st_blocks != blocks {
+            // Pages were missing, and others lie behind its end.
+            return Err(invalid_data("the memfd had no memory in its midst".into()));
+        }
+        Ok(Self { mapping, trusted: None })
     }
 
     /// The same memory, whose [`bytes`](Self::bytes) can be looked at if it came over a connection to a process of this
@@ -151,11 +159,12 @@ impl Foreign {
     }
 
     /// A copy of so many bytes from `offset` on, which their owner may alter meanwhile: then it is a mix of what was there.
-    /// `None` if they are not all in this memory.
+    /// `None` if they are not all in this memory, or there is no memory for the copy.
     pub fn copy(&self, offset: usize, len: usize) -> Option<Vec<u8>> {
         let end = self.check_range(offset, len)?;
         let (first, mut skipped) = (offset / WORD, offset % WORD);
-        let mut bytes = Vec::with_capacity(len + WORD);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len + WORD).ok()?;
         for word in self.mapping.words_up_to(end).iter().skip(first) {
             let word = word.load(Ordering::Relaxed).to_ne_bytes();
             bytes.extend_from_slice(&word[std::mem::take(&mut skipped)..]);
@@ -193,7 +202,21 @@ fn check_size(fd: &OwnedFd, at_least: usize, at_most: usize) -> io::Result<usize
     })
 }
 
-/// A page that is not there would be taken from this process's memory when it is read, and end it if there is none.
+/// Blocks of a peer's memfd, which has memory for all its bytes. A page that is not there would be taken from this process's
+/// memory when it is mapped or read, and end it if there is none.
+///
+/// `lseek` would tell where the first one is missing, but blocks while anybody else reads or writes by the same descriptor,
+/// and a peer can make that last.
+fn check_blocks(fd: &OwnedFd, bytes: usize) -> io::Result<i64> {
+    let blocks = fs::fstat(fd)?.st_blocks;
+    let present = u64::try_from(blocks).unwrap_or(0).saturating_mul(BLOCK);
+    if present >= bytes as u64 {
+        return Ok(blocks);
+    }
+    Err(invalid_data(format!("the memfd has memory for {present} of its {bytes} bytes")))
+}
+
+/// Whether this process's own memfd has all its pages.
 fn check_pages(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
     let hole = fs::seek(fd, SeekFrom::Hole(0))?;
     if hole == bytes as u64 {

@@ -194,7 +194,12 @@ impl Packets {
         if !fds.is_empty() {
             control.push(SendAncillaryMessage::ScmRights(fds));
         }
-        match net::sendmsg(&self.fd, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
+        match net::sendmsg(
+            &self.fd,
+            &[IoSlice::new(bytes)],
+            &mut control,
+            SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        ) {
             Ok(_) => Ok(true),
             Err(Errno::AGAIN | Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
@@ -209,7 +214,8 @@ impl Packets {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let slices = &mut [IoSliceMut::new(buffer)];
-        let found = match net::recvmsg(&self.fd, slices, &mut control, RecvFlags::CMSG_CLOEXEC) {
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+        let found = match net::recvmsg(&self.fd, slices, &mut control, flags) {
             Ok(found) => found,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
             // It went before it read all that it was sent.

@@ -72,7 +72,8 @@ impl MasterOptions {
     }
 
     /// Keeps parameters in a file, and begins with those that it holds. They are safe there from the end of the process,
-    /// and from a power failure as far as the file system's own delay allows.
+    /// and from a power failure as far as the file system's own delay allows. A change that the file does not take, as on a full
+    /// disk, is not made: the setter gets an error, and a warning is logged.
     #[must_use]
     pub fn persist(mut self, file: impl Into<PathBuf>) -> Self {
         self.persist = Some(file.into());

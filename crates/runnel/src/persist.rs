@@ -1,4 +1,5 @@
-//! A master whose parameters outlive it: every change is in a file before its setter is answered.
+//! A master whose parameters outlive it: every change is in a file before it is made and its setter is answered. One that
+//! the file does not take is not made, and its setter is told why.
 //!
 //! The file is a journal of changes, each a call of `setParam` or `deleteParam` in XML-RPC's own form, led by its length
 //! on a line of its own; its first line says what it is. What was cut off in the middle of a change ends the journal. It
@@ -13,13 +14,14 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use runnel_core::time::Instant;
-use runnel_ros1::master::{Master, MasterConfig, ParamChange};
+use runnel_ros1::master::{Master, MasterConfig, ParamChange, ParamStore};
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::Port;
 use runnel_ros1::xmlrpc::{Value, decode_call, encode_call};
 
 use crate::driver::{Notice, Verbs};
 use crate::error::Error;
+use crate::logging::console;
 
 /// How a journal begins.
 const TITLE: &[u8] = b"# parameters kept by runnel master\n";
@@ -40,10 +42,9 @@ const DAMAGED: usize = 99;
 const SET: &str = "setParam";
 const DELETE: &str = "deleteParam";
 
-/// A master and the file that its parameters are kept in.
+/// A master that stores its parameters in a file, and what is to be said of what it found there.
 pub(crate) struct PersistentMaster {
     master: Master,
-    journal: Journal,
     notices: VecDeque<Notice>,
 }
 
@@ -70,32 +71,16 @@ impl PersistentMaster {
             }
         }
         if !lost.is_empty() {
-            lost.push(journal.keep_aside().map_err(cannot)?);
+            journal.tail = Tail::Unread;
         }
-        master.note_param_changes();
-        journal.write_anew(master.params()).map_err(cannot)?;
-        Ok(Self { master, journal, notices: lost.into_iter().map(Notice::Warning).collect() })
-    }
-
-    /// Writes down what has changed.
-    fn keep(&mut self) {
-        while let Some(change) = self.master.poll_param_change() {
-            self.keep_change(&change);
+        match journal.renew(master.params()) {
+            Ok(kept) => lost.extend(kept),
+            Err(error) if journal.bytes == 0 => return Err(cannot(error)),
+            // On a full disk a master that knows its parameters is better than none.
+            Err(error) => lost.push(format!("{} cannot be written anew: {error}", path.display())),
         }
-    }
-
-    fn keep_change(&mut self, change: &ParamChange) {
-        let params = self.master.params();
-        let kept = self.journal.keep(change, params);
-        let shortened = self.journal.shorten(params);
-        let path = self.journal.path.display();
-        if let Err(error) = kept {
-            let text = format!("parameter {} is not kept in {path}: {error}", change.key);
-            self.notices.push_back(Notice::Warning(text));
-        }
-        if let Err(error) = shortened {
-            self.notices.push_back(Notice::Warning(format!("{path} cannot be made shorter: {error}")));
-        }
+        master.set_param_store(Box::new(journal));
+        Ok(Self { master, notices: lost.into_iter().map(Notice::Warning).collect() })
     }
 }
 
@@ -119,7 +104,6 @@ impl Verbs for PersistentMaster {
         self.master.poll_timeout()
     }
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.keep();
         self.master.poll_transmit()
     }
     fn poll_notice(&mut self) -> Option<Notice> {
@@ -128,14 +112,35 @@ impl Verbs for PersistentMaster {
 }
 
 /// The file.
+#[derive(Debug)]
 struct Journal {
     path: PathBuf,
     file: File,
-    /// How long it is, and was when it was last written anew.
+    /// The length of what is good in it, and the length when it was last written anew.
     bytes: u64,
     short: u64,
-    /// A change could not be written: the file lacks it until it is written anew.
-    lacking: bool,
+    tail: Tail,
+}
+
+/// What stands behind what is good in a journal. A change that is appended to it would not be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tail {
+    Nothing,
+    /// Half a change that could not be written: it is cut off.
+    Half,
+    /// What was found at the start and could not be restored: it is kept aside when the journal is written anew.
+    Unread,
+}
+
+impl ParamStore for Journal {
+    fn store(&mut self, change: &ParamChange, present: Option<&Value>) -> Result<(), String> {
+        let stored = self.make_ready(present).and_then(|()| match self.append(change) {
+            // On a full disk there may be space once what is out of date is gone.
+            Err(_) if self.bytes > self.short && self.write_anew(present).is_ok() => self.append(change),
+            stored => stored,
+        });
+        stored.map_err(|error| format!("it cannot be stored in {}: {error}", self.path.display()))
+    }
 }
 
 impl Journal {
@@ -153,20 +158,22 @@ impl Journal {
         if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
             return Err(in_use());
         }
-        Ok(Self { path, file, bytes: 0, short: 0, lacking: false })
+        Ok(Self { path, file, bytes: 0, short: 0, tail: Tail::Nothing })
     }
 
     /// The changes that the file holds, and what is wrong behind them.
     fn read(&mut self) -> io::Result<(Vec<ParamChange>, Option<String>)> {
         let text = fs::read(&self.path)?;
-        if text.is_empty() {
+        // Empty, or cut off before it was begun.
+        if TITLE.starts_with(&text) && text.len() < TITLE.len() {
             return Ok((Vec::new(), None));
         }
         let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other(OTHER))?;
         let mut changes = Vec::new();
         while !rest.is_empty() {
+            self.bytes = (text.len() - rest.len()) as u64;
             let Some((change, behind)) = next_change(rest) else {
-                let at = text.len() - rest.len();
+                let at = self.bytes;
                 return Ok((
                     changes,
                     Some(format!("what stands behind byte {at} is no change: passed over")),
@@ -175,11 +182,12 @@ impl Journal {
             changes.push(change);
             rest = behind;
         }
+        self.bytes = text.len() as u64;
         Ok((changes, None))
     }
 
-    /// Keeps a copy of the file as it is, beside it, and says where.
-    fn keep_aside(&self) -> io::Result<String> {
+    /// Keeps a copy of the file as it is, beside it: where, and what is to be said of that.
+    fn keep_aside(&self) -> io::Result<(PathBuf, String)> {
         let named = |number| match number {
             1 => self.beside(".damaged"),
             _ => self.beside(&format!(".damaged.{number}")),
@@ -199,7 +207,8 @@ impl Journal {
             let text = format!("not all of it can be read, or kept as {}: {error}", aside.display());
             return Err(io::Error::new(error.kind(), text));
         }
-        Ok(format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display()))
+        let kept = format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display());
+        Ok((aside, kept))
     }
 
     fn beside(&self, ending: &str) -> PathBuf {
@@ -208,29 +217,51 @@ impl Journal {
         path.into()
     }
 
-    /// Writes down a change that has led to `params`, and those before it that could not be written.
-    fn keep(&mut self, change: &ParamChange, params: Option<&Value>) -> io::Result<()> {
-        // Where there is no room for all of them there may be some for this one.
-        if self.lacking && self.write_anew(params).is_ok() { Ok(()) } else { self.append(change) }
-    }
-
     fn append(&mut self, change: &ParamChange) -> io::Result<()> {
-        let written = record(change).and_then(|bytes| self.write(&bytes));
-        if written.is_err() {
-            self.lacking = true;
-            // Nothing that comes behind half a change would be read again.
-            let _ = self.file.set_len(self.bytes);
+        let record = record(change)?;
+        self.cut()?;
+        if let Err(error) = self.file.write_all(&record) {
+            self.tail = Tail::Half;
+            // If this fails it is tried again before the next change.
+            let _ = self.cut();
+            return Err(error);
         }
-        written
+        self.bytes += record.len() as u64;
+        Ok(())
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.lacking {
+    /// Takes away half a change: nothing that comes behind it would be read again.
+    fn cut(&mut self) -> io::Result<()> {
+        if self.tail == Tail::Half {
             self.file.set_len(self.bytes)?;
+            self.tail = Tail::Nothing;
         }
-        self.file.write_all(bytes)?;
-        self.bytes += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Sees to it that a change can be appended.
+    fn make_ready(&mut self, present: Option<&Value>) -> io::Result<()> {
+        if self.tail == Tail::Unread {
+            let kept = self.renew(present)?;
+            kept.into_iter().for_each(|kept| console::warning!("{kept}"));
+        } else if let Err(error) = self.shorten(present) {
+            console::warning!("{} cannot be made shorter: {error}", self.path.display());
+        }
+        Ok(())
+    }
+
+    /// Writes the file anew, and keeps it as it was if not all of it could be restored: then what is to be said of that.
+    fn renew(&mut self, params: Option<&Value>) -> io::Result<Option<String>> {
+        if self.tail != Tail::Unread {
+            return self.write_anew(params).map(|()| None);
+        }
+        let (aside, kept) = self.keep_aside()?;
+        if let Err(error) = self.write_anew(params) {
+            // It is tried again, and the journal is still as it was.
+            let _ = fs::remove_file(&aside);
+            return Err(error);
+        }
+        Ok(Some(kept))
     }
 
     /// Writes the file anew if it has become long.
@@ -261,7 +292,7 @@ impl Journal {
             return Err(error);
         }
         let bytes = text.len() as u64;
-        (self.bytes, self.short, self.file, self.lacking) = (bytes, bytes, file, false);
+        (self.bytes, self.short, self.file, self.tail) = (bytes, bytes, file, Tail::Nothing);
         Ok(())
     }
 

@@ -207,3 +207,20 @@ fn a_logger_that_outlives_its_node_holds_nothing_of_who_listened() {
     runnel::log_info!(logger, "to nobody");
     assert_eq!(Arc::strong_count(&heard), 1);
 }
+
+/// `/dev/full` takes no byte, as a full disk.
+#[test]
+fn full_log_file_is_reported_once_and_counted() {
+    let graph = Graph::new();
+    let node = graph.context_with(&["__log:=/dev/full"]).create_node("talker").unwrap();
+    let ear = Ear::new(&graph, 1);
+    let before = runnel::logging::unwritten_lines();
+    for number in 0..5 {
+        runnel::log_info!(node, "line {number}");
+    }
+    let line = ear.line("log file /dev/full takes no lines: No space left on device");
+    assert_eq!(line.level, 8, "an error");
+    ear.line("line 4");
+    let reports = ear.texts().iter().filter(|text| text.contains("/dev/full")).count();
+    assert_eq!((reports, runnel::logging::unwritten_lines() - before), (1, 5));
+}

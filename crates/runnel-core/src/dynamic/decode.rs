@@ -5,7 +5,7 @@ use super::fit::{check_len, check_text};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, parts};
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
-use crate::wire::{DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr};
+use crate::wire::{DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, resize};
 use std::sync::Arc;
 
 /// The most elements to make room for before any of them was read.
@@ -133,7 +133,7 @@ impl<'a> Decoder<'a> {
         }
         // An empty text takes far more memory than bytes.
         self.budget.take(count, size_of::<T>().saturating_sub(T::MIN_LEN))?;
-        vector.resize_with(count, T::default);
+        resize(vector, count)?;
         T::read_all(vector, &mut self.reader)?;
         Ok(self.reader.leave(end)?)
     }

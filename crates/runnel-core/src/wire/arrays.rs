@@ -3,7 +3,7 @@
 
 use super::cdr::CdrSink;
 use super::encoding::XCDR2_ALIGNMENT;
-use super::{ByteCount, DecodeError, EncodeError, Encoding, Reader, Seq, Sink, Wire};
+use super::{ByteCount, DecodeError, DecodeErrorKind, EncodeError, Encoding, Reader, Seq, Sink, Wire};
 use alloc::vec::Vec;
 
 impl<T: Wire + Default> Wire for Vec<T> {
@@ -23,7 +23,7 @@ impl<T: Wire + Default> Wire for Vec<T> {
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
         let end = from.enter(T::IS_PRIMITIVE)?;
         let count = from.count(T::MIN_LEN)?;
-        self.resize_with(count, T::default);
+        resize(self, count)?;
         T::read_all(self, from)?;
         from.leave(end)
     }
@@ -51,6 +51,18 @@ impl<T: Wire + Default> Wire for Vec<T> {
     fn slice(values: &[Self]) -> Self::Slice<'_> {
         Seq::from_values(values)
     }
+}
+
+/// Gives a vector so many elements, which are to be read.
+///
+/// # Errors
+/// When there is no memory for them.
+pub(crate) fn resize<T: Default>(vector: &mut Vec<T>, count: usize) -> Result<(), DecodeError> {
+    let more = count.saturating_sub(vector.len());
+    let refused = || DecodeErrorKind::NoMemory { bytes: count.saturating_mul(size_of::<T>()) };
+    vector.try_reserve(more).map_err(|_| refused())?;
+    vector.resize_with(count, T::default);
+    Ok(())
 }
 
 impl<T: Wire, const N: usize> Wire for [T; N] {

@@ -42,6 +42,11 @@ pub enum DecodeErrorKind {
     },
     /// A part is not as long as it says.
     WrongLength,
+    /// There is no memory for what the bytes hold.
+    NoMemory {
+        /// Bytes of memory needed for the sequence.
+        bytes: usize,
+    },
     /// A text or sequence is longer than its type allows in ROS 2.
     BeyondBound {
         /// Its length: bytes of text, or elements.
@@ -93,6 +98,7 @@ impl fmt::Display for DecodeErrorKind {
             Self::NotUtf8 => f.write_str("text is not UTF-8"),
             Self::TrailingBytes { count } => write!(f, "{count} bytes follow the end of the message"),
             Self::WrongLength => f.write_str("a part is not as long as it says"),
+            Self::NoMemory { bytes } => write!(f, "no memory for a sequence that takes {bytes} bytes"),
             Self::BeyondBound { len, bound } => write!(f, "length {len}, where {bound} is the most allowed"),
             Self::WideText => f.write_str(WIDE_TEXT),
             Self::UnknownEncapsulation { identifier } => write!(

@@ -22,6 +22,7 @@ mod seq;
 mod sink;
 mod text;
 
+pub(crate) use arrays::resize;
 #[cfg(feature = "std")]
 pub(crate) use arrays::{length_of, tells_its_length, write_array};
 pub use encoding::Encoding;

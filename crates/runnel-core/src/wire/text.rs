@@ -26,6 +26,8 @@ impl Wire for String {
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
         let bytes = bytes(from)?;
         self.clear();
+        let refused = |_| DecodeErrorKind::NoMemory { bytes: bytes.len() };
+        self.try_reserve(bytes.len()).map_err(refused)?;
         match core::str::from_utf8(bytes) {
             Ok(text) => self.push_str(text),
             Err(_) => self.push_str(&Self::from_utf8_lossy(bytes)),

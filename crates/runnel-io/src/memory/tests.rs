@@ -194,13 +194,22 @@ fn memory_of_another_size_is_refused() {
 #[test]
 fn memory_with_pages_that_are_not_there_is_refused() {
     let refused = refusal(crafted(3 * page() as u64, page(), SEALS));
-    assert!(refused.contains(&format!("at byte {} of {}", page(), 3 * page())), "{refused}");
+    assert!(refused.contains(&format!("memory for {} of its {} bytes", page(), 3 * page())), "{refused}");
     // Pages past the end do not count for those before it.
     let fd = memfd("crafted").unwrap();
     fs::ftruncate(&fd, 2 * page() as u64).unwrap();
     fs::fallocate(&fd, fs::FallocateFlags::KEEP_SIZE, 2 * page() as u64, 4 * page() as u64).unwrap();
     fs::fcntl_add_seals(&fd, SEALS).unwrap();
-    assert!(refusal(fd).contains("at byte 0"));
+    assert!(refusal(fd).contains("in its midst"));
+}
+
+/// Whoever reads by the same open file holds its position for as long as that takes, which a peer can draw out.
+#[test]
+fn mapping_leaves_shared_file_position_alone() {
+    let shared = Shared::new("test", page()).unwrap();
+    fs::seek(shared.fd(), SeekFrom::Start(5)).unwrap();
+    drop(Foreign::map(received(&shared), 1, page()).unwrap());
+    assert_eq!(fs::tell(shared.fd()).unwrap(), 5);
 }
 
 #[test]

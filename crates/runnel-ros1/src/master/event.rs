@@ -61,6 +61,17 @@ pub enum MasterEvent {
         /// Where it says that it is reached.
         uri: String,
     },
+    /// A change of a parameter was refused because it could not be stored.
+    ParamNotStored {
+        /// The parameter.
+        key: String,
+        /// The node that asked for the change.
+        caller: String,
+        /// Why it could not be stored.
+        why: String,
+        /// Changes that were refused so since the master began, this one included.
+        count: u64,
+    },
     /// A peer was turned away, or sent something that is no call.
     Refused {
         /// Its address.
@@ -99,6 +110,13 @@ impl fmt::Display for MasterEvent {
             }
             Self::Withheld { uri } => {
                 write!(f, "updates for the node at {} wait until it has answered a call", told(uri))
+            }
+            Self::ParamNotStored { key, caller, why, count } => {
+                let [key, caller, why] = [key, caller, why].map(|text| told(text));
+                write!(
+                    f,
+                    "parameter {key} is not changed for {caller} ({count} refused since the start): {why}"
+                )
             }
             Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(why)),
             Self::ShutdownRequested { caller, reason } => {

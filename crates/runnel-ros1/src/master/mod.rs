@@ -37,7 +37,7 @@ mod tests;
 
 pub use event::MasterEvent;
 pub use limits::MasterLimits;
-pub use params::ParamChange;
+pub use params::{ParamChange, ParamStore};
 pub use registry::Role;
 
 use std::net::SocketAddr;
@@ -137,15 +137,14 @@ impl Master {
         }
     }
 
-    /// Keeps changes of parameters for [`Master::poll_param_change`] from now on.
-    pub fn note_param_changes(&mut self) {
-        self.state.param_changes.get_or_insert_default();
+    /// Has each change of a parameter stored before it is made, from now on.
+    pub fn set_param_store(&mut self, store: Box<dyn ParamStore>) {
+        self.state.param_store = Some(store);
     }
 
-    /// The next change of a parameter. Whoever keeps them takes all before [`Master::poll_transmit`], which tells the
-    /// setter that it is set.
-    pub fn poll_param_change(&mut self) -> Option<ParamChange> {
-        self.state.param_changes.as_mut()?.pop_front()
+    /// Changes of parameters that were refused because they could not be stored.
+    pub fn unstored_params(&self) -> u64 {
+        self.state.unstored_params
     }
 
     /// How many updates were not sent because a node's queue was full.

@@ -12,6 +12,8 @@ use super::state::{Caller, State};
 
 /// `setParam(caller_id, key, value)`
 pub(super) fn set(state: &mut State, from: Caller<'_>, key: &str, value: &Value) -> Outcome {
+    state.params.check_set(key, value, &state.limits)?;
+    state.store_param(from, key, Some(value))?;
     state.params.set(key, value, &state.limits)?;
     state.param_changed(&tree_key(key), Some(from.name));
     Ok((format!("parameter {key} set"), 0.into()))
@@ -31,10 +33,12 @@ pub(super) fn has(state: &mut State, _from: Caller<'_>, key: &str) -> Outcome {
 }
 
 /// `deleteParam(caller_id, key)`
-pub(super) fn delete(state: &mut State, _from: Caller<'_>, key: &str) -> Outcome {
-    if !state.params.delete(key) {
+pub(super) fn delete(state: &mut State, from: Caller<'_>, key: &str) -> Outcome {
+    if !state.params.can_delete(key) {
         return Err(Refusal::new(format!("parameter [{key}] is not set")));
     }
+    state.store_param(from, key, None)?;
+    state.params.delete(key);
     state.param_changed(&tree_key(key), None);
     Ok((format!("parameter {key} deleted"), 0.into()))
 }

@@ -1,5 +1,6 @@
 //! The parameter tree.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
 use crate::xmlrpc::Value;
@@ -21,6 +22,16 @@ pub struct ParamChange {
     pub key: String,
     /// Its value, which is in the place of all that was at the key or below it; `None` if it was deleted.
     pub value: Option<Value>,
+}
+
+/// Where parameters outlive the master, such as a file.
+pub trait ParamStore: fmt::Debug + Send {
+    /// Stores a change of the parameters `present`, all that there are. The master makes the change, and tells the caller that
+    /// it is made, only after this.
+    ///
+    /// # Errors
+    /// Why it is not stored. The caller gets this as an error, and the parameters stay as they are.
+    fn store(&mut self, change: &ParamChange, present: Option<&Value>) -> Result<(), String>;
 }
 
 /// Why a parameter was not set.
@@ -77,7 +88,7 @@ impl Params {
     /// # Errors
     /// If the root is set to anything but a struct, or a bound would be passed; nothing has changed then.
     pub(super) fn set(&mut self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), SetError> {
-        self.admit(key, value, limits).map_err(SetError::Limit)?;
+        self.check_set(key, value, limits)?;
         let mut path = segments(key).peekable();
         if path.peek().is_none() {
             return self.set_root(value);
@@ -95,6 +106,21 @@ impl Params {
             here = namespace(members, segment, &mut self.held);
         }
         Ok(())
+    }
+
+    /// Whether a key may be set.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub(super) fn check_set(&self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), SetError> {
+        self.admit(key, value, limits).map_err(SetError::Limit)?;
+        let sets_root = segments(key).next().is_none();
+        if sets_root && !matches!(value, Value::Struct(_)) { Err(SetError::Root) } else { Ok(()) }
+    }
+
+    /// Whether a key is set and not the root.
+    pub(super) fn can_delete(&self, key: &str) -> bool {
+        segments(key).next().is_some() && self.get(key).is_some()
     }
 
     /// Deletes a key and all below it. False if it was not set; the root cannot be deleted.

@@ -1,6 +1,6 @@
 //! What the master knows, and what follows from each change of it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
@@ -15,7 +15,7 @@ use super::event::{Events, MasterEvent};
 use super::limits::MasterLimits;
 use super::liveness::Liveness;
 use super::notify::{News, Notifier};
-use super::params::{ParamChange, Params};
+use super::params::{ParamChange, ParamStore, Params, tree_key};
 use super::registry::{Departed, Registry, Role};
 use super::retries::Retries;
 use super::watch::{Watchers, update_key};
@@ -34,8 +34,10 @@ pub(super) struct State {
     pub(super) limits: MasterLimits,
     pub(super) registry: Registry,
     pub(super) params: Params,
-    /// Changes of parameters, for whoever keeps them where they outlive the master.
-    pub(super) param_changes: Option<VecDeque<ParamChange>>,
+    /// Where parameters outlive the master, if anywhere.
+    pub(super) param_store: Option<Box<dyn ParamStore>>,
+    /// Changes of parameters that were refused because they could not be stored.
+    pub(super) unstored_params: u64,
     pub(super) watchers: Watchers,
     pub(super) notifier: Notifier,
     pub(super) retries: Retries,
@@ -71,7 +73,8 @@ impl State {
             pid,
             registry: Registry::default(),
             params: Params::default(),
-            param_changes: None,
+            param_store: None,
+            unstored_params: 0,
             watchers: Watchers::default(),
             notifier: Notifier::new(&limits),
             retries: Retries::default(),
@@ -138,11 +141,28 @@ impl State {
         }
     }
 
-    /// Notes that a parameter changed, and tells those concerned.
+    /// Stores a change of a parameter that is about to be made, if parameters are stored.
+    ///
+    /// # Errors
+    /// When it cannot be stored, so that it must not be made.
+    pub(super) fn store_param(
+        &mut self,
+        from: Caller<'_>,
+        key: &str,
+        value: Option<&Value>,
+    ) -> Result<(), Refusal> {
+        let Some(store) = &mut self.param_store else { return Ok(()) };
+        let change = ParamChange { key: tree_key(key), value: value.cloned() };
+        let Err(why) = store.store(&change, self.params.get("/")) else { return Ok(()) };
+        self.unstored_params += 1;
+        let (caller, count) = (from.name.to_owned(), self.unstored_params);
+        let refusal = Refusal::internal(&format!("parameter {key} is not changed: {why}"));
+        self.events.push(MasterEvent::ParamNotStored { key: change.key, caller, why, count });
+        Err(refusal)
+    }
+
+    /// Tells those concerned that a parameter changed.
     pub(super) fn param_changed(&mut self, key: &str, setter: Option<&str>) {
-        if let Some(changes) = &mut self.param_changes {
-            changes.push_back(ParamChange { key: key.to_owned(), value: self.params.get(key).cloned() });
-        }
         for touched in self.watchers.touched(key, setter) {
             self.tell(&touched.node.clone(), News::Param { node: touched.node, key: touched.key });
         }

@@ -58,6 +58,13 @@ pub enum FrameError {
         /// Bytes of the type.
         fixed: usize,
     },
+    /// There is no memory for what has arrived of a message.
+    NoMemory {
+        /// Bytes of the whole message, as the peer announced it.
+        length: usize,
+        /// Bytes that have arrived.
+        arrived: usize,
+    },
 }
 
 impl AcceptedLength {
@@ -85,6 +92,9 @@ impl fmt::Display for FrameError {
                 f,
                 "a length of {announced} bytes was announced, messages of the type have exactly {fixed}"
             ),
+            Self::NoMemory { length, arrived } => {
+                write!(f, "no memory for a message of {length} bytes, of which {arrived} have arrived")
+            }
         }
     }
 }
@@ -149,7 +159,7 @@ impl FrameReader {
     /// for a buffer to use again when a piece begins; what it holds does not matter.
     ///
     /// # Errors
-    /// When a length is not accepted; the stream cannot be read further.
+    /// When a length is not accepted, or memory is short; the stream cannot be read further.
     pub fn take(
         &mut self,
         input: &mut &[u8],
@@ -161,19 +171,23 @@ impl FrameReader {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return Ok(None) };
         let (now, later) = input.split_at(input.len().min(*length - *arrived));
         let end = *arrived + now.len();
-        reserve(body, end, *length);
+        if !reserve(body, end, *length) {
+            let (length, arrived) = (*length, *arrived);
+            // What has arrived of it helps nobody, and its memory may help others.
+            self.state = START;
+            return Err(FrameError::NoMemory { length, arrived });
+        }
         body[*arrived..end].copy_from_slice(now);
         *input = later;
         Ok(self.arrived(now.len()))
     }
 
     /// Room for what is next of a long message, to receive into without another copy; `None` when there is
-    /// no message under way.
+    /// no message under way, or no memory for it, which [`FrameReader::take`] reports.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
         let end = (*length).min(*arrived + (*arrived).clamp(FIRST_STEP, LONGEST_STEP));
-        reserve(body, end, *length);
-        body.get_mut(*arrived..end)
+        if reserve(body, end, *length) { body.get_mut(*arrived..end) } else { None }
     }
 
     /// Notes that `count` bytes were received into [`FrameReader::room`], and gives the message if it is complete.
@@ -223,17 +237,20 @@ impl FrameReader {
     }
 }
 
-/// Makes `body` at least `end` bytes long. Its memory grows by a quarter or more, since moving it may copy it, but never
-/// beyond the message's length.
-fn reserve(body: &mut Vec<u8>, end: usize, length: usize) {
+/// Makes `body` at least `end` bytes long; false if there is no memory for that. Its memory grows by a quarter or more, since
+/// moving it may copy it, but never beyond the message's length.
+fn reserve(body: &mut Vec<u8>, end: usize, length: usize) -> bool {
     if body.len() >= end {
-        return;
+        return true;
     }
     if body.capacity() < end {
         let capacity = end.max(body.capacity() + (body.capacity() / 4).min(LONGEST_STEP)).min(length);
-        body.reserve_exact(capacity - body.len());
+        if body.try_reserve_exact(capacity - body.len()).is_err() {
+            return false;
+        }
     }
     body.resize(end, 0);
+    true
 }
 
 /// Appends a message to `out` with its length before it; `write` appends the message itself.

@@ -40,7 +40,7 @@ impl ResponseReader {
     /// Takes from `input` as far as the end of the next response, which it gives if it is whole by then.
     ///
     /// # Errors
-    /// When a length is not accepted; the stream is then of no use any more.
+    /// When a length is not accepted, or memory is short; the stream is then of no use any more.
     pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, FrameError> {
         let succeeded = match self.succeeded {
             Some(succeeded) => succeeded,

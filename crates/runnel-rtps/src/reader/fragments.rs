@@ -53,10 +53,11 @@ pub(crate) struct Complete {
 }
 
 impl Incomplete {
-    fn new(frag: &DataFrag<'_>, stamp: Option<Timestamp>, claim: Claim) -> Self {
+    /// `None` if there is no memory for a sample of that size.
+    fn new(frag: &DataFrag<'_>, stamp: Option<Timestamp>, claim: Claim) -> Option<Self> {
         let count = frag.count();
-        Self {
-            bytes: vec![0; frag.sample_len as usize],
+        Some(Self {
+            bytes: zeroed(frag.sample_len as usize)?,
             fragment_len: frag.fragment_len,
             have: vec![0; count.div_ceil(64) as usize],
             missing: count,
@@ -68,7 +69,7 @@ impl Incomplete {
             _claim: claim,
             stamp,
             is_key: frag.is_key,
-        }
+        })
     }
 
     fn count(&self) -> u32 {
@@ -131,6 +132,13 @@ impl Incomplete {
     }
 }
 
+/// Zeroed memory that is not touched before it is written; `None` if it cannot be had. Asked for first in a way that can
+/// fail, since what gives zeroed memory cannot.
+fn zeroed(len: usize) -> Option<Vec<u8>> {
+    Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    Some(vec![0; len])
+}
+
 impl Fragments {
     /// Takes fragments in; gives the sample if these were the last. One that differs in size from those before it
     /// counts for nothing, and neither does the first of a sample for which the budget has no room. Whoever calls has
@@ -146,7 +154,7 @@ impl Fragments {
             self.pass(frag.number);
             self.make_room(frag.number)?;
             let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
-            self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim));
+            self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim)?);
         }
         let sample = self.samples.get_mut(&frag.number)?;
         if !sample.is_like(frag) {

@@ -178,13 +178,13 @@ mod tests {
 
     use runnel_io::memory::{Foreign, Shared};
     use runnel_io::unix::{Packets, Place};
-    use runnel_io::{Bell, Events, Listener, PacketListener, host};
+    use runnel_io::{Doorbell, Events, Listener, PacketListener, Ringer, host};
 
     use super::*;
-    use crate::ipc::{Doorbell, Inbox, Outbox, Pool};
+    use crate::ipc::{Inbox, Outbox, Pool};
 
     /// A sender to a process that does nothing.
-    fn sender(own_bell: &Arc<Bell>) -> Arc<Sender> {
+    fn sender(own_bell: &Arc<Ringer>) -> Arc<Sender> {
         let name = format!("runnel-test-way-{}-{}", host::pid(), host::random().unwrap());
         let _listener = PacketListener::bind(Place::Abstract(name.as_bytes())).unwrap();
         let packets = Arc::new(Packets::connect(Place::Abstract(name.as_bytes())).unwrap());
@@ -194,7 +194,7 @@ mod tests {
         let (mine, theirs) = (Outbox::new().unwrap(), Outbox::new().unwrap());
         let page = map(&Shared::new("test-page", 8).unwrap());
         let memory = (Arc::new(mine), Arc::new(Inbox::new(map(theirs.memory()))));
-        let bells = (Doorbell::Bell(Bell::new().unwrap()), Arc::clone(own_bell));
+        let bells = (Doorbell::pair().unwrap().1, Arc::clone(own_bell));
         Arc::new(Sender::new(memory, page, bells, packets, Arc::new(Pool::new(0, 0))))
     }
 
@@ -202,13 +202,16 @@ mod tests {
     fn a_link_whose_header_is_on_its_way_goes_over_behind_it() {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let stream = Arc::new(Stream::connect(listener.address()).unwrap());
-        let (reactor, own_bell) = (Reactor::new().unwrap(), Arc::new(Bell::new().unwrap()));
-        reactor.add_edge(&*own_bell, Token(3)).unwrap();
+        let (reactor, (doorbell, own_bell)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());
+        let own_bell = Arc::new(own_bell);
+        reactor.add_edge(&doorbell, Token(3)).unwrap();
         let is_rung = || {
             let mut events = Events::default();
             reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
             events.iter().any(|ready| ready.token == Token(3))
         };
+        // A new doorbell is ready once.
+        is_rung();
         let (mut way, sender) = (Way::new(stream, Token(1), 10), sender(&own_bell));
         assert!(!way.go_over(&reactor, &sender, 5));
         assert_eq!(way.send(&[0; 4]).unwrap(), 4);

@@ -109,12 +109,14 @@ impl Verbs for Master {
         self.handle_accepted(now, peer)
     }
     fn poll_notice(&mut self) -> Option<Notice> {
-        use MasterEvent::{NodeLost, Refused, ShutdownRequested, UpdateFailed};
+        use MasterEvent::{NodeLost, ParamNotStored, Refused, ShutdownRequested, UpdateFailed};
         let event = self.poll_event()?;
         let line = format!("master: {event}");
         Some(match event {
             ShutdownRequested { .. } => Notice::StopRequested,
-            NodeLost { .. } | UpdateFailed { .. } | Refused { .. } => Notice::Warning(line),
+            NodeLost { .. } | ParamNotStored { .. } | UpdateFailed { .. } | Refused { .. } => {
+                Notice::Warning(line)
+            }
             _ => Notice::Info(line),
         })
     }

@@ -274,7 +274,7 @@ impl Driver {
             Some(Socket::Greeting(_)) => self.greeting_readable(key),
             Some(Socket::Session(session)) => self.session_readable(*session),
             Some(Socket::Bell(session)) => self.bell_rang(*session),
-            Some(Socket::OwnBell) => self.own_bell_rang(),
+            Some(Socket::OwnBell { .. }) => self.own_bell_rang(),
             Some(Socket::Rtps(socket)) => {
                 let socket = Arc::clone(socket);
                 self.rtps_readable(&socket);

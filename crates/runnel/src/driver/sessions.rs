@@ -30,7 +30,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::memory::Shared;
 use runnel_io::unix::Packets;
-use runnel_io::{Bell, Token, clock};
+use runnel_io::{Doorbell, Ringer, Token, clock};
 use runnel_ros1::node::{Meeting, SameHost};
 
 use super::Driver;
@@ -81,7 +81,7 @@ pub(super) struct Sessions {
     /// Whether this process sleeps; made with the first session.
     page: Option<Shared>,
     /// By which threads wake the driver: no peer has it. Made with the page.
-    own_bell: Option<Arc<Bell>>,
+    own_bell: Option<Arc<Ringer>>,
     /// It listens, or has tried to.
     listens: bool,
     open: Table<Session>,
@@ -123,7 +123,7 @@ pub(super) struct Session {
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
     packets: Arc<Packets>,
-    _bell: Bell,
+    _bell: Doorbell,
     receiver: Receiver,
     sender: Arc<Sender>,
     /// Sockets of the links that come by each channel.
@@ -156,7 +156,7 @@ impl Session {
         process: u128,
         sockets: [Key; 2],
         packets: Arc<Packets>,
-        bell: Bell,
+        bell: Doorbell,
         receiver: Receiver,
         sender: Arc<Sender>,
     ) -> Self {

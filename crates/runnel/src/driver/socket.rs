@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use litemap::LiteMap;
 use runnel_io::interfaces::Changes;
-use runnel_io::{Datagrams, Listener, PacketListener, Stream};
+use runnel_io::{Datagrams, Doorbell, Listener, PacketListener, Stream};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Meeting, Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
@@ -47,7 +47,7 @@ pub(super) enum Socket {
     /// The doorbell of a session.
     Bell(Key),
     /// The bell by which threads of this process wake the driver for sessions.
-    OwnBell,
+    OwnBell { _doorbell: Doorbell },
     /// Stands for a writer of another process in the ROS 2 graph, which may be of this host; no descriptor.
     SampleInput(SampleInput),
     /// Stands for a reader of another process, likewise.
@@ -77,7 +77,7 @@ impl Socket {
             | Self::Greeting(_)
             | Self::Session(_)
             | Self::Bell(_)
-            | Self::OwnBell
+            | Self::OwnBell { .. }
             | Self::SampleInput(_)
             | Self::SampleOutput(_)
             | Self::Rtps(_)

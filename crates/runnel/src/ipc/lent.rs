@@ -85,9 +85,9 @@ impl Drop for Lent {
 }
 
 impl Lent {
-    /// A copy, which the peer cannot alter.
-    pub(crate) fn copied(&self) -> Vec<u8> {
-        self.segment.memory.copy(self.start, self.len).unwrap_or_default()
+    /// A copy, which the peer cannot alter; `None` if there is no memory for it.
+    pub(crate) fn copied(&self) -> Option<Vec<u8>> {
+        self.segment.memory.copy(self.start, self.len)
     }
 
     /// The bytes from this one on.

@@ -12,7 +12,6 @@
 
 pub(crate) mod awake;
 pub(crate) mod cells;
-mod doorbell;
 mod frame;
 mod given;
 mod lent;
@@ -31,7 +30,6 @@ mod tests;
 
 use std::fmt;
 
-pub(crate) use doorbell::Doorbell;
 pub(crate) use frame::Frame;
 pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};

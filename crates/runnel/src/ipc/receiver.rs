@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use runnel_io::unix::{Packets, Received, SameUser};
 
-use super::doorbell;
 use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
@@ -193,7 +192,14 @@ impl Receiver {
     /// A whole message in a slot that the peer lends.
     fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, Misbehaved> {
         let lent = self.borrow(Lending::from_words(words))?;
-        Ok(if self.copies { Piece::Message(lent.skip(LENGTH).copied()) } else { Piece::Lent(lent) })
+        if !self.copies {
+            return Ok(Piece::Lent(lent));
+        }
+        let message = lent.skip(LENGTH);
+        let copied = message.copied().ok_or_else(|| {
+            format!("there is no memory for a copy of a message of {} bytes that it lent", message.len())
+        });
+        copied.map(Piece::Message)
     }
 
     /// The number of a sample.
@@ -281,9 +287,6 @@ impl Receiver {
             Ok(Received::Packet { truncated: true, .. }) => {
                 self.map_no_more("a packet was too long, or its descriptor did not arrive");
                 Ok(true)
-            }
-            Ok(Received::Packet { len, fds, .. }) if buffer[..len] == doorbell::RING && fds.is_empty() => {
-                Ok(false)
             }
             Ok(Received::Packet { len, fds, .. }) => {
                 self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)

@@ -94,7 +94,7 @@ pub(crate) fn bytes<const N: usize>(words: [u64; N]) -> Vec<u8> {
 }
 
 /// The first packet of either end. With it come the descriptors of the sender's page, its outbox for this session and
-/// the doorbell that wakes it.
+/// the end of its doorbell that rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     /// Who says it.
@@ -107,7 +107,7 @@ pub(crate) struct Hello {
 const GREETING: &[u8; 15] = b"runnel session ";
 
 /// Another for another layout of memory or records.
-const VERSION: u8 = b'1';
+const VERSION: u8 = b'2';
 
 /// What a first packet is that is no hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

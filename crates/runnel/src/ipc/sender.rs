@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use runnel_io::memory::Foreign;
 use runnel_io::unix::Packets;
-use runnel_io::{Bell, Token};
+use runnel_io::{Ringer, Token};
 
 use super::awake::Rung;
-use super::doorbell::Doorbell;
 use super::frame::Frame;
 use super::given::Given;
 use super::loans::Loans;
@@ -41,9 +40,9 @@ pub(crate) struct Sender {
     inbox: Arc<Inbox>,
     /// Whether the peer sleeps.
     page: Foreign,
-    bell: Doorbell,
+    bell: Ringer,
     /// Wakes this process's own driver.
-    own_bell: Arc<Bell>,
+    own_bell: Arc<Ringer>,
     packets: Arc<Packets>,
     /// Tells how much may be lent.
     pool: Arc<Pool>,
@@ -87,7 +86,7 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: Foreign,
-        (bell, own_bell): (Doorbell, Arc<Bell>),
+        (bell, own_bell): (Ringer, Arc<Ringer>),
         packets: Arc<Packets>,
         pool: Arc<Pool>,
     ) -> Self {

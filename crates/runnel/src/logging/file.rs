@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::environment;
@@ -14,6 +15,14 @@ const LONGEST: u64 = 50 << 20;
 
 /// Regular files that are open in this process: nodes that log to the same one share it.
 static OPEN: Mutex<Vec<Weak<Mutex<Open>>>> = Mutex::new(Vec::new());
+
+/// Lines that could not be appended to files.
+static UNWRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Lines that log files of this process did not take, as on a full disk.
+pub fn unwritten_lines() -> u64 {
+    UNWRITTEN.load(Ordering::Relaxed)
+}
 
 /// A file that lines are appended to, and that is put aside as `FILE.1` when it is 50 MiB long. All that open the same
 /// file in one process share it.
@@ -26,6 +35,8 @@ struct Open {
     file: File,
     /// How long it is, or has become since it could not be put aside.
     bytes: u64,
+    /// The last line may have been written in part: the next one begins on a line of its own.
+    torn: bool,
 }
 
 /// Where a node's lines are to be kept, if anywhere.
@@ -65,12 +76,22 @@ impl LogFile {
         Ok(Self(opened))
     }
 
-    /// Appends a line, whose end is added.
+    /// Appends a line, whose end is added. A line that could not be appended, or only in part, is counted in
+    /// [`unwritten_lines`].
     ///
     /// # Errors
     /// As the operating system has them.
     pub fn line(&self, line: &str) -> io::Result<()> {
-        lock(&self.0).line(line)
+        let written = lock(&self.0).line(line);
+        if written.is_err() {
+            UNWRITTEN.fetch_add(1, Ordering::Relaxed);
+        }
+        written
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        lock(&self.0).path.clone()
     }
 }
 
@@ -83,7 +104,7 @@ impl Open {
         let bytes = file.metadata()?.len();
         // A file is put aside, never a symbolic link to it.
         let path = path.canonicalize().unwrap_or(path);
-        Ok(Self { path, file, bytes })
+        Ok(Self { path, file, bytes, torn: false })
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
@@ -91,10 +112,13 @@ impl Open {
             // Better a long file than none; tried again when it is as much longer.
             self.bytes = 0;
         }
-        let bytes = [line.as_bytes(), b"\n"].concat();
-        self.bytes += bytes.len() as u64;
+        let begin: &[u8] = if self.torn { b"\n" } else { b"" };
+        let bytes = [begin, line.as_bytes(), b"\n"].concat();
         // One call: lines of other processes that share the file stand between ours, not in them.
-        self.file.write_all(&bytes)
+        let written = self.file.write_all(&bytes);
+        self.torn = written.is_err();
+        self.bytes += if self.torn { 0 } else { bytes.len() as u64 };
+        written
     }
 
     fn begin_anew(&mut self) -> io::Result<()> {

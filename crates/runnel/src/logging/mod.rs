@@ -16,7 +16,8 @@
 //! their node (`robot.camera.driver`), and offered as [`crate::QoS::rosout`] says.
 //!
 //! There is no logging thread, and a console that takes no more never holds the program up: such lines are dropped and
-//! counted ([`dropped_lines`]).
+//! counted ([`dropped_lines`]). Lines that a node's file does not take, as on a full disk, are counted too
+//! ([`unwritten_lines`]), and the first is reported on the console and on `/rosout`.
 
 pub(crate) mod console;
 mod file;
@@ -35,7 +36,7 @@ use std::time::Duration;
 use runnel_io::clock;
 
 pub use console::dropped_lines;
-pub use file::LogFile;
+pub use file::{LogFile, unwritten_lines};
 pub(crate) use node_log::{NodeLog, ROSOUT};
 
 /// How grave a line is. Numbers are those of `rosgraph_msgs/Log`.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use runnel_core::message::Service;
@@ -44,6 +44,8 @@ pub(crate) struct NodeLog {
     library: Arc<AtomicU8>,
     rosout: Option<Rosout>,
     file: Option<LogFile>,
+    /// Lines that the file has not taken since it last took one.
+    unwritten: AtomicU64,
     /// What the node publishes: each line tells, so that viewers can filter by it.
     topics: Mutex<Vec<String>>,
 }
@@ -61,7 +63,7 @@ impl NodeLog {
         let (clock, topics) = (Arc::clone(&shared.clock), Mutex::default());
         let loggers = Loggers::new(Level::Info);
         let library = loggers.handle(LIBRARY);
-        let log = Self { node, clock, library, loggers, rosout, file, topics };
+        let log = Self { node, clock, library, loggers, rosout, file, topics, unwritten: AtomicU64::new(0) };
         if let Some(level) = &shared.arguments.log_level {
             log.set_given_level(level)?;
         }
@@ -131,12 +133,38 @@ impl NodeLog {
 
     fn keep_and_publish(&self, line: &Line<'_>) {
         if let Some(file) = &self.file {
-            // A disk that is full is no reason to end, and to say so would only try to fill it again.
-            let _ = file.line(&line.render(USUAL));
+            self.write_to(file, line);
         }
+        self.publish(line);
+    }
+
+    fn publish(&self, line: &Line<'_>) {
         if let Some(rosout) = &self.rosout {
             rosout.publish(line, &lock(&self.topics));
         }
+    }
+
+    /// Writes a line to the node's file. A disk that is full is no reason to end: that is reported where lines go beside the
+    /// file, and once it takes lines again, how many it lacks.
+    fn write_to(&self, file: &LogFile, line: &Line<'_>) {
+        let (level, report) = match file.line(&line.render(USUAL)) {
+            Ok(()) => match self.unwritten.swap(0, Ordering::Relaxed) {
+                0 => return,
+                lost => (Level::Warn, format!("log file {} lacks {lost} lines", file.path().display())),
+            },
+            Err(_) if self.unwritten.fetch_add(1, Ordering::Relaxed) > 0 => return,
+            Err(error) => {
+                let path = file.path();
+                let path = path.display();
+                (
+                    Level::Error,
+                    format!("log file {path} takes no lines: {error}; what follows is not written there"),
+                )
+            }
+        };
+        let report = self.line(level, LIBRARY, Place::default(), &report);
+        console::write_line(&report);
+        self.publish(&report);
     }
 
     /// The services by which levels are asked for and set, by the names that they have in the node. They are answered by

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use runnel_ros1::xmlrpc::decode_response;
+
 use super::*;
 
 struct Folder(PathBuf);
@@ -32,6 +34,39 @@ fn start(folder: &Folder) -> PersistentMaster {
     PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file()).expect("a master")
 }
 
+/// Asks a master for a change as a node does: the status of its answer, and the text.
+fn ask(master: &mut PersistentMaster, change: &ParamChange) -> (i32, String) {
+    let (node, key) = (Value::from("/node"), Value::from(change.key.as_str()));
+    let body = match &change.value {
+        Some(value) => encode_call(SET, &[node, key, value.clone()]),
+        None => encode_call(DELETE, &[node, key]),
+    };
+    let body = body.expect("a call");
+    let head = format!("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", body.len());
+    let (now, peer) = (Instant::default(), ([127, 0, 0, 1], 9).into());
+    let conn = master.handle_accepted(now, Port::Rpc, peer).expect("accepted");
+    master.handle_data(now, conn, &[head.as_bytes(), &body].concat());
+    let transmits = std::iter::from_fn(|| master.poll_transmit());
+    let sent = transmits.filter_map(|transmit| match transmit {
+        Transmit::Send { bytes, .. } => Some(bytes),
+        _ => None,
+    });
+    let answer: Vec<u8> = sent.flatten().collect();
+    master.handle_closed(now, conn, None);
+    let body = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head") + 4;
+    let Ok(Ok(Value::Array(parts))) = decode_response(&answer[body..]) else { panic!("{answer:?}") };
+    let [Value::Int(status), Value::String(text), _] = &parts[..] else { panic!("{parts:?}") };
+    (*status, text.clone())
+}
+
+/// The value of a parameter.
+fn value(master: &PersistentMaster, key: &str) -> Option<Value> {
+    match master.master.params() {
+        Some(Value::Struct(params)) => params.get(key).cloned(),
+        other => panic!("{other:?}"),
+    }
+}
+
 fn warnings(master: &mut PersistentMaster) -> Vec<String> {
     let notices = std::iter::from_fn(|| master.poll_notice());
     notices.filter_map(|notice| if let Notice::Warning(text) = notice { Some(text) } else { None }).collect()
@@ -44,9 +79,9 @@ fn what_was_kept_is_there_again() {
     let text = "<a> & \"b\"\n17\n";
     let list = Value::Array(vec![1.5.into(), false.into()]);
     for change in [set("/a/b", text), set("/list", list), set("/gone", 3), set("/a/c", i32::MIN)] {
-        master.journal.append(&change).expect("kept");
+        assert_eq!(ask(&mut master, &change), (1, format!("parameter {} set", change.key)));
     }
-    master.journal.append(&ParamChange { key: "/gone".into(), value: None }).expect("kept");
+    assert_eq!(ask(&mut master, &ParamChange { key: "/gone".into(), value: None }).0, 1);
     drop(master);
     for _ in 0..2 {
         let mut master = start(&folder);
@@ -62,9 +97,9 @@ fn what_was_kept_is_there_again() {
 fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
     let folder = Folder::new("torn");
     let mut master = start(&folder);
-    master.journal.append(&set("/whole", 1)).expect("kept");
+    assert_eq!(ask(&mut master, &set("/whole", 1)).0, 1);
     let whole = fs::read(folder.file()).expect("readable");
-    master.journal.append(&set("/torn", 2)).expect("kept");
+    assert_eq!(ask(&mut master, &set("/torn", 2)).0, 1);
     drop(master);
     let text = fs::read(folder.file()).expect("readable");
     for length in whole.len() + 1..text.len() {
@@ -110,7 +145,7 @@ fn a_symbolic_link_stays_and_permissions_too() {
     fs::set_permissions(&target, fs::Permissions::from_mode(0o604)).expect("set");
     std::os::unix::fs::symlink("target", folder.file()).expect("a link");
     let mut master = start(&folder);
-    master.journal.append(&set("/a", 1)).expect("kept");
+    assert_eq!(ask(&mut master, &set("/a", 1)).0, 1);
     assert!(fs::symlink_metadata(folder.file()).expect("there").is_symlink());
     let text = fs::read(&target).expect("readable");
     assert!(text.starts_with(TITLE) && text.len() > TITLE.len());
@@ -145,58 +180,117 @@ fn with_little_room(test: &str) -> bool {
     false
 }
 
-fn change(master: &mut PersistentMaster, change: &ParamChange) -> Vec<String> {
-    master.master.restore_param(change).expect("set");
-    master.keep_change(change);
-    warnings(master)
+#[test]
+fn change_that_is_not_stored_is_refused() {
+    if !with_little_room("change_that_is_not_stored_is_refused") {
+        return;
+    }
+    let folder = Folder::new("refused");
+    let mut master = start(&folder);
+    assert_eq!(ask(&mut master, &set("/kept", 1)).0, 1);
+    let before = fs::read(folder.file()).expect("readable");
+    for count in 1..4 {
+        let (status, text) = ask(&mut master, &set("/big", "x".repeat(10_000)));
+        assert_eq!(status, 0, "{text}");
+        assert!(text.contains("/big is not changed") && text.contains("File too large"), "{text}");
+        let told = warnings(&mut master);
+        let [told] = &told[..] else { panic!("{told:?}") };
+        assert!(
+            told.contains("/big is not changed for /node") && told.contains(&format!("({count} refused"))
+        );
+        // What the master answers, what it knows and what the file holds are the same.
+        assert_eq!((value(&master, "big"), master.master.unstored_params()), (None, count));
+        assert_eq!(fs::read(folder.file()).expect("readable"), before, "no half of /big stands there");
+    }
+    assert_eq!(ask(&mut master, &set("/small", 1)).0, 1);
+    assert!(!folder.0.join("params.new").exists());
+    drop(master);
+    let mut master = start(&folder);
+    assert_eq!(warnings(&mut master), [""; 0]);
+    assert_eq!([value(&master, "kept"), value(&master, "small")], [Some(1.into()), Some(1.into())]);
 }
 
 #[test]
-fn a_change_that_could_not_be_written_is_so_with_the_next() {
-    if !with_little_room("a_change_that_could_not_be_written_is_so_with_the_next") {
+fn deletion_that_is_not_stored_is_refused() {
+    if !with_little_room("deletion_that_is_not_stored_is_refused") {
+        return;
+    }
+    let folder = Folder::new("deletion");
+    let mut master = start(&folder);
+    // Names of their own, so that the journal has nothing that is out of date.
+    let mut full = 0;
+    while ask(&mut master, &set(&format!("/p{full}"), "x".repeat(100))).0 == 1 {
+        full += 1;
+    }
+    let mut deleted = 0;
+    while ask(&mut master, &ParamChange { key: format!("/p{deleted}"), value: None }).0 == 1 {
+        deleted += 1;
+        assert_eq!(value(&master, &format!("p{}", deleted - 1)), None);
+    }
+    assert!(full > 10 && (deleted == full || value(&master, &format!("p{deleted}")).is_some()));
+    let known = master.master.params().cloned();
+    drop(master);
+    assert_eq!(start(&folder).master.params().cloned(), known);
+}
+
+#[test]
+fn full_journal_gives_way_to_present_values() {
+    if !with_little_room("full_journal_gives_way_to_present_values") {
         return;
     }
     let folder = Folder::new("full");
     let mut master = start(&folder);
     let long = "x".repeat(1000);
-    let mut failed = Vec::new();
     for number in 0..40 {
-        let told = change(&mut master, &set("/again", format!("{number} {long}")));
-        assert!(told.is_empty() || told[0].contains("/again is not kept"), "{told:?}");
-        failed.push(!told.is_empty());
-    }
-    assert!(failed.contains(&true), "the room is too much");
-    assert!(!failed.windows(2).any(|two| two == [true, true]), "{failed:?}");
-    // The second is there for the case that the first just found no room.
-    if !change(&mut master, &set("/first", 1)).is_empty() {
-        assert_eq!(change(&mut master, &set("/second", 2)), [""; 0]);
+        let change = set("/again", format!("{number} {long}"));
+        assert_eq!(ask(&mut master, &change).0, 1, "{number}");
     }
     drop(master);
     let mut master = start(&folder);
     assert_eq!(warnings(&mut master), [""; 0]);
-    let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
-    assert_eq!((&params["again"], &params["first"]), (&format!("39 {long}").into(), &1.into()));
+    assert_eq!(value(&master, "again"), Some(format!("39 {long}").into()));
 }
 
+/// A journal of 6000 bytes or more cannot be written anew while that is beside it: so it is on a full disk.
 #[test]
-fn what_finds_no_room_does_not_keep_out_what_does() {
-    if !with_little_room("what_finds_no_room_does_not_keep_out_what_does") {
+fn master_starts_from_torn_journal_on_full_disk() {
+    let name = "master_starts_from_torn_journal_on_full_disk";
+    let folder = Folder::new("start");
+    if std::env::var_os("RUNNEL_LITTLE_ROOM").is_none() {
+        let mut master = start(&folder);
+        assert_eq!(ask(&mut master, &set("/whole", "x".repeat(9000))).0, 1);
+        drop(master);
+        let whole = fs::read(folder.file()).expect("readable");
+        fs::write(folder.file(), [&whole[..], b"77\n<?xml"].concat()).expect("written");
+        let mut again = Command::new("sh");
+        again.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
+        again
+            .arg(std::env::current_exe().expect("a path"))
+            .args(["--exact", &format!("persist::tests::{name}")]);
+        let output = again.env("RUNNEL_LITTLE_ROOM", folder.file()).output().expect("run");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        // With space again, all is as ever.
+        let mut master = start(&folder);
+        assert_eq!(ask(&mut master, &set("/next", 1)).0, 1);
+        drop(master);
+        let mut master = start(&folder);
+        assert_eq!((warnings(&mut master), value(&master, "next")), (Vec::new(), Some(1.into())));
         return;
     }
-    let folder = Folder::new("room");
-    let mut master = start(&folder);
-    let told = change(&mut master, &set("/big", "x".repeat(10_000)));
-    assert!(matches!(&told[..], [one] if one.contains("/big is not kept")), "{told:?}");
-    assert_eq!(fs::read(folder.file()).expect("readable"), TITLE, "no half of /big stands there");
-    assert_eq!(change(&mut master, &set("/small", 1)), [""; 0]);
-    assert!(!folder.0.join("params.new").exists());
-    assert_eq!(change(&mut master, &ParamChange { key: "/big".into(), value: None }), [""; 0]);
-    drop(master);
-    let again = fs::read(folder.file()).expect("readable");
-    assert!(!String::from_utf8_lossy(&again).contains("/big"), "it was written anew");
-    let master = start(&folder);
-    let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
-    assert_eq!(params.keys().collect::<Vec<_>>(), ["small"]);
+    let path = PathBuf::from(std::env::var_os("RUNNEL_LITTLE_ROOM").expect("set"));
+    let before = fs::read(&path).expect("readable");
+    let mut master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &path).expect("a master");
+    assert_eq!(value(&master, "whole"), Some("x".repeat(9000).into()));
+    let told = warnings(&mut master);
+    assert!(
+        told[0].contains("is no change: passed over") && told[1].contains("cannot be written anew"),
+        "{told:?}"
+    );
+    let (status, text) = ask(&mut master, &set("/next", 1));
+    assert!(status == 0 && text.contains("/next is not changed"), "{text}");
+    assert_eq!(fs::read(&path).expect("readable"), before);
+    assert!(!path.with_extension("damaged").exists());
 }
 
 #[test]
@@ -205,10 +299,7 @@ fn a_journal_of_one_parameter_that_changes_all_the_time_stays_short() {
     let mut master = start(&folder);
     let long = "x".repeat(10_000);
     for number in 0..1000 {
-        let change = set("/pose", format!("{number} {long}"));
-        master.master.restore_param(&change).expect("set");
-        master.journal.append(&change).expect("kept");
-        master.journal.shorten(master.master.params()).expect("kept");
+        assert_eq!(ask(&mut master, &set("/pose", format!("{number} {long}"))).0, 1);
     }
     assert!(fs::metadata(folder.file()).expect("there").len() <= SHORT + 20_000);
     drop(master);

@@ -250,7 +250,7 @@ fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
     scene.is_undisturbed();
 }
 
-/// A reader of another user has no doorbell but the session's socket.
+/// A reader need not ring: each end also looks by itself.
 #[test]
 fn a_session_ends_as_soon_as_its_reader_has_read_though_no_bell_rings() {
     let _alone = alone();

@@ -76,7 +76,7 @@ const OTHER_VERSION: [&str; 2] = ["is of another version of Runnel", "links with
 /// A greeting of another version, which has more to say.
 fn other_hello(from: u128, to: u128) -> Vec<u8> {
     let mut other = [hello(from, to), vec![7; 100]].concat();
-    other[15] = b'2';
+    other[15] = b'1';
     other
 }
 
@@ -149,8 +149,8 @@ fn greetings_with_other_descriptors_bring_no_session() {
     with(&[long.fd(), outbox, bell], "bytes where");
     with(&[page, file.as_fd(), bell], "it is no memfd");
     with(&[pipe.as_fd(), outbox, bell], "it is no memfd");
-    with(&[page, outbox, writer.as_fd()], "which is no eventfd");
-    with(&[page, outbox, page], "which is no eventfd");
+    with(&[page, outbox, writer.as_fd()], "which is no Unix stream socket");
+    with(&[page, outbox, page], "which is no Unix stream socket");
     drop(Reader::new(&scene));
 }
 

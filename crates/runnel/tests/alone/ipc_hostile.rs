@@ -341,6 +341,27 @@ fn memory_that_is_no_segment_is_not_mapped() {
 }
 
 #[test]
+fn jammed_doorbell_does_not_hold_up_its_ringer() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    reader.session.mine.jam_doorbell();
+    let page = reader.session.mine.page.words();
+    // It sleeps again and again, and is rung each time.
+    let talked = (0..200).map(|epoch| {
+        page[0].store(2 * epoch + 1, Ordering::SeqCst);
+        scene.talk(1, 100);
+    });
+    assert_eq!(talked.count(), 200);
+    scene.is_undisturbed();
+    let last = numbered(scene.published.get() - 1, 100).data;
+    wait_until("the last message", || {
+        reader.session.next().is_some_and(|record| record.payload.ends_with(&last))
+    });
+    assert!(!is_ended(&reader.session.packets));
+}
+
+#[test]
 fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
     let _alone = alone();
     let scene = Scene::new();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use runnel::io::memory::{Foreign, Shared};
 use runnel::io::unix::{Place, Received};
-use runnel::io::{Bell, PacketListener, Packets, host};
+use runnel::io::{Doorbell, PacketListener, Packets, Ringer, host};
 
 use super::common::wait_until;
 
@@ -86,7 +86,7 @@ pub fn accept(listener: &PacketListener) -> Packets {
 }
 
 pub fn hello(from: u128, to: u128) -> Vec<u8> {
-    [&b"runnel session 1"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
+    [&b"runnel session 2"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
 }
 
 /// A packet that gives a segment.
@@ -148,18 +148,32 @@ pub fn is_ended(packets: &Packets) -> bool {
 pub struct Mine {
     pub page: Shared,
     pub outbox: Shared,
-    pub bell: Bell,
+    pub bell: Doorbell,
+    ringer: Ringer,
 }
 
 impl Mine {
     pub fn new() -> Self {
         let page = Shared::new("fake-page", 8).unwrap();
         let outbox = Shared::new("fake-session", OUTBOX_BYTES).unwrap();
-        Self { page, outbox, bell: Bell::new().unwrap() }
+        let (bell, ringer) = Doorbell::pair().unwrap();
+        Self { page, outbox, bell, ringer }
+    }
+
+    /// Does to the doorbell what has it hold up the end that rings, if anything can: it blocks, and is filled.
+    pub fn jam_doorbell(&self) {
+        for end in [self.bell.as_fd(), self.ringer.as_fd()] {
+            let write = |bytes: &[u8]| rustix::io::write(end, bytes).is_ok();
+            rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK).unwrap();
+            // The most that an eventfd counts; of anything else until it takes no more.
+            while write(&(u64::MAX - 1).to_ne_bytes()) {}
+            while write(&[0]) {}
+            rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::empty()).unwrap();
+        }
     }
 
     pub fn fds(&self) -> [BorrowedFd<'_>; 3] {
-        [self.page.fd(), self.outbox.fd(), self.bell.as_fd()]
+        [self.page.fd(), self.outbox.fd(), self.ringer.as_fd()]
     }
 }
 
@@ -182,7 +196,7 @@ pub struct FakeSession {
     pub packets: Packets,
     pub mine: Mine,
     inbox: Foreign,
-    bell: Bell,
+    bell: Ringer,
     /// Where the next record of this process will be.
     pub written: u64,
     pub read: u64,
@@ -205,7 +219,7 @@ impl FakeSession {
         let [page, outbox, bell] = <[OwnedFd; 3]>::try_from(fds).unwrap();
         Foreign::map(page, 8, 1 << 16).unwrap();
         let inbox = Foreign::map(outbox, OUTBOX_BYTES, OUTBOX_BYTES + (1 << 16)).unwrap();
-        let bell = Bell::from_fd(bell).unwrap();
+        let bell = Ringer::from_fd(bell).unwrap();
         let (written, read, returned, segments) = (0, 0, 0, Vec::new());
         Self { packets, mine, inbox, bell, written, read, returned, segments }
     }

@@ -29,10 +29,10 @@ type Way = (&'static str, usize);
 const WAYS: [(Way, Option<&str>, &str); 6] = [
     (("tcp", 10), Some("recvfrom"), "sendto"),
     (("udp", 10), Some("recvfrom"), "sendmsg"),
-    (("memory", 10), None, "write"),
-    (("memory", 100_000), None, "write"),
-    (("ros2-memory", 10), None, "write"),
-    (("ros2-memory", 100_000), None, "write"),
+    (("memory", 10), None, "shutdown"),
+    (("memory", 100_000), None, "shutdown"),
+    (("ros2-memory", 10), None, "shutdown"),
+    (("ros2-memory", 100_000), None, "shutdown"),
 ];
 
 /// The system calls that wait for sockets, whichever the kernel and the C library have.

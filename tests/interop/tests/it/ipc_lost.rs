@@ -56,7 +56,7 @@ fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
     assert!(lines(&talk.listener, "got ").starts_with(&sent));
 }
 
-/// Such a session has no doorbell but its own socket, by which neither end can wake the other any more.
+/// The session of two users whose socket was shut: their doorbells still ring.
 #[test]
 fn a_session_between_users_that_is_lost_is_given_up_as_soon_as_both_have_read() {
     let master = Master::start(Server::Runnel);

@@ -3,8 +3,8 @@
 //! Each end reads what it still finds, tells the other that it has done so, and waits for the same from the other. What
 //! is not read by then goes by the connection, so that nothing is lost or comes twice although both ends live.
 //!
-//! Who waits is woken by the doorbell. Between users that is the session's socket, which is shut by now: so each end also
-//! looks by itself, after a millisecond, after twice that, and so on.
+//! The doorbell wakes the end that waits. A peer may have none any more, or not ring it: so each end also looks by itself,
+//! after a millisecond, after twice that, and so on.
 
 use std::time::Duration;
 

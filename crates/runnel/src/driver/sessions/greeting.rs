@@ -9,14 +9,14 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::memory::{Foreign, Shared};
 use runnel_io::unix::{Packets, Place, Received, folder};
-use runnel_io::{Bell, Interest, PacketListener, Token, clock, host};
+use runnel_io::{Doorbell, Interest, PacketListener, Ringer, Token, clock, host};
 
 use super::{MOST_SESSIONS, Session};
 use crate::driver::Driver;
 use crate::driver::listeners::ACCEPT_BATCH;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::ipc::{Doorbell, Hello, Inbox, NoHello, Outbox, Receiver, Sender};
+use crate::ipc::{Hello, Inbox, NoHello, Outbox, Receiver, Sender};
 use crate::logging::console;
 
 /// How long the other end may take to greet.
@@ -42,7 +42,7 @@ pub(in crate::driver) struct Greeting {
 /// What this process gives the other.
 pub(super) struct Mine {
     outbox: Arc<Outbox>,
-    bell: Bell,
+    bell: Doorbell,
 }
 
 /// What the other process gives.
@@ -50,7 +50,7 @@ struct Theirs {
     process: u128,
     page: Foreign,
     inbox: Arc<Inbox>,
-    bell: Bell,
+    bell: Ringer,
 }
 
 impl Driver {
@@ -180,13 +180,14 @@ impl Driver {
     fn greet(&mut self, packets: &Packets, to: u128) -> io::Result<Mine> {
         let Some(settings) = &self.sessions.settings else { return Err(io::ErrorKind::Unsupported.into()) };
         let from = settings.identity.process;
-        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell: Bell::new()? };
+        let (bell, ringer) = Doorbell::pair()?;
+        let mine = Mine { outbox: Arc::new(Outbox::new()?), bell };
         let page = match self.sessions.page.take() {
             Some(page) => page,
             None => Shared::new("runnel-page", size_of::<u64>())?,
         };
         let page = self.sessions.page.insert(page);
-        let fds = [page.fd(), mine.outbox.memory().fd(), mine.bell.as_fd()];
+        let fds = [page.fd(), mine.outbox.memory().fd(), ringer.as_fd()];
         match packets.send(&Hello { from, to }.to_bytes(), &fds)? {
             true => Ok(mine),
             false => Err(io::ErrorKind::WouldBlock.into()),
@@ -236,7 +237,7 @@ impl Driver {
         let text = |error: io::Error| error.to_string();
         let page = Foreign::map(page, size_of::<u64>(), LONGEST_PAGE).map_err(text)?;
         let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE).map_err(text)?;
-        let (inbox, bell) = (Arc::new(Inbox::new(memory)), Bell::from_fd(bell).map_err(text)?);
+        let (inbox, bell) = (Arc::new(Inbox::new(memory)), Ringer::from_fd(bell).map_err(text)?);
         Ok(Theirs { process: hello.from, page, inbox, bell })
     }
 
@@ -252,17 +253,20 @@ impl Driver {
     }
 
     /// The bell by which threads of this process wake the driver.
-    fn own_bell(&mut self) -> io::Result<Arc<Bell>> {
+    fn own_bell(&mut self) -> io::Result<Arc<Ringer>> {
         if let Some(bell) = &self.sessions.own_bell {
             return Ok(Arc::clone(bell));
         }
-        let bell = Arc::new(Bell::new()?);
-        let key = self.sockets.insert_with(|_| Socket::OwnBell);
-        if let Err(error) = self.reactor.add_edge(&*bell, Token(key.to_bits())) {
+        let (bell, ringer) = Doorbell::pair()?;
+        let key = self.sockets.insert_with(|_| Socket::Nothing);
+        if let Err(error) = self.reactor.add_edge(&bell, Token(key.to_bits())) {
             self.remove_socket(key);
             return Err(error);
         }
-        Ok(Arc::clone(self.sessions.own_bell.insert(bell)))
+        if let Some(place) = self.sockets.get_mut(key) {
+            *place = Socket::OwnBell { _doorbell: bell };
+        }
+        Ok(Arc::clone(self.sessions.own_bell.insert(Arc::new(ringer))))
     }
 
     /// Both have greeted once this process has.
@@ -304,10 +308,6 @@ impl Driver {
     ) -> io::Result<Session> {
         let Theirs { process, page, inbox, bell } = theirs;
         let same_user = packets.same_user();
-        let bell = match same_user {
-            Some(_) => Doorbell::Bell(bell),
-            None => Doorbell::Packet(Arc::clone(&packets)),
-        };
         let memory = (Arc::clone(&mine.outbox), Arc::clone(&inbox));
         let (bells, pool) = ((bell, self.own_bell()?), Arc::clone(&self.sessions.pool));
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), pool));
