@@ -3,12 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use runnel_fuzz::pieces;
-use runnel_ros1::tcpros::{FrameReader, LengthBeyondLimit, Response, ResponseReader};
+use runnel_ros1::tcpros::{FrameError, FrameReader, Response, ResponseReader};
 
 const LIMIT: usize = 100_000;
 
 /// The messages of a stream that is given in pieces.
-fn take<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, LengthBeyondLimit> {
+fn take<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, FrameError> {
     let mut reader = FrameReader::new(LIMIT);
     let mut frames = Vec::new();
     for mut piece in pieces {
@@ -22,7 +22,7 @@ fn take<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, 
 }
 
 /// The messages of a stream that is received into the reader's own room wherever there is some.
-fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, LengthBeyondLimit> {
+fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, FrameError> {
     let mut reader = FrameReader::new(LIMIT);
     let mut frames = Vec::new();
     while !stream.is_empty() {
@@ -46,7 +46,7 @@ fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, LengthBeyondLimit> {
 }
 
 /// The stream as the responses of a service.
-fn respond<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Response>, LengthBeyondLimit> {
+fn respond<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Response>, FrameError> {
     let mut reader = ResponseReader::new(LIMIT);
     let mut responses = Vec::new();
     for mut piece in pieces {
