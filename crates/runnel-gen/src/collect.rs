@@ -27,8 +27,17 @@ pub(crate) enum GenerateError {
     SameName {
         /// The package.
         package: String,
+        /// What the types are in ROS.
+        types: [String; 2],
         /// The name.
         name: String,
+    },
+    /// Two packages come to the same module in Rust.
+    SameModule {
+        /// The packages.
+        packages: [String; 2],
+        /// The module.
+        module: String,
     },
     /// The definition for ROS 2 does not go with that for ROS 1.
     Differs {
@@ -54,9 +63,14 @@ impl fmt::Display for GenerateError {
         match self {
             Self::Definition(error) => error.fmt(f),
             Self::Folder { path, reason } => write!(f, "{}: {reason}", path.display()),
-            Self::SameName { package, name } => {
-                write!(f, "package {package} has two types that are both named {name} in Rust")
-            }
+            Self::SameName { package, types: [first, second], name } => write!(
+                f,
+                "package {package}: {first} and {second} would both be {name} in Rust; rename one of them"
+            ),
+            Self::SameModule { packages: [first, second], module } => write!(
+                f,
+                "packages {first} and {second} would both be the module {module} in Rust; rename one of them"
+            ),
             Self::Differs { message, name, how } => write!(f, "{message}: {name} {how}"),
             Self::NotABuildScript => f.write_str("OUT_DIR is not set: runnel_gen runs in build scripts only"),
         }

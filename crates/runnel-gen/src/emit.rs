@@ -7,12 +7,13 @@ use crate::merge::{Member, MergeError, Message};
 use crate::tail::{self, TailField};
 use crate::{names, values};
 use runnel_core::schema::{ActionSchema, Constant, Element, Schema, TypeName};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 /// A module for each package.
 pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateError>> {
     let mut out = String::from("// Written by runnel-gen; changes are lost with the next build.\n\n");
-    let mut errors = Vec::new();
+    let mut errors = same_modules(interfaces.packages.keys());
     for (name, package) in &interfaces.packages {
         errors.extend(same_names(name, package));
         let module = Module { package: name, own: &interfaces.own };
@@ -58,12 +59,38 @@ fn services(package: &Package) -> impl Iterator<Item = &Service> {
 
 /// An error for each name that two types of a package would have.
 fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
-    let views = messages(package).filter_map(view_name);
-    let messages = messages(package).map(type_name);
-    let services = services(package).map(|service| names::type_name(&service.ros1.name.name));
-    let mut taken = HashSet::new();
-    let twice = messages.chain(services).chain(views).filter(|name| !taken.insert(name.clone()));
-    twice.map(|name| GenerateError::SameName { package: package_name.to_owned(), name }).collect()
+    let views = messages(package).filter_map(|message| {
+        let view = view_name(message)?;
+        Some((format!("the view of {}", message.name().name), view))
+    });
+    let messages = messages(package).map(|message| (message.name().name.clone(), type_name(message)));
+    let services = services(package).map(|service| {
+        let name = &service.ros1.name.name;
+        (format!("service {name}"), names::type_name(name))
+    });
+    let twice = taken_twice(messages.chain(services).chain(views));
+    let package = package_name;
+    twice.map(|(types, name)| GenerateError::SameName { package: package.to_owned(), types, name }).collect()
+}
+
+/// An error for each module that two packages would be.
+fn same_modules<'a>(packages: impl Iterator<Item = &'a String>) -> Vec<GenerateError> {
+    let twice = taken_twice(packages.map(|package| (package.clone(), names::module(package))));
+    twice.map(|(packages, module)| GenerateError::SameModule { packages, module }).collect()
+}
+
+/// Of things and their names in Rust, each name that is taken already, with what has it and what would have it.
+fn taken_twice(
+    things: impl Iterator<Item = (String, String)>,
+) -> impl Iterator<Item = ([String; 2], String)> {
+    let mut taken: HashMap<String, String> = HashMap::new();
+    things.filter_map(move |(thing, name)| match taken.entry(name) {
+        Entry::Occupied(first) => Some(([first.get().clone(), thing], first.key().clone())),
+        Entry::Vacant(free) => {
+            free.insert(thing);
+            None
+        }
+    })
 }
 
 /// Writes the types of one package.
@@ -256,9 +283,24 @@ mod tests {
     #[test]
     fn a_name_that_two_types_would_have_is_told() {
         let twice = |messages| same_names("p", &package(messages));
-        let same = |name: &str| vec![GenerateError::SameName { package: "p".into(), name: name.into() }];
-        assert_eq!(twice([("my_foo", "int8 x"), ("MyFoo", "int8 x")]), same("MyFoo"));
-        assert_eq!(twice([("Foo", "string s"), ("FooView", "int8 x")]), same("FooView"));
+        let same = |types: [&str; 2], name: &str| {
+            let types = types.map(str::to_owned);
+            vec![GenerateError::SameName { package: "p".into(), types, name: name.into() }]
+        };
+        assert_eq!(twice([("my_foo", "int8 x"), ("MyFoo", "int8 x")]), same(["my_foo", "MyFoo"], "MyFoo"));
+        let view = ["FooView", "the view of Foo"];
+        assert_eq!(twice([("Foo", "string s"), ("FooView", "int8 x")]), same(view, "FooView"));
         assert_eq!(twice([("Foo", "int8 x"), ("FooView", "string s")]), []);
+    }
+
+    #[test]
+    fn module_that_two_packages_would_be_is_an_error() {
+        let packages = |names: [&str; 2]| same_modules(names.map(str::to_owned).iter());
+        let [error] = packages(["myMsgs", "my_msgs"]).try_into().unwrap();
+        assert_eq!(
+            GenerateError::to_string(&error),
+            "packages myMsgs and my_msgs would both be the module my_msgs in Rust; rename one of them"
+        );
+        assert_eq!(packages(["my_msgs", "other_msgs"]), []);
     }
 }

@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(decode_view::<Vec<bool>>(&[2, 0, 0, 0, 1, 7]).map(drop).unwrap_err().kind(), refused);
         for encapsulation in [[0, 1, 0, 0], [0, 7, 0, 0]] {
             let bytes = [&encapsulation[..], &[7]].concat();
-            assert_eq!(super::cdr::decode::<bool>(&bytes).unwrap_err().kind(), refused);
+            assert_eq!(cdr::decode::<bool>(&bytes).unwrap_err().kind(), refused);
         }
     }
 

@@ -22,6 +22,20 @@ fn bad_arguments(method: &str) -> Value {
     answer(ERROR, &format!("{method}: wrong arguments"), 0)
 }
 
+/// What roscpp answers to an argument of a wrong type, or one that is missing.
+fn type_error() -> Fault {
+    Fault { code: -1, message: "type error".to_owned() }
+}
+
+/// A list of texts. To roscpp an empty text or structure is an empty list, too.
+fn list_of_texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) if text.is_empty() => Some(Vec::new()),
+        Value::Struct(members) if members.is_empty() => Some(Vec::new()),
+        value => super::strings(value),
+    }
+}
+
 impl Node {
     /// Answers one call to the slave API; `None` if the answer comes later.
     pub(super) fn answer_call(
@@ -36,14 +50,8 @@ impl Node {
                 [_, topic, protocols] => return self.request_topic(caller, topic, protocols).map(Ok),
                 _ => bad_arguments(method),
             },
-            "publisherUpdate" => match params {
-                [_, topic, uris] => self.publisher_update(now, topic, uris),
-                _ => bad_arguments(method),
-            },
-            "paramUpdate" => match params {
-                [_, key, value] => self.param_update(key, value),
-                _ => bad_arguments(method),
-            },
+            "publisherUpdate" => return Some(self.publisher_update(now, params)),
+            "paramUpdate" => return Some(self.param_update(params)),
             "shutdown" => match params {
                 [_] => self.shut_down(""),
                 [_, reason] => self.shut_down(reason.as_str().unwrap_or_default()),
@@ -80,18 +88,29 @@ impl Node {
         })
     }
 
-    fn publisher_update(&mut self, now: Instant, topic: &Value, uris: &Value) -> Value {
-        let (Some(topic), Some(uris)) = (topic.as_str(), super::strings(uris)) else {
-            return bad_arguments("publisherUpdate");
-        };
+    /// Answers as roscpp 1.15 does, bad arguments included: further ones are ignored.
+    fn publisher_update(&mut self, now: Instant, params: &[Value]) -> Result<Value, Fault> {
+        let [_, topic, uris, ..] = params else { return Err(type_error()) };
+        let (topic, uris) =
+            (topic.as_str().ok_or_else(type_error)?, list_of_texts(uris).ok_or_else(type_error)?);
+        if !self.subscriptions.contains_key(topic) {
+            return Ok(answer(FAILURE, "Unknown Error", 0));
+        }
         self.publishers_updated(now, topic, &uris);
-        answer(SUCCESS, "", 0)
+        // The others of the list count.
+        Ok(match uris.iter().find(|uri| super::canonical(uri).is_err()) {
+            Some(uri) => answer(FAILURE, &format!("Bad xml-rpc URI: [{}]", told(uri)), 0),
+            None => answer(SUCCESS, "", 0),
+        })
     }
 
-    fn param_update(&mut self, key: &Value, value: &Value) -> Value {
-        let Some(key) = key.as_str() else { return bad_arguments("paramUpdate") };
-        self.parameter_told(key, value);
-        answer(SUCCESS, "", 0)
+    /// Likewise: a call without key or value is answered as if it were carried out.
+    fn param_update(&mut self, params: &[Value]) -> Result<Value, Fault> {
+        let key = params.get(1).map(|key| key.as_str().ok_or_else(type_error)).transpose()?;
+        if let (Some(key), Some(value)) = (key, params.get(2)) {
+            self.parameter_told(key, value);
+        }
+        Ok(answer(SUCCESS, "", 0))
     }
 
     /// Takes the first of the offers that can be served. The answer to one for datagrams comes later.

@@ -225,3 +225,23 @@ fn a_claimed_length_reserves_nothing() {
     let Some(UnderWay { reader, .. }) = &reassembler.under_way else { panic!("a message is under way") };
     assert!(reader.reserved() < 2000, "{} bytes", reader.reserved());
 }
+
+#[test]
+fn message_of_another_size_than_its_type_is_lost() {
+    let accepted = AcceptedLength::of_type(Some(1), MAX_MESSAGE);
+    let mut reassembler = Reassembler::new(LINK).accepting(accepted);
+    assert_eq!(take(&mut reassembler, &single(1)), (Some(vec![1]), 0));
+    assert_eq!(take(&mut reassembler, &datagram(Op::First, 2, 9, &[0, 0, 0, 64])), (None, 1));
+    assert_eq!(reassembler.incomplete(), None);
+}
+
+#[test]
+fn incomplete_message_can_be_given_up() {
+    let mut reassembler = Reassembler::new(LINK);
+    take(&mut reassembler, &datagram(Op::First, 1, 2, &[4, 0, 0, 0, 1, 2]));
+    let frame = reassembler.incomplete().unwrap();
+    assert_eq!((frame.arrived, frame.length), (2, 4));
+    assert_eq!((reassembler.abandon(), reassembler.abandon()), (1, 0));
+    assert_eq!(take(&mut reassembler, &datagram(Op::Following, 1, 1, &[3, 4])), (None, 0));
+    assert_eq!(take(&mut reassembler, &single(2)), (Some(vec![2]), 0));
+}

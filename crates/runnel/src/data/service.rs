@@ -88,8 +88,10 @@ impl ServiceCore {
 
     /// Takes a request; false if its client sends more than is accepted.
     pub(crate) fn push(&self, request: Vec<u8>, client: &Arc<ClientLink>) -> bool {
-        if !client.one_more(request.len()) {
-            return false;
+        match client.admit(request.len()) {
+            Admission::Accepted => {}
+            Admission::Ignored => return true,
+            Admission::Refused => return false,
         }
         let mut requests = lock(&self.requests);
         requests.waiting.push_back((request, Arc::clone(client)));
@@ -219,6 +221,17 @@ impl Drop for Answered<'_> {
     }
 }
 
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Admission {
+    /// It is answered.
+    Accepted,
+    /// Its client is not persistent and has sent one already, behind whose answer the connection ends.
+    Ignored,
+    /// It is one too many, or its client does not take what it is answered.
+    Refused,
+}
+
 /// The connection of a client: whoever has run the callback answers on it.
 pub(crate) struct ClientLink {
     reactor: Arc<Reactor>,
@@ -259,22 +272,22 @@ impl ClientLink {
         Self { reactor, token, stream, persistent, linger, state }
     }
 
-    /// One more request has come; false if it is one too many, or its client does not take what it is answered. A client that
-    /// is not persistent has one.
-    fn one_more(&self, bytes: usize) -> bool {
+    /// One more request has come.
+    fn admit(&self, bytes: usize) -> Admission {
         let mut state = lock(&self.state);
-        let most = if self.persistent { MOST_WAITING } else { 1 };
-        let first = state.waiting == 0 && !state.over;
-        // On a connection it would not be asked for more; shared memory has no such means.
-        if state.unsent.len() > MOST_BYTES {
-            return false;
+        let is_first = state.waiting == 0 && !state.over;
+        if !is_first && !self.persistent {
+            return Admission::Ignored;
         }
-        if !first && (state.waiting >= most || state.over || state.bytes + bytes > MOST_BYTES) {
-            return false;
+        // On a connection it would not be asked for more; shared memory has no such means.
+        let takes_no_answers = state.unsent.len() > MOST_BYTES;
+        let too_many = state.waiting >= MOST_WAITING || state.bytes + bytes > MOST_BYTES;
+        if takes_no_answers || !is_first && too_many {
+            return Admission::Refused;
         }
         state.waiting += 1;
         state.bytes += bytes;
-        true
+        Admission::Accepted
     }
 
     /// Ends the connection: its socket may be held by requests that wait.

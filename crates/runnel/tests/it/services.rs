@@ -416,6 +416,10 @@ fn dial(scene: &Scene) -> TcpStream {
 }
 
 fn dial_as(scene: &Scene, name: &str) -> TcpStream {
+    dial_with(scene, name, "1")
+}
+
+fn dial_with(scene: &Scene, name: &str, persistent: &str) -> TcpStream {
     let uri = scene.graph.ask("lookupService", &["/test".into(), "/power".into()]);
     let uri = Uri::parse_scheme("rosrpc", uri.as_str().unwrap()).unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", uri.endpoint.port)).unwrap();
@@ -423,13 +427,24 @@ fn dial_as(scene: &Scene, name: &str) -> TcpStream {
     let header = ConnectionHeader::new([
         ("callerid", name),
         ("md5sum", SetBool::MD5),
-        ("persistent", "1"),
+        ("persistent", persistent),
         ("service", "/power"),
     ]);
     stream.write_all(&header.emit()).unwrap();
     let header = ConnectionHeader::parse(&read_frame(&mut stream)).unwrap();
     assert_eq!(header.get("type"), Some("std_srvs/SetBool"));
     stream
+}
+
+#[test]
+fn connection_for_one_call_is_answered_once_and_closed() {
+    let scene = Scene::new("server");
+    let mut stream = dial_with(&scene, "/hasty", "0");
+    stream.write_all(&[1, 0, 0, 0, 1].repeat(3)).unwrap();
+    let mut answered = [0; 1];
+    stream.read_exact(&mut answered).unwrap();
+    assert_eq!((answered, read_frame(&mut stream).len()), ([1], 7));
+    assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "one answer, then the end");
 }
 
 #[test]
@@ -444,7 +459,7 @@ fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
     odd.read_exact(&mut failed).unwrap();
     assert_eq!(failed, [0]);
     let text = String::from_utf8(read_frame(&mut odd)).unwrap();
-    assert!(text.contains("cannot be read: data: "), "{text}");
+    assert!(text.contains("cannot be read: field data: a bool is 7"), "{text}");
     odd.write_all(&[0xff; 4]).unwrap();
     assert_eq!(odd.read(&mut [0; 1]).unwrap_or(0), 0, "a length beyond all limits");
     let mut hasty = dial(&scene);

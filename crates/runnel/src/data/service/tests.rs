@@ -12,7 +12,7 @@ fn a_client_that_takes_no_answers_may_ask_no_more() {
     let client = ClientLink::new(reactor, Token(1), stream, true, Unsent::default(), Duration::from_secs(30));
     let answer = vec![0; 1 << 20];
     let asked = (0..1000).take_while(|_| {
-        let may = client.one_more(10);
+        let may = client.admit(10) == Admission::Accepted;
         if may {
             client.answer(10, &answer);
         }

@@ -6,14 +6,15 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use runnel_core::names::Arguments;
 use runnel_core::time::Instant;
-use runnel_io::lookup::Family;
 use runnel_io::{Listener, Reactor, clock};
 
 use super::*;
 use crate::data::ReadyQueue;
 use crate::driver::Engine;
 use crate::driver::engine::{Notice, Verbs};
+use crate::environment::{Graphs, Settings};
 use crate::ipc::Pool;
 use crate::ros_clock::Simulation;
 
