@@ -4,7 +4,7 @@ use crate::reactor::Waker;
 use std::io;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 const SIGNALS: [i32; 2] = [libc::SIGINT, libc::SIGTERM];
 
@@ -17,6 +17,28 @@ static CATCHING: AtomicUsize = AtomicUsize::new(0);
 pub struct Interrupts {
     /// Removed last: a signal that arrives meanwhile ends the process, and is not lost.
     _actions: Actions,
+    state: Arc<State>,
+}
+
+/// What the handler and the program tell each other.
+#[derive(Debug, Default)]
+struct State {
+    /// How many signals have arrived.
+    arrived: AtomicU32,
+    /// How many [`Hold`]s there are.
+    holds: AtomicU32,
+}
+
+/// While there is one, no signal ends the process.
+#[derive(Debug)]
+pub struct Hold {
+    state: Arc<State>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.state.holds.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// What is done when a signal arrives, until dropped.
@@ -33,14 +55,16 @@ impl Interrupts {
     pub fn catch(flag: &Arc<AtomicBool>, waker: &Waker) -> io::Result<Self> {
         end_where_nobody_catches()?;
         let mut actions = Actions::default();
-        let first = Arc::new(AtomicBool::new(true));
+        let (first, state) = (Arc::new(AtomicBool::new(true)), Arc::new(State::default()));
         for signal in SIGNALS {
             let (flag, waker, first) = (Arc::clone(flag), waker.clone(), Arc::clone(&first));
+            let state = Arc::clone(&state);
             let action = move || {
+                state.arrived.fetch_add(1, Ordering::SeqCst);
                 flag.store(true, Ordering::SeqCst);
                 waker.wake();
                 // A callback that does not end is not to keep the user from ending the program.
-                if !first.swap(false, Ordering::SeqCst) {
+                if !first.swap(false, Ordering::SeqCst) && state.holds.load(Ordering::SeqCst) == 0 {
                     end_by(signal);
                 }
             };
@@ -50,7 +74,20 @@ impl Interrupts {
         }
         // Not before: a signal whose action was not there yet would be lost.
         CATCHING.fetch_add(1, Ordering::SeqCst);
-        Ok(Self { _actions: actions })
+        Ok(Self { _actions: actions, state })
+    }
+
+    /// How many signals have arrived.
+    pub fn arrived(&self) -> u32 {
+        self.state.arrived.load(Ordering::SeqCst)
+    }
+
+    /// Keeps further signals from ending the process until the result is dropped: for a wait that itself ends when
+    /// [`Interrupts::arrived`] grows.
+    #[must_use]
+    pub fn hold(&self) -> Hold {
+        self.state.holds.fetch_add(1, Ordering::SeqCst);
+        Hold { state: Arc::clone(&self.state) }
     }
 }
 

@@ -12,12 +12,13 @@ use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
-use crate::data::ReadyQueue;
+use crate::data::{Publication, ReadyQueue};
 use crate::driver::{Driver, Key};
 use crate::environment::{Graphs, Settings};
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::ipc::Pool;
+use crate::linger::{self, Linger, Unarrived};
 use crate::logging::console;
 use crate::node::Node;
 use crate::polling::PollingPolicy;
@@ -49,6 +50,7 @@ pub struct ContextOptions {
     graphs: Graphs,
     domain: Option<u16>,
     master_comes_later: bool,
+    linger: Option<Duration>,
 }
 
 impl Default for ContextOptions {
@@ -70,6 +72,7 @@ impl Default for ContextOptions {
             graphs: Graphs::default(),
             domain: None,
             master_comes_later: false,
+            linger: None,
         }
     }
 }
@@ -166,6 +169,15 @@ impl ContextOptions {
         self
     }
 
+    /// How long at most the end of the program, or of publishers, waits for messages that have not arrived at reliable
+    /// subscriptions of ROS 2, or wait in a link of ROS 1. What is left then is reported. A signal ends the wait. If nothing is
+    /// said, the environment's `RUNNEL_LINGER` in seconds counts, else it is 1 s.
+    #[must_use]
+    pub fn linger(mut self, time: Duration) -> Self {
+        self.linger = Some(time);
+        self
+    }
+
     /// Whether nodes follow `/clock` while the parameter `/use_sim_time` is true.
     #[must_use]
     pub fn sim_time(mut self, followed: bool) -> Self {
@@ -206,7 +218,8 @@ pub(crate) struct Shared {
     pub(crate) client: Mutex<Option<Key>>,
     last_words: Mutex<Vec<Weak<dyn LastWords>>>,
     on_shutdown: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
-    _interrupts: Option<Interrupts>,
+    pub(crate) linger: Linger,
+    pub(crate) interrupts: Option<Interrupts>,
 }
 
 impl Context {
@@ -237,6 +250,7 @@ impl Context {
             ros2.domain = domain;
         }
         settings.receive = settings.receive.with(options.receive_budget, options.receive_timeout);
+        let linger = Linger::new(options.linger)?;
         let reactor = Arc::new(Reactor::new()?);
         let waker = reactor.waker().clone();
         let stop = Arc::new(AtomicBool::new(false));
@@ -264,7 +278,8 @@ impl Context {
             client: Mutex::new(None),
             last_words: Mutex::default(),
             on_shutdown: Mutex::default(),
-            _interrupts: interrupts,
+            linger,
+            interrupts,
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -463,10 +478,17 @@ impl Shared {
     pub(crate) fn close(&self) {
         let last_words = std::mem::take(&mut *lock(&self.last_words));
         last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
+        // What was published just before the end is still to arrive. Links of ROS 1 end when the nodes do.
+        let until = clock::monotonic() + self.linger.time();
+        if !self.wait_for_arrival(until, |driver| driver.is_sent_in_ros1()) {
+            self.report_unarrived(Publication::held_by_links);
+        }
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
-        // What was published just before the end is still to arrive.
-        let _ = self.wait_out(Duration::from_secs(1), |driver| driver.is_acknowledged_in_ros2());
+        if !self.wait_for_arrival(until, |driver| driver.is_acknowledged_in_ros2()) {
+            self.report_unarrived(Publication::unacknowledged);
+        }
+        self.linger.close();
         // A handle that some thread keeps may outlive the program's own end.
         self.turning.driver().leave_host();
         self.turning.driver().leave_ros2();
@@ -474,6 +496,11 @@ impl Shared {
             console::warning!("the master did not confirm within a second that all is unregistered");
         }
         self.run_on_shutdown();
+    }
+
+    fn report_unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) {
+        let unarrived = self.turning.driver().unarrived(of);
+        unarrived.iter().for_each(|(topic, unarrived)| linger::report(topic, unarrived, &self.linger));
     }
 
     /// Runs the user's shutdown callbacks, without the lock: they may add others.

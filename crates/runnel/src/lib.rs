@@ -53,6 +53,7 @@ mod error;
 mod executor;
 mod forms;
 mod ipc;
+mod linger;
 mod loan;
 pub mod logging;
 mod master;

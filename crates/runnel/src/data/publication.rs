@@ -387,6 +387,11 @@ impl Publication {
         full.max_by_key(|link| link.waiting()).map(|link| link.subscriber.clone())
     }
 
+    /// True if every message went to the kernel, or waits for nobody's connection.
+    pub(crate) fn is_sent_by_links(&self) -> bool {
+        lock(&self.state).links.iter().all(Link::is_flushed)
+    }
+
     /// True if every message went to the kernel, or is with the subscriber's process where ROS 2 tells.
     pub(crate) fn is_flushed(&self) -> bool {
         lock(&self.state).is_flushed()

@@ -14,6 +14,7 @@ use super::table::Key;
 use super::throttle::Throttle;
 use super::{Driver, Engine, Slot};
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput};
+use crate::linger::Unarrived;
 use crate::logging::{NodeLog, console};
 use crate::params::WatchCore;
 
@@ -162,6 +163,17 @@ impl Driver {
         }
     }
 
+    /// True if no link of ROS 1 holds back what was published.
+    pub(crate) fn is_sent_in_ros1(&self) -> bool {
+        self.nodes.iter().all(NodeSlot::is_sent_in_ros1)
+    }
+
+    /// What has not arrived of what was published, by topic.
+    pub(crate) fn unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) -> Vec<(String, Vec<Unarrived>)> {
+        let outputs = self.nodes.iter().flat_map(|node| &node.outputs);
+        outputs.map(|(topic, output)| (topic.clone(), of(output))).collect()
+    }
+
     /// Has one node unregister, unless it is doing so.
     pub(crate) fn close_node(&mut self, key: NodeKey) {
         self.begin_close(key, "closed".into());
@@ -235,6 +247,11 @@ impl NodeSlot {
     /// True if nobody in the ROS 2 graph has yet to get what it published itself, such as the lines that it logged.
     pub(crate) fn is_acknowledged_in_ros2(&self) -> bool {
         self.outputs.values().all(|output| output.is_acknowledged())
+    }
+
+    /// True if no link of ROS 1 holds back what it published.
+    pub(crate) fn is_sent_in_ros1(&self) -> bool {
+        self.outputs.values().all(|output| output.is_sent_by_links())
     }
 
     /// True if nobody is to be told any more that it ends.

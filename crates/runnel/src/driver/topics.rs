@@ -1,6 +1,7 @@
 //! The topics of nodes: what is added and removed when the user makes and drops publishers and subscriptions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use runnel_core::names::{Generation, validate_name};
 use runnel_core::qos::QoS;
@@ -84,14 +85,14 @@ impl Driver {
 
     /// Until when what was published with this is waited for. If nobody waits for it yet, a wait begins for all that was
     /// published in the process.
-    pub(crate) fn waits_until(&self, publication: &Publication) -> Instant {
+    pub(crate) fn waits_until(&self, publication: &Publication, linger: Duration) -> Instant {
         let now = clock::monotonic();
         let begin = || {
             self.nodes
                 .iter()
                 .flat_map(|node| node.outputs.values())
-                .for_each(|output| output.begin_wait(now));
-            publication.begin_wait(now);
+                .for_each(|output| output.begin_wait(now, linger));
+            publication.begin_wait(now, linger);
             publication.is_waited_for().unwrap_or(now)
         };
         publication.is_waited_for().unwrap_or_else(begin)

@@ -12,6 +12,7 @@ use crate::announced::Topic;
 use crate::context::GLANCE;
 use crate::data::{Offer, Publication, QosEvents, When};
 use crate::error::Error;
+use crate::linger;
 use crate::logging::ROSOUT;
 use crate::options::PublisherOptions;
 use crate::publisher::Handle;
@@ -107,13 +108,15 @@ impl NodeInner {
     }
 
     /// What was published just before an end is still to arrive.
-    fn wait_for_arrival(&self, publication: &Publication, has_arrived: impl Fn() -> bool) {
-        if has_arrived() {
+    fn wait_for_arrival(&self, topic: &str, publication: &Publication, has_arrived: impl Fn() -> bool) {
+        let shared = &self.context.shared;
+        if shared.linger.is_closed() || has_arrived() {
             return;
         }
-        let until = self.driver().waits_until(publication);
-        let left = until.since(clock::monotonic());
-        let _ = self.context.shared.wait_out(left, |_| has_arrived());
+        let until = self.driver().waits_until(publication, shared.linger.time());
+        if !shared.wait_for_arrival(until, |_| has_arrived()) {
+            linger::report(topic, &publication.unarrived(), &shared.linger);
+        }
     }
 }
 
@@ -130,18 +133,18 @@ impl Drop for Offering {
     fn drop(&mut self) {
         self.offer.leave(&self.events);
         self.events.forget();
-        let PublisherEnd { node, publication, .. } = &*self.end;
+        let PublisherEnd { node, publication, topic, .. } = &*self.end;
         if publication.is_offered_alone(&self.offer) {
             return;
         }
-        node.wait_for_arrival(publication, || self.offer.is_acknowledged());
+        node.wait_for_arrival(topic, publication, || self.offer.is_acknowledged());
         node.driver().withdraw(publication, &self.offer);
     }
 }
 
 impl Drop for PublisherEnd {
     fn drop(&mut self) {
-        self.node.wait_for_arrival(&self.publication, || self.publication.is_flushed());
+        self.node.wait_for_arrival(&self.topic, &self.publication, || self.publication.is_flushed());
         let mut publishers = lock(&self.node.publishers);
         if self.stays {
             publishers.remove(&self.topic);

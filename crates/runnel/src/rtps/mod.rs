@@ -25,6 +25,7 @@ use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
 use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, Sample};
 
+use crate::linger::Unarrived;
 use crate::sync::lock;
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
@@ -80,6 +81,7 @@ impl Rtps {
         config.prefers_ipv6 = sockets.prefers_ipv6();
         config.multicast = sockets.groups();
         config.peers = settings.calls();
+        config.local_ports = settings.local_calls(sockets.port());
         config.user_data = format!("enclave={};", settings.enclave).into_bytes();
         config.other_host.rate = settings.rate.map_or(config.other_host.rate, Rate::steady);
         let participant = Participant::new(clock::monotonic(), config);
@@ -269,6 +271,19 @@ impl Rtps {
     /// How many messages of a writer some reader has yet to acknowledge.
     pub(crate) fn unacknowledged(&self, writer: EntityId) -> u32 {
         lock(&self.inner).participant.unacknowledged(writer)
+    }
+
+    /// The readers that have yet to acknowledge messages of a writer, or to be sent them.
+    pub(crate) fn unarrived(&self, writer: EntityId) -> Vec<Unarrived> {
+        let inner = lock(&self.inner);
+        let owing = inner.participant.owing(writer).into_iter();
+        let at = |reader: Guid| match inner.participant.peer(reader.prefix) {
+            Some(peer) => format!("{reader} ({} at {})", peer.data.vendor, peer.address()),
+            None => reader.to_string(),
+        };
+        owing
+            .map(|(reader, messages)| Unarrived { subscriber: at(reader), messages: messages.into() })
+            .collect()
     }
 
     /// The readers of a writer that may not know of it yet.

@@ -1,7 +1,7 @@
 //! What the environment says about where a process stands in the ROS 2 graph.
 
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
 use runnel_core::names::Arguments;
 use runnel_io::interfaces::interfaces;
@@ -21,6 +21,10 @@ const PORTS_PER_PARTICIPANT: u32 = 2;
 
 /// How many participants of a host that is named are called: as many as others look for there.
 const CALLED: u16 = 10;
+
+/// How many participants of this host are called that may hear no group: as many as Fast DDS looks for in LOCALHOST range, in
+/// which it takes the first free number.
+const CALLED_HERE: u16 = 32;
 
 /// Whom participants of the ROS 2 graph find by themselves, as `ROS_AUTOMATIC_DISCOVERY_RANGE` or `ROS_LOCALHOST_ONLY` say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +109,16 @@ impl Ros2Settings {
             peer
         };
         self.peers.iter().flat_map(|peer| ports().map(|port| at(*peer, port))).collect()
+    }
+
+    /// Where participants of this host may be that hear no group: loopback seldom says that it carries multicast, and those in
+    /// LOCALHOST range do not use it. Not on the own port.
+    pub(crate) fn local_calls(&self, own: u16) -> Vec<SocketAddr> {
+        if self.range == Range::Off {
+            return Vec::new();
+        }
+        let ports = (0..CALLED_HERE).map(|participant| self.unicast_port(participant));
+        ports.filter(|port| *port != own).map(|port| (Ipv4Addr::LOCALHOST, port).into()).collect()
     }
 
     /// True if there may be somebody to be met on another host.

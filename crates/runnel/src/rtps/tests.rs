@@ -132,3 +132,90 @@ fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_on
     while hears(&a, writer, &b).ip().to_string() != "10.1.0.7" {}
     assert!(begun.elapsed() < Duration::from_secs(5), "not before the lease was over");
 }
+
+/// A participant that hears no group and calls nobody, as one of another vendor in LOCALHOST range between two of its
+/// announcements: on the port of the fourth participant of a host.
+struct Quiet {
+    participant: Participant<Arc<[u8]>>,
+    socket: std::net::UdpSocket,
+}
+
+impl Quiet {
+    fn new(settings: &Ros2Settings) -> Self {
+        let socket = std::net::UdpSocket::bind(("127.0.0.1", settings.unicast_port(3))).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let mut config = Config::new(GuidPrefix([0x0f; 12]), settings.domain.into());
+        config.unicast = vec![socket.local_addr().unwrap()];
+        config.own_addresses = vec![[127, 0, 0, 1].into()];
+        Self { participant: Participant::new(clock::monotonic(), config), socket }
+    }
+
+    fn turn(&mut self) {
+        let mut datagram = vec![0; 65536];
+        while let Ok((len, from)) = self.socket.recv_from(&mut datagram) {
+            self.participant.handle_datagram(clock::monotonic(), from, &datagram[..len]);
+        }
+        let now = clock::monotonic();
+        self.participant.handle_timeout(now);
+        while let Some(transmit) = self.participant.poll_transmit(now) {
+            let datagram = transmit.parts.concat();
+            transmit.to.iter().for_each(|to| drop(self.socket.send_to(&datagram, to)));
+        }
+    }
+}
+
+/// A host with Linux's own loopback, which does not say that it carries multicast and has no route for it.
+fn stock_loopback() -> Host {
+    Host::new()
+}
+
+#[test]
+fn quiet_local_peer_that_started_first_is_found_on_stock_loopback() {
+    for range in [Range::Localhost, Range::Subnet] {
+        let settings = Ros2Settings { range, ..settings(65, "") };
+        stock_loopback().run(|| {
+            let mut quiet = Quiet::new(&settings);
+            let rtps = Rtps::open(&settings, waker()).unwrap();
+            let until = StdInstant::now() + LONG;
+            let has_met = |quiet: &Quiet| {
+                rtps.look(|ours| ours.peers().count() == 1) && quiet.participant.peers().count() == 1
+            };
+            while !has_met(&quiet) {
+                assert!(StdInstant::now() < until, "in range {range:?}");
+                quiet.turn();
+                turn(&rtps);
+                std::thread::yield_now();
+            }
+        });
+    }
+}
+
+#[test]
+fn participants_in_localhost_range_meet_on_stock_loopback() {
+    let settings = Ros2Settings { range: Range::Localhost, ..settings(66, "") };
+    stock_loopback().run(|| {
+        let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
+        assert!(talk(&a, &b).ip().is_loopback());
+    });
+}
+
+#[test]
+fn local_ports_are_called_twice_and_never_the_own_one() {
+    let settings = Ros2Settings { range: Range::Subnet, ..settings(67, "") };
+    let own = settings.unicast_port(1);
+    let called = settings.local_calls(own);
+    assert_eq!((called.len(), called.iter().filter(|to| to.port() == own).count()), (31, 0));
+    assert!(Ros2Settings { range: Range::Off, ..settings }.local_calls(own).is_empty());
+    let mut config = Config::new(GuidPrefix([1; 12]), 67);
+    config.local_ports = called;
+    let mut participant: Participant<CdrFrame> = Participant::new(Instant(0), config);
+    let mut sent = 0;
+    for second in 0..60 {
+        let now = Instant(second * 1_000_000_000);
+        participant.handle_timeout(now);
+        while let Some(transmit) = participant.poll_transmit(now) {
+            sent += transmit.to.len();
+        }
+    }
+    assert_eq!(sent, 2 * 31);
+}

@@ -19,6 +19,7 @@ use super::{Offer, Publication, State};
 use crate::data::way::Channel;
 use crate::data::{LENGTH, QueueBound};
 use crate::ipc::{Frame, SHORTEST, Sender, Tally, Unread};
+use crate::linger::Unarrived;
 use crate::rtps::Rtps;
 use crate::sync::lock;
 
@@ -377,6 +378,17 @@ impl State {
     pub(super) fn has_arrived_beside(&mut self, writer: EntityId) -> bool {
         let mut links = self.sample_links.iter_mut().filter(|link| link.writer == writer);
         links.all(SampleLink::has_arrived)
+    }
+
+    /// The subscribers that have yet to read messages from their sessions. What is in a ring counts as one.
+    pub(super) fn unarrived_beside(&mut self) -> Vec<Unarrived> {
+        let links = self.sample_links.iter_mut().filter_map(|link| (!link.has_arrived()).then_some(link));
+        links
+            .map(|link| Unarrived {
+                subscriber: link.reader.to_string(),
+                messages: link.queue.len().max(1) as u64,
+            })
+            .collect()
     }
 
     pub(super) fn copied_beside(&self) -> u64 {

@@ -8,6 +8,7 @@ use super::{Offer, Outgoing, Publication, State, Unfit};
 use crate::data::LENGTH;
 use crate::data::frames::SHORT;
 use crate::ipc::Frame;
+use crate::linger::Unarrived;
 use crate::rtps::{Rtps, Written};
 use crate::sync::lock;
 
@@ -48,6 +49,11 @@ impl RtpsWriter {
     /// All that was sent to the node of this origin by ROS 1 has arrived. Whether RTPS carries what follows.
     pub(super) fn let_over(&self, origin: u64) -> bool {
         self.rtps.let_over(self.id, origin)
+    }
+
+    /// The readers that have yet to acknowledge messages.
+    pub(super) fn unarrived(&self) -> Vec<Unarrived> {
+        self.rtps.unarrived(self.id)
     }
 
     fn is_acknowledged(&self) -> bool {

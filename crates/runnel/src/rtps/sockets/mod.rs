@@ -74,9 +74,14 @@ impl Sockets {
         Ok(())
     }
 
+    /// The port by which the participant is reached.
+    pub(crate) fn port(&self) -> u16 {
+        self.v4.unicast.address().port()
+    }
+
     /// Where the participant is reached: by IPv4 first, unless IPv6 is preferred.
     pub(crate) fn reached_at(&self) -> Vec<SocketAddr> {
-        let port = self.v4.unicast.address().port();
+        let port = self.port();
         let mut all: Vec<_> = self.reached_at.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
         all.sort_by_key(|address| address.is_ipv6() != self.prefers_ipv6());
         all

@@ -19,7 +19,7 @@ const GATE: &str = "/tmp/gate";
 /// What is tried, and with whom.
 type Case = (&'static str, fn(Origin) -> bool, fn(Way));
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     ("two hosts", |_| true, two_hosts),
     ("Runnel's host gets its address late", is_common, late_address),
     ("Runnel's host has two interfaces", is_common, two_interfaces),
@@ -30,6 +30,7 @@ const CASES: [Case; 12] = [
     ("the other in range `LOCALHOST` is given Runnel's address", is_ros, named_by_other_on_localhost),
     ("Runnel in range `LOCALHOST`, on the same host", is_common, localhost_near),
     ("Runnel in range `LOCALHOST`, on another host: apart", is_common, localhost_far),
+    ("both in range `LOCALHOST`, loopback without multicast", is_ros, both_localhost),
     ("Runnel in range `OFF`: apart", is_common, off),
     ("Runnel in another domain: apart", is_common, other_domain),
 ];
@@ -242,6 +243,16 @@ fn localhost_near(way: Way) {
     let variables = |origin| if origin == Origin::Runnel { LOCALHOST } else { &[] };
     soundly(&one, "lo", || {
         Talk::begin(places.map(|place| Place { variables: variables(place.origin), ..place })).end();
+    });
+}
+
+/// On Linux's own loopback, which does not carry the flag for multicast.
+fn both_localhost(way: Way) {
+    let [one, _two] = Host::two();
+    one.set_network(&["link", "set", "lo", "multicast", "off"]);
+    let places = ordered(way, &one, &one);
+    soundly(&one, "lo", || {
+        Talk::begin(places.map(|place| Place { variables: LOCALHOST, ..place })).end();
     });
 }
 

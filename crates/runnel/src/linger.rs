@@ -1,0 +1,122 @@
+//! The wait for what was published just before publishers or the program end, and the report of what did not arrive.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use crate::context::Shared;
+use crate::driver::Driver;
+use crate::environment::variable;
+use crate::error::Error;
+use crate::logging::console;
+
+/// The variable that says how many seconds the wait may take.
+const VARIABLE: &str = "RUNNEL_LINGER";
+
+/// How long it may take if nothing is said.
+const USUAL: Duration = Duration::from_secs(1);
+
+/// The longest that the variable may say, in seconds.
+const LONGEST: f64 = 86_400.0;
+
+/// How long a context waits at the end, and whether its user has ended the wait.
+pub(crate) struct Linger {
+    time: Duration,
+    /// A signal has ended a wait.
+    is_over: AtomicBool,
+    /// The context has left its graphs: publishers that end later wait for nothing.
+    is_closed: AtomicBool,
+}
+
+/// What a subscriber of a topic has yet to get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unarrived {
+    /// The subscriber's node or endpoint.
+    pub(crate) subscriber: String,
+    pub(crate) messages: u64,
+}
+
+impl Linger {
+    /// As the program says, else the environment.
+    ///
+    /// # Errors
+    /// When the variable is no number of seconds.
+    pub(crate) fn new(stated: Option<Duration>) -> Result<Self, Error> {
+        let read = || variable(VARIABLE).map_or(Ok(USUAL), |text| seconds(&text));
+        let time = stated.map_or_else(read, Ok)?;
+        Ok(Self { time, is_over: AtomicBool::new(false), is_closed: AtomicBool::new(false) })
+    }
+
+    /// The context has left its graphs.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    /// True if the context has left its graphs.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    /// The longest wait.
+    pub(crate) fn time(&self) -> Duration {
+        self.time
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, Error> {
+    let seconds = text.trim().parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| Error::Environment {
+        variable: VARIABLE,
+        why: format!("{text:?} is no number of seconds, from 0 to {LONGEST}"),
+    })
+}
+
+impl Shared {
+    /// Waits until what was published has arrived, or `until`; true if it has. A signal that comes meanwhile ends this wait and
+    /// those that follow, instead of the process.
+    pub(crate) fn wait_for_arrival(
+        &self,
+        until: Instant,
+        mut has_arrived: impl FnMut(&mut Driver) -> bool,
+    ) -> bool {
+        let interrupts = self.interrupts.as_ref();
+        let _hold = interrupts.map(|interrupts| interrupts.hold());
+        let arrived = || interrupts.map_or(0, |interrupts| interrupts.arrived());
+        let (before, is_over, mut reached) = (arrived(), &self.linger.is_over, false);
+        let left = until.since(clock::monotonic());
+        let _ = self.wait_out(left, |driver| {
+            reached = has_arrived(driver);
+            if arrived() != before {
+                is_over.store(true, Ordering::SeqCst);
+            }
+            reached || is_over.load(Ordering::SeqCst)
+        });
+        reached
+    }
+}
+
+/// Says what is left of a topic, and to whom.
+pub(crate) fn report(topic: &str, unarrived: &[Unarrived], linger: &Linger) {
+    for Unarrived { subscriber, messages } in unarrived {
+        let plural = if *messages == 1 { "message has" } else { "messages have" };
+        let why = match linger.is_over.load(Ordering::SeqCst) {
+            true => "the wait was interrupted".to_owned(),
+            false => format!("waited {} s, {VARIABLE} sets how long", linger.time.as_secs_f64()),
+        };
+        console::warning!("publisher {topic}: {messages} {plural} not arrived at {subscriber}: {why}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linger_is_a_number_of_seconds() {
+        assert_eq!(seconds(" 2.5 ").unwrap(), Duration::from_millis(2500));
+        assert_eq!(seconds("0").unwrap(), Duration::ZERO);
+        assert!(["-1", "nan", "inf", "1e9", "x", ""].iter().all(|text| seconds(text).is_err()));
+    }
+}
