@@ -13,16 +13,18 @@ use crate::runnel;
 /// Where a container finds the programs of this workspace.
 const PROGRAMS: &str = "/mnt/programs";
 
-/// Sets up a container. `$1` is a command that sets up its network, `$2` the folder of the programs; then come pairs of a folder
-/// outside and its place inside, which `:ro` follows where it may not be written. Of the folders in which programs usually
-/// meet, nothing is shared.
+/// Sets up a container. `$1` is a command that sets up its network, `$2` the folder of the programs, `$3` a folder that keeps its
+/// place wherever that is; then come pairs of a folder outside and its place inside, which `:ro` follows where it may not be
+/// written. Of the folders in which programs usually meet, nothing else is shared.
 const SETUP: &str = r#"set -e
 $1
 shift
 mount -t tmpfs tmpfs /mnt
-mkdir /mnt/programs
+mkdir /mnt/programs /mnt/kept
 mount --bind "$1" /mnt/programs
-shift
+mount --bind "$2" /mnt/kept
+kept=$2
+shift 2
 while [ $# -gt 0 ]; do
   inside=${2%:ro}
   mkdir "$inside"
@@ -31,6 +33,10 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 for folder in /tmp /run /dev/shm; do mount -t tmpfs tmpfs "$folder"; done
+case $kept in
+  /tmp/* | /run/*) mkdir -p "$kept" && mount --bind /mnt/kept "$kept" ;;
+esac
+umount /mnt/kept
 echo ready
 exec sleep infinity"#;
 
@@ -101,8 +107,15 @@ impl Container {
         Container { has_users: false, ..Container::kept_by(command, "true", &[]) }
     }
 
-    fn kept_by(mut command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
-        command.args(["sh", "-c", SETUP, "setup", network]).arg(runnel::folder());
+    /// Peers and their environments are started where they lie in the checkout.
+    fn kept_by(command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let checkout = checkout.canonicalize().expect("the checkout that this was built in");
+        Container::that_sees(&checkout, command, network, folders)
+    }
+
+    fn that_sees(kept: &Path, mut command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
+        command.args(["sh", "-c", SETUP, "setup", network]).arg(runnel::folder()).arg(kept);
         for (outside, inside) in folders {
             command.arg(outside).arg(inside);
         }
@@ -312,5 +325,25 @@ impl<'a> Talk<'a> {
     pub fn warnings(&self) -> Vec<String> {
         let lines = [self.talker.lines(), self.listener.lines()].concat();
         lines.into_iter().filter(|line| line.starts_with('[')).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkout_below_tmp_keeps_its_place_in_a_container() {
+        let folder = tempfile::TempDir::with_prefix("runnel-checkout-").expect("a folder in /tmp");
+        let other = tempfile::TempDir::with_prefix("runnel-other-").expect("a folder in /tmp");
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--user", "--map-root-user", "--net"]);
+        let container = Container::that_sees(folder.path(), command, "true", &[]);
+        std::fs::write(folder.path().join("program"), "here").expect("a file");
+        let path = folder.path().join("program");
+        assert_eq!(container.run(&["cat", path.to_str().expect("UTF-8")]), "here");
+        let listed = container.run(&["ls", "/tmp"]);
+        let hidden = other.path().file_name().and_then(OsStr::to_str).expect("UTF-8");
+        assert!(!listed.contains(hidden), "{listed}");
     }
 }

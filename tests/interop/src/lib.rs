@@ -36,6 +36,11 @@ pub use runnel::{Master, Server, built, folder};
 
 use std::path::PathBuf;
 
+/// Whether everything is tried, as `./test --full` does. Otherwise tests of many like cases try one of each kind.
+pub fn is_full() -> bool {
+    std::env::var_os("RUNNEL_TEST_FULL").is_some()
+}
+
 /// The sources of the peers.
 fn sources() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/peers"))
