@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
+use runnel_core::sanitize;
+
 use crate::environment;
 use crate::sync::lock;
 
@@ -65,12 +67,12 @@ impl LogFile {
         Ok(Self(opened))
     }
 
-    /// Appends a line, whose end is added.
+    /// Appends a line, whose end is added. It is sanitized as [`runnel_core::sanitize::log_text`] does.
     ///
     /// # Errors
     /// As the operating system has them.
     pub fn line(&self, line: &str) -> io::Result<()> {
-        lock(&self.0).line(line)
+        lock(&self.0).line(&sanitize::log_text(line))
     }
 }
 
