@@ -1,10 +1,12 @@
 //! How a command fails.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use runnel::core::names::NameError;
+
+use crate::output;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -37,8 +39,7 @@ impl CliError {
             Self::Usage(text) => (2, text),
             Self::Failed(text) => (1, text),
         };
-        // As above.
-        let _ = writeln!(io::stderr().lock(), "error: {text}");
+        output::tell(&format!("error: {text}"));
         ExitCode::from(code)
     }
 }

@@ -42,6 +42,27 @@ pub fn main() -> ExitCode {
     run(words).map_or_else(CliError::report, |()| ExitCode::SUCCESS)
 }
 
+/// Every command as a user types it, such as `topic echo` or `ros1 rostopic echo`, hidden ones included: for tests that must not
+/// forget one.
+#[doc(hidden)]
+pub fn command_paths() -> Vec<String> {
+    let mut paths = Vec::new();
+    add_paths(&commands::command(), "", &mut paths);
+    for program in ros1::Program::ALL {
+        add_paths(&program.command(), &format!("ros1 {}", program.name()), &mut paths);
+    }
+    paths
+}
+
+fn add_paths(command: &clap::Command, path: &str, paths: &mut Vec<String>) {
+    if !path.is_empty() && !command.is_subcommand_required_set() {
+        paths.push(path.to_owned());
+    }
+    for inner in command.get_subcommands() {
+        add_paths(inner, format!("{path} {}", inner.get_name()).trim_start(), paths);
+    }
+}
+
 fn run(words: Vec<String>) -> Result<(), CliError> {
     let arguments = Arguments::split(words)?;
     let mut matches = commands::command().try_get_matches_from(&arguments.own)?;

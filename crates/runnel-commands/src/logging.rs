@@ -1,14 +1,14 @@
 //! What the library logs goes to standard error: `[WARN] text`.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use runnel::core::sanitize;
 
-use crate::output::counted;
+use crate::output::{self, counted};
 
 /// The variable that names the least level to show.
 const VARIABLE: &str = "RUNNEL_LOG";
@@ -55,9 +55,9 @@ impl Drop for Held {
     fn drop(&mut self) {
         let Hold { lines, dropped, .. } = mem::take(&mut *held()).unwrap_or_default();
         if dropped > 0 {
-            write(&format!("({} before are not shown)", counted(dropped, "line")));
+            output::tell(&format!("({} before are not shown)", counted(dropped, "line")));
         }
-        lines.iter().for_each(|line| write(line));
+        lines.iter().for_each(|line| output::tell(line));
     }
 }
 
@@ -76,11 +76,6 @@ impl Hold {
 
 fn held() -> MutexGuard<'static, Option<Hold>> {
     HOLD.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write(line: &str) {
-    // A log that cannot be written is no reason to end.
-    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// Shows warnings and errors, or what `RUNNEL_LOG` names, or more for each `-v`.
@@ -107,9 +102,9 @@ impl Log for StandardError {
     }
 
     fn log(&self, record: &Record<'_>) {
-        let line = format!("[{}] {}", record.level(), record.args());
+        let line = sanitize::log_text(&format!("[{}] {}", record.level(), record.args())).into_owned();
         match &mut *held() {
-            None => write(&line),
+            None => output::tell(&line),
             Some(hold) => hold.add(record.level(), line),
         }
     }

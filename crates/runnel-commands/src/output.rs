@@ -1,10 +1,19 @@
-//! Standard output: text for people, JSON for programs.
+//! Standard output and standard error: text for people, JSON for programs.
+//!
+//! All that commands write goes through here, where text from peers is sanitized: names, types, values and errors may hold
+//! what a terminal would obey. Text for people shows such characters as escapes, JSON as its own escapes. What has one line,
+//! such as a row, keeps it; what may have several, such as a message in YAML, is written with [`Output::text`] or
+//! [`Output::paragraph`], and single values in it are put through [`shown`].
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use runnel::core::sanitize;
 use serde_json::Value as Json;
+
+use runnel::logging::Level;
 
 use crate::error::CliError;
 
@@ -37,35 +46,72 @@ impl Output {
 
     /// Prints text, and a line end if it lacks one.
     pub fn text(self, text: &str) -> Result<(), CliError> {
-        match text {
-            "" => Ok(()),
-            text if text.ends_with('\n') => write(text),
-            text => write(&format!("{text}\n")),
-        }
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        self.unended(&format!("{text}{end}"))
     }
 
-    /// Prints text as it is.
-    pub fn raw(self, text: &str) -> Result<(), CliError> {
-        write(text)
+    /// Prints text of several lines, whatever it ends with, and a line end.
+    pub fn paragraph(self, text: &str) -> Result<(), CliError> {
+        self.unended(&format!("{text}\n"))
+    }
+
+    /// The same on a screen that is cleared first.
+    pub fn paragraph_alone(self, text: &str) -> Result<(), CliError> {
+        write(&format!("{CLEAR}{}\n", sanitize::block(text)))
+    }
+
+    /// Prints text of several lines, and no line end: a question, behind which the answer is typed.
+    pub fn unended(self, text: &str) -> Result<(), CliError> {
+        write(&sanitize::block(text))
     }
 
     /// Prints a line, which may be empty.
     pub fn line(self, line: &str) -> Result<(), CliError> {
-        write(&format!("{line}\n"))
+        write(&format!("{}\n", shown(line)))
+    }
+
+    /// Prints a line of a log, whose later lines are marked as such, in the colour of its level if there is to be one.
+    pub fn log_line(self, line: &str, colour: Option<Level>) -> Result<(), CliError> {
+        let line = sanitize::log_text(line).into_owned();
+        write(&(colour.map_or_else(|| line.clone(), |level| level.painted(line.clone())) + "\n"))
     }
 
     /// Prints one JSON value on a line of its own.
     pub fn json(self, value: &Json) -> Result<(), CliError> {
-        write(&format!("{value}\n"))
+        write(&(json_text(value) + "\n"))
     }
 
     /// Tells people what goes on, on standard error; programs are not told.
     pub fn note(self, text: &str) {
         if !self.json {
-            // Nobody to tell is no reason to end.
-            let _ = writeln!(io::stderr().lock(), "{text}");
+            tell(text);
         }
     }
+}
+
+/// Clears the screen.
+const CLEAR: &str = "\x1b[2J\x1b[;H";
+
+/// A JSON value in text that is fit to be shown.
+pub fn json_text(value: &Json) -> String {
+    sanitize::json(&value.to_string()).into_owned()
+}
+
+/// What a peer says, on one line.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    sanitize::one_line(text)
+}
+
+/// Tells the user on standard error. Later lines are marked as such.
+pub fn tell(text: &str) {
+    // Nobody to tell is no reason to end.
+    let _ = writeln!(io::stderr().lock(), "{}", sanitize::log_text(text));
+}
+
+/// Prints on standard output what comes from this program alone, such as help.
+pub fn tell_own(text: &str) {
+    // If nobody reads, there is nobody to tell.
+    let _ = write(text);
 }
 
 /// What the user asked for has been found: that an answer says nothing, or that something fails, has another reason.
@@ -90,11 +136,11 @@ fn write(text: &str) -> Result<(), CliError> {
     Ok(stdout.flush()?)
 }
 
-/// Lines joined by line ends.
+/// Rows, each on a line of its own.
 pub fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
     for line in lines {
-        text.push_str(line.as_ref());
+        text.push_str(&shown(line.as_ref()));
         text.push('\n');
     }
     text
@@ -112,7 +158,8 @@ const TERMINAL: usize = 80;
 /// Two columns, the second two spaces behind the longest of the first; where it is empty, the first stands alone. A row that
 /// is wider than a terminal does not push the others out of it.
 pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
-    let rows: Vec<[String; 2]> = rows.into_iter().collect();
+    let rows = rows.into_iter().map(|row| row.map(|cell| shown(&cell).into_owned()));
+    let rows: Vec<[String; 2]> = rows.collect();
     let widths = |[first, second]: &[String; 2]| (first.chars().count(), second.chars().count());
     let fitting = rows.iter().map(widths).filter(|(first, second)| first + 2 + second <= TERMINAL);
     let width = fitting.map(|(first, _)| first).max().unwrap_or_default();
@@ -122,13 +169,15 @@ pub fn columns(rows: impl IntoIterator<Item = [String; 2]>) -> String {
 /// A table: columns as wide as their widest cell, two spaces between them. Numbers stand to the right: all columns
 /// but the first.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| shown(cell).into_owned()).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain(head.get(column).map(|name| name.len())).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
-    lines([&head].into_iter().chain(rows).map(|row| table_row(row, &widths)))
+    lines([&head].into_iter().chain(&rows).map(|row| table_row(row, &widths)))
 }
 
 fn table_row(row: &[String], widths: &[usize]) -> String {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use runnel::core::names::{self, Remapping};
+use runnel::io::clock;
 use runnel::io::lookup::Family;
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, ContextOptions, Graphs, Node};
@@ -24,6 +25,8 @@ pub struct Session {
     namespace: String,
     remapping: Remapping,
     interfaces: Vec<PathBuf>,
+    /// The program of ROS 1 that this run is, if it is one.
+    program: Option<&'static str>,
 }
 
 impl Session {
@@ -37,7 +40,14 @@ impl Session {
         let given = ros.namespace.or_else(|| std::env::var("ROS_NAMESPACE").ok());
         let namespace = names::clean_namespace(given.as_deref().unwrap_or_default());
         let remapping = Remapping::new(&ros.remaps, &namespace, NODE)?;
-        Ok(Self { output: Output { json }, context_arguments, namespace, remapping, interfaces })
+        let program = None;
+        Ok(Self { output: Output { json }, context_arguments, namespace, remapping, interfaces, program })
+    }
+
+    /// The same for a program of ROS 1, after which its nodes are called as those of the original.
+    #[must_use]
+    pub fn of_program(self, program: &'static str) -> Self {
+        Self { program: Some(program), ..self }
     }
 
     /// The absolute name that the user means by `name`, remapped.
@@ -132,13 +142,22 @@ impl Session {
         Ok(self.asking()?.master_uri().clone())
     }
 
-    /// A node for a command, with a name that no other has.
+    /// A node for a command, with a name that no other has, unless the user names it.
+    ///
+    /// In ROS 2 it begins with an underscore, as those of the ros2 commands do (`_ros2cli_..`), so that lists leave it out. ROS 1
+    /// has no hidden names, and its users know the form `rostopic_PID_TIME`.
     ///
     /// # Errors
     /// When sockets cannot be opened.
     pub fn node(&self, context: &Context, command: &str) -> Result<Node, CliError> {
-        let unique = format!("{}_{:06x}", std::process::id(), runnel::io::host::random()? & 0xff_ffff);
-        Ok(context.create_node(&names::anonymous(&format!("{NODE}_{command}"), &unique))?)
+        let process = std::process::id();
+        if let Some(program) = self.program {
+            let milliseconds = clock::realtime().as_nanos() / 1_000_000;
+            return Ok(context.create_node(&names::anonymous(program, &format!("{process}_{milliseconds}")))?);
+        }
+        let unique = format!("{process}_{:06x}", runnel::io::host::random()? & 0xff_ffff);
+        let hidden = if context.graphs() == Graphs::Ros1 { "" } else { "_" };
+        Ok(context.create_node(&names::anonymous(&format!("{hidden}{NODE}_{command}"), &unique))?)
     }
 
     /// The message types that are known.

@@ -403,13 +403,51 @@ fn topic_info_tells_by_what_messages_go_and_how_many() {
     loop {
         let text = info(&mut echo);
         let [published, received] = ["published", "received"].map(|word| count(&text, word));
-        let in_memory =
-            text.lines().any(|line| line.starts_with("Link from /runnel_pub_") && line.ends_with(": memory"));
+        let in_memory = text
+            .lines()
+            .any(|line| line.starts_with("Link from /_runnel_pub_") && line.ends_with(": memory"));
         if in_memory && published > Some(10) && received > Some(10) {
             break;
         }
         assert!(begun.elapsed().as_secs() < STEP, "{text}");
     }
+}
+
+#[test]
+fn nodes_of_commands_are_hidden_in_ros_2_unless_named() {
+    let graph = Graph::start();
+    let nodes = |arguments: &[&str], expected: &dyn Fn(&[String]) -> bool| {
+        let deadline = within(STEP);
+        loop {
+            let (_, listed, _) = result(graph.runnel(arguments).output().expect("it starts"));
+            let listed: Vec<String> = listed.lines().map(str::to_owned).collect();
+            if expected(&listed) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{arguments:?}: {listed:?}");
+        }
+    };
+    let only = |start: &'static str| move |all: &[String]| all.len() == 1 && all[0].starts_with(start);
+    let echo = graph.spawn("echo", &["topic", "echo", "/t", "std_msgs/String", "--ros2"]);
+    nodes(&["node", "list", "-a", "--ros2"], &|all| all.iter().any(|line| line.contains("/_runnel_echo_")));
+    nodes(&["node", "list", "--ros2"], &|all| all.is_empty());
+    let named = graph.spawn("named", &["topic", "echo", "/t", "std_msgs/String", "__name:=watcher"]);
+    nodes(&["node", "list", "--ros2"], &only("/watcher"));
+    drop((echo, named));
+    nodes(&["node", "list", "--ros1"], &|all| all.is_empty());
+    let dual = graph.spawn("dual", &["topic", "echo", "/t", "std_msgs/String"]);
+    nodes(&["ros1", "rosnode", "list"], &only("/_runnel_echo_"));
+    nodes(&["node", "list"], &|all| all.is_empty());
+    drop(dual);
+    // ROS 1 hides no nodes; its users know those of tools by the name of the tool.
+    let words = ["ros1", "rostopic", "pub", "/t", "std_msgs/String", "x"];
+    let process = graph.spawn("rostopic", &words);
+    let expected = format!("/rostopic_{}_", process.id());
+    nodes(&["ros1", "rosnode", "list"], &|all| all.iter().any(|line| line.starts_with(&expected)));
+    nodes(&["node", "list", "--ros1"], &|all| all.iter().any(|line| line.starts_with(&expected)));
+    drop(process);
+    let _ros1 = graph.spawn("ros1", &["topic", "echo", "/t", "std_msgs/String", "--ros1"]);
+    nodes(&["node", "list", "--ros1"], &|all| all.iter().any(|line| line.starts_with("/runnel_echo_")));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! How a program of ROS 1 ends early: the text, the stream and the exit code of the original.
 
 use std::fmt;
-use std::io::{self, Write};
 
 use super::front::Program;
 use super::tell;
 use crate::error::CliError;
+use crate::output::tell_own;
 
 /// Why a program ends early.
 #[derive(Debug)]
@@ -51,8 +51,7 @@ impl Failure {
                 code
             }
             Self::Shown { code, text } => {
-                // If nobody reads, there is nobody to tell.
-                let _ = write!(io::stdout().lock(), "{text}");
+                tell_own(&text);
                 code
             }
         }

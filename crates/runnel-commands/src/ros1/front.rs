@@ -112,7 +112,11 @@ impl Front {
         arguments.own.extend(kept);
         let words = arguments.own.split_off(1);
         logging::install(0);
-        Ok(Self { program, words, session: Session::new(arguments, false, Vec::new())? })
+        Ok(Self {
+            program,
+            words,
+            session: Session::new(arguments, false, Vec::new())?.of_program(program.name()),
+        })
     }
 
     /// The arguments as the program's parser reads them.

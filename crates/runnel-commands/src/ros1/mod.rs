@@ -8,7 +8,7 @@
 mod failure;
 mod front;
 mod link;
-mod pyyaml;
+pub mod pyyaml;
 mod roscore;
 mod rosmsg;
 mod rosnode;
@@ -22,6 +22,7 @@ use clap::CommandFactory;
 
 use crate::error::CliError;
 use crate::graph::is_within;
+use crate::output::{shown, tell};
 use crate::session::Session;
 use failure::Failure;
 use front::Front;
@@ -79,8 +80,8 @@ pub fn run(program: Program, words: Vec<String>) -> u8 {
 
 /// Prints as `'\n'.join(..)` does: an empty line where there is nothing.
 fn print_joined<T: AsRef<str>>(session: &Session, lines: &[T]) -> Result<(), CliError> {
-    let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
-    session.output.line(&lines.join("\n"))
+    let lines: Vec<_> = lines.iter().map(|line| shown(line.as_ref())).collect();
+    session.output.paragraph(&lines.join("\n"))
 }
 
 /// Whether a name is the one that was typed or lies below it; behind a slash it must lie below.
@@ -88,13 +89,6 @@ fn lies_in(session: &Session, typed: &str) -> impl Fn(&str) -> bool {
     let place = session.absolute(typed);
     let itself = place == "/" || !typed.ends_with('/');
     move |name| is_within(name, &place) && (itself || name != place)
-}
-
-/// Tells the user on standard error.
-fn tell(text: &str) {
-    use std::io::Write;
-    // Nobody to tell is no reason to end.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 #[cfg(test)]

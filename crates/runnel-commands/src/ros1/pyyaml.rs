@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use runnel::ParamValue;
+use runnel::core::sanitize::one_line as shown;
 use runnel::core::yaml::{block_text, python_float, yaml_float};
 
 /// The value as `yaml.dump` writes it, but for the marker `...` that follows an unquoted scalar.
@@ -140,6 +141,7 @@ pub fn pretty(value: &ParamValue) -> Option<String> {
 fn pretty_members(members: &BTreeMap<String, ParamValue>, indent: usize, text: &mut String) {
     for (name, value) in members {
         pad(indent, text);
+        let name = shown(name);
         match value {
             ParamValue::Struct(inner) => {
                 *text += &format!("{name}:\n");

@@ -120,12 +120,12 @@ impl Interfaces<'_> {
             return Err(Failure::usage(format!("invalid type '{typed}': write package/Type")));
         }
         if typed.contains('/') {
-            return Ok(self.session.output.line(&definition_text(&self.find(typed)?, args.raw))?);
+            return Ok(self.session.output.paragraph(&definition_text(&self.find(typed)?, args.raw))?);
         }
         let found = self.names(|name| name.name == typed);
         for name in &found {
             let text = definition_text(&self.find(name)?, args.raw);
-            self.session.output.line(&format!("[{name}]:\n{text}"))?;
+            self.session.output.paragraph(&format!("[{name}]:\n{text}"))?;
         }
         if found.is_empty() { Err(Failure::said(1, format!("Could not find msg '{typed}'"))) } else { Ok(()) }
     }
@@ -177,7 +177,7 @@ impl Interfaces<'_> {
     }
 
     fn print(&self, names: &[String], single_line: bool) -> Result<(), Failure> {
-        Ok(self.session.output.line(&names.join(if single_line { " " } else { "\n" }))?)
+        Ok(self.session.output.paragraph(&names.join(if single_line { " " } else { "\n" }))?)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::commands::node::info::connection_text;
 use crate::commands::node::ping::milliseconds;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
-use crate::output::lines;
+use crate::output::{lines, shown};
 use crate::session::Session;
 
 /// Look at nodes, and end them, as the rosnode of ROS 1 does
@@ -124,6 +124,10 @@ impl Nodes<'_> {
         Ok(self.session.output.line(line)?)
     }
 
+    fn paragraph(&self, text: &str) -> Result<(), Failure> {
+        Ok(self.session.output.paragraph(text)?)
+    }
+
     /// The names of all nodes, in order.
     fn names(&self) -> Result<Vec<String>, CliError> {
         Ok(self.graph.system_state()?.nodes().into_iter().map(str::to_owned).collect())
@@ -135,13 +139,15 @@ impl Nodes<'_> {
             let is_wanted = lies_in(self.session, namespace);
             nodes.retain(|node| is_wanted(node));
         }
-        if args.all || args.uri {
-            for node in &mut nodes {
-                let uri = self.graph.node_uri(node)?.unwrap_or_else(|| "unknown address".to_owned());
-                *node = if args.all { format!("{uri} \t{node}") } else { uri };
-            }
+        if !args.all && !args.uri {
+            return Ok(print_joined(self.session, &nodes)?);
         }
-        Ok(print_joined(self.session, &nodes)?)
+        for node in &mut nodes {
+            let uri = self.graph.node_uri(node)?.unwrap_or_else(|| "unknown address".to_owned());
+            let (name, uri) = (shown(node), shown(&uri));
+            *node = if args.all { format!("{uri} \t{name}") } else { uri.into_owned() };
+        }
+        self.paragraph(&nodes.join("\n"))
     }
 
     fn info(&self, args: &InfoArgs) -> Result<(), Failure> {
@@ -149,13 +155,13 @@ impl Nodes<'_> {
             let node = self.session.absolute(node);
             let state = self.graph.system_state()?;
             self.line(&"-".repeat(80))?;
-            self.line(&description(&state, &self.graph.published_types()?, &node))?;
+            self.paragraph(&description(&state, &self.graph.published_types()?, &node))?;
             match self.graph.node_uri(&node)? {
                 None => tell(&format!("cannot contact [{node}]: unknown node")),
                 Some(_) if args.quiet => {}
                 Some(uri) => {
-                    self.line(&format!("\ncontacting node {uri} ..."))?;
-                    self.line(&self.own_words(&state, &uri)?)?;
+                    self.paragraph(&format!("\ncontacting node {} ...", shown(&uri)))?;
+                    self.paragraph(&self.own_words(&state, &uri)?)?;
                 }
             }
         }
@@ -198,7 +204,7 @@ impl Nodes<'_> {
         }
         let nodes = self.names()?;
         let list = lines(nodes.iter().map(|node| format!(" * {node}")));
-        self.line(&format!("Will ping the following nodes: \n{list}"))?;
+        self.paragraph(&format!("Will ping the following nodes: \n{list}"))?;
         nodes.iter().try_for_each(|node| self.ping_node(node, Some(1)).map(drop))
     }
 
@@ -218,7 +224,7 @@ impl Nodes<'_> {
                 return Ok(false);
             }
             let time = milliseconds(clock::monotonic().since(start));
-            self.line(&format!("xmlrpc reply from {uri}\ttime={time:.6}ms"))?;
+            self.paragraph(&format!("xmlrpc reply from {}\ttime={time:.6}ms", shown(&uri)))?;
             (pings, total) = (pings + 1, total + time);
             if count.is_some_and(|count| count > 0 && pings >= count) {
                 break;
@@ -244,7 +250,7 @@ impl Nodes<'_> {
         match nodes.as_slice() {
             [] => return Err(Failure::failed("there are no nodes")),
             [node] => self.line(&format!("killing {node}"))?,
-            several => self.line(&format!("killing:\n{}", listed(several)))?,
+            several => self.paragraph(&format!("killing:\n{}", listed(several)))?,
         }
         let mut failed = Vec::new();
         for node in nodes {
@@ -275,10 +281,11 @@ impl Nodes<'_> {
             tell("No nodes running");
             return Ok(None);
         }
-        let numbered = known.iter().enumerate().map(|(index, node)| format!("{}. {node}", index + 1));
+        let numbered =
+            known.iter().enumerate().map(|(index, node)| format!("{}. {}", index + 1, shown(node)));
         let numbered = numbered.collect::<Vec<_>>().join("\n");
         let question = "Please enter the number of the node you wish to kill.";
-        self.session.output.raw(&format!("{numbered}\n\n{question}\n> "))?;
+        self.session.output.unended(&format!("{numbered}\n\n{question}\n> "))?;
         for line in io::stdin().lock().lines() {
             let number = line.map_err(CliError::from)?.trim().parse::<usize>().ok();
             if let Some(node) = number.and_then(|number| known.get(number.checked_sub(1)?)) {
@@ -318,7 +325,7 @@ impl Nodes<'_> {
         if silent.is_empty() {
             return Ok(());
         }
-        self.line(&format!("Unable to contact the following nodes:\n{}", listed(&silent)))?;
+        self.paragraph(&format!("Unable to contact the following nodes:\n{}", listed(&silent)))?;
         self.line(
             "Some may only be slow, or behind a bad network. The master will know nothing more of them.",
         )?;
@@ -345,15 +352,15 @@ fn description(state: &SystemState, types: &BTreeMap<String, String>, node: &str
     let publications = section("Publications", &topics(&state.publishers));
     let subscriptions = section("Subscriptions", &topics(&state.subscribers));
     let services = section("Services", &services.collect::<Vec<_>>());
-    format!("Node [{node}]\n{publications}\n{subscriptions}\n{services}")
+    format!("Node [{}]\n{publications}\n{subscriptions}\n{services}", shown(node))
 }
 
 fn section(word: &str, items: &[String]) -> String {
     if items.is_empty() { format!("{word}: None\n") } else { format!("{word}: \n{}", lines(items)) }
 }
 
-fn listed<T: std::fmt::Display>(names: &[T]) -> String {
-    names.iter().map(|name| format!(" * {name}")).collect::<Vec<_>>().join("\n")
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    names.iter().map(|name| format!(" * {}", shown(name.as_ref()))).collect::<Vec<_>>().join("\n")
 }
 
 fn addresses(host: &str) -> BTreeSet<std::net::IpAddr> {

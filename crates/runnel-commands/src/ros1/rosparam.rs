@@ -11,6 +11,7 @@ use super::{Failure, print_joined, pyyaml};
 use crate::commands::param::{leaves, load, yaml};
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::output::shown;
 use crate::session::Session;
 
 /// Read and set parameters, as the rosparam of ROS 1 does
@@ -271,11 +272,11 @@ fn assignments(name: &str, value: &ParamValue) -> String {
             let below = |inner: &str| format!("{}/{inner}", name.trim_end_matches('/'));
             let member = |(inner, value): (&String, &ParamValue)| match value {
                 ParamValue::Struct(_) => assignments(&below(inner), value),
-                value => format!("{}={}\n", below(inner), pyyaml::python_text(value)),
+                value => format!("{}={}\n", shown(&below(inner)), shown(&pyyaml::python_text(value))),
             };
             members.iter().map(member).collect()
         }
-        value => format!("{}\n", pyyaml::python_text(value)),
+        value => format!("{}\n", shown(&pyyaml::python_text(value))),
     }
 }
 

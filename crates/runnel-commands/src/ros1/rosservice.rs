@@ -113,6 +113,10 @@ impl Services<'_> {
         Ok(self.session.output.line(line)?)
     }
 
+    fn paragraph(&self, text: &str) -> Result<(), Failure> {
+        Ok(self.session.output.paragraph(text)?)
+    }
+
     fn list(&self, args: &ListArgs) -> Result<(), Failure> {
         let mut services = self.graph.system_state()?.services;
         if let Some(namespace) = &args.namespace {
@@ -201,9 +205,9 @@ impl Services<'_> {
         let call = |values: &[String]| -> Result<(), Failure> {
             let request = request(&schema.request, values).map_err(Failure::failed)?;
             if args.verbose {
-                self.line(&format!("{}\n---", text(&request)))?;
+                self.paragraph(&format!("{}\n---", text(&request)))?;
             }
-            self.line(&text(&client.call(&request, None)?))
+            self.paragraph(&text(&client.call(&request, None)?))
         };
         if !args.values.is_empty() || schema.request.def.fields.is_empty() {
             return call(&args.values);

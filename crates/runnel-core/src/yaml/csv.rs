@@ -2,11 +2,14 @@
 //! `rostopic echo -p` prints for plotting.
 //!
 //! Text that holds a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, and what they
-//! print for it cannot be told apart.
+//! print for it cannot be told apart. RFC 4180 has no escapes, so text with other control characters stands as a JSON string
+//! within its quotes, and so does text that begins with a quote: `"""a\u001b[2J"""`. A reader that decodes cells which begin
+//! with a quote as JSON has every text as it was.
 
 use super::print::{EchoOptions, abbreviated, number_text, truncated};
 use super::seconds::{duration, nanoseconds, time, time_since};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
+use crate::sanitize;
 use crate::schema::{Arity, Field};
 use crate::time::Time;
 
@@ -62,7 +65,12 @@ fn two((sec, nanosec): (i64, i64)) -> [String; 2] {
 }
 
 fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
+    let is_unsafe = |character| sanitize::is_unsafe(character) && !matches!(character, '\n' | '\t');
+    if text.starts_with('"') || text.contains(is_unsafe) {
+        let string = serde_json::Value::from(text).to_string();
+        return format!("\"{}\"", sanitize::json(&string).replace('"', "\"\""));
+    }
+    match text.contains([',', '"', '\n']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.into(),
     }
@@ -125,5 +133,33 @@ fn plot_cells(value: ValueRef<'_>, options: &EchoOptions, cells: &mut Vec<String
         }
         ValueRef::Array(array) => array.iter().for_each(|value| plot_cells(value, options, cells)),
         number => cells.push(number_text(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of a cell, as the module's documentation says.
+    fn decoded(cell: &str) -> String {
+        let Some(inner) = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')) else {
+            return cell.to_owned();
+        };
+        let text = inner.replace("\"\"", "\"");
+        if text.starts_with('"') { serde_json::from_str(&text).expect("JSON") } else { text }
+    }
+
+    #[test]
+    fn cells_decode_to_their_text_and_hold_no_control_characters() {
+        let unsafe_ones = ('\0'..='\u{2100}').filter(|one| sanitize::is_unsafe(*one)).map(String::from);
+        let others =
+            ["", "a,b", "say \"x\"", "\"a\"", "\"", "a\nb\tc", "\\x1b", "é\u{1f600}"].map(String::from);
+        for text in unsafe_ones.chain(others) {
+            let cell = quoted(&text);
+            assert_eq!(decoded(&cell), text);
+            let is_raw = |one| sanitize::is_unsafe(one) && !matches!(one, '\n' | '\t');
+            assert!(!cell.contains(is_raw), "{cell:?}");
+        }
+        assert_eq!(quoted("a\nb"), "\"a\nb\"", "as RFC 4180 has it");
     }
 }

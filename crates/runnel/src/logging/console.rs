@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal};
 use std::sync::{Mutex, OnceLock};
 
 use log::LevelFilter;
+use runnel_core::sanitize;
 use runnel_io::output::Output;
 
 use super::format::{Line, USUAL};
@@ -87,7 +88,7 @@ pub(crate) fn say(level: log::Level, text: fmt::Arguments<'_>) {
 /// Writes a line of the library's own, if it is one that is shown.
 pub(super) fn show(level: log::Level, text: fmt::Arguments<'_>) {
     if level <= shown() {
-        write(&format!("[{level}] {text}"));
+        write(&sanitize::log_text(&format!("[{level}] {text}")));
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use runnel_core::sanitize;
+
 use crate::environment;
 use crate::sync::lock;
 
@@ -76,13 +78,13 @@ impl LogFile {
         Ok(Self(opened))
     }
 
-    /// Appends a line, whose end is added. A line that could not be appended, or only in part, is counted in
-    /// [`unwritten_lines`].
+    /// Appends a line, whose end is added. It is sanitized as [`runnel_core::sanitize::log_text`] does. A line that could not
+    /// be appended, or only in part, is counted in [`unwritten_lines`].
     ///
     /// # Errors
     /// As the operating system has them.
     pub fn line(&self, line: &str) -> io::Result<()> {
-        let written = lock(&self.0).line(line);
+        let written = lock(&self.0).line(&sanitize::log_text(line));
         if written.is_err() {
             UNWRITTEN.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,5 +1,6 @@
 //! How a line of a log looks.
 
+use runnel_core::sanitize;
 use runnel_core::time::Time;
 
 use super::{Level, Place};
@@ -21,7 +22,8 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// The line as a template has it: `${severity}`, `${time}`, `${node}`, `${logger}`, `${message}`, `${file}`,
-    /// `${line}`, `${function}` and `${thread}` stand for what they say, as in roscpp's `ROSCONSOLE_FORMAT`.
+    /// `${line}`, `${function}` and `${thread}` stand for what they say, as in roscpp's `ROSCONSOLE_FORMAT`. What stands for them
+    /// is sanitized, since a program logs what peers say; the template is the user's own and may have colours.
     pub(super) fn render(&self, template: &str) -> String {
         let mut out = String::with_capacity(template.len() + self.text.len());
         let mut rest = template;
@@ -50,9 +52,9 @@ impl Line<'_> {
                     out.push_str(&simulated.to_string());
                 }
             }
-            "node" => out.push_str(self.node),
-            "logger" => out.push_str(self.logger),
-            "message" => out.push_str(self.text),
+            "node" => out.push_str(&sanitize::one_line(self.node)),
+            "logger" => out.push_str(&sanitize::one_line(self.logger)),
+            "message" => out.push_str(&sanitize::log_text(self.text)),
             "file" => out.push_str(self.place.file),
             "line" => out.push_str(&self.place.line.to_string()),
             "function" => out.push_str(self.place.function),
@@ -87,6 +89,19 @@ mod tests {
         );
         let all = line("x").render("${file}:${line} ${function} ${logger}|${message}");
         assert_eq!(all, "src/main.rs:7 talker ros.driver|x");
+    }
+
+    #[test]
+    fn message_cannot_steer_terminal_or_forge_line() {
+        let forged = line("a\x1b[2J\u{202e}\n[ERROR] [1.0] [/other]: b").render(USUAL);
+        let shown =
+            "[WARN] [1700000000.000000042] [/talker]: a\\x1b[2J\\u{202e}\n    [ERROR] [1.0] [/other]: b";
+        assert_eq!(forged, shown);
+        assert_eq!(
+            line("x").render("\x1b[1m${message}\x1b[0m"),
+            "\x1b[1mx\x1b[0m",
+            "the template is the user's"
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(ros2_name("std_msgs::msg::dds_::String_"), "std_msgs/msg/String");
         assert_eq!(ros2_name("std_srvs::srv::dds_::SetBool_Request_"), "std_srvs/srv/SetBool_Request");
         assert_eq!(ros2_name("Square"), "Square");
-        assert_eq!(ros2_name("Sq\u{1b}[31m\nuare"), r"Sq\u{1b}[31m\nuare");
-        assert_eq!(ros2_name("a\r::msg::dds_::B\0_"), r"a\r/msg/B\0");
+        assert_eq!(ros2_name("Sq\u{1b}[31m\nuare"), r"Sq\x1b[31m\nuare");
+        assert_eq!(ros2_name("a\r::msg::dds_::B\0_"), r"a\r/msg/B\x00");
     }
 }

@@ -479,5 +479,5 @@ fn what_a_client_calls_itself_stays_on_one_line_of_the_log() {
     let scene = Scene::new("server");
     let mut forger = dial_as(&scene, "/forger\n[ERROR] all is lost\u{1b}[2J");
     forger.write_all(&[0xff; 4]).unwrap();
-    wait_logged(&["service /power: client [/forger\\n[ERROR] all is lost\\u{1b}[2J]"]);
+    wait_logged(&["service /power: client [/forger\\n[ERROR] all is lost\\x1b[2J]"]);
 }

@@ -4,6 +4,7 @@ use super::actions::{Action, action};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::output::lines;
 use crate::session::Session;
 
 /// Show who uses and who provides an action
@@ -30,13 +31,13 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
 }
 
 fn text(args: &Args, name: &str, action: &Action) -> String {
-    let mut text = format!("Action: {name}\n");
+    let mut text = lines([format!("Action: {name}")]);
     for (word, nodes) in [("clients", &action.clients), ("servers", &action.servers)] {
         text += &format!("Action {word}: {}\n", nodes.len());
         for node in nodes.iter().filter(|_| !args.count) {
             text += &match args.show_types {
-                true => format!("    {node} [{}]\n", action.type_name),
-                false => format!("    {node}\n"),
+                true => lines([format!("    {node} [{}]", action.type_name)]),
+                false => lines([format!("    {node}")]),
             };
         }
     }

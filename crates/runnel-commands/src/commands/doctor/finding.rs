@@ -2,6 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::output::shown;
+
 /// How wide the text is, in columns.
 const WIDTH: usize = 80;
 
@@ -111,12 +113,10 @@ impl Finding {
 
 /// What may be printed on a terminal, of a bounded length.
 fn clean(text: &str) -> String {
-    let printable = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let mut clean: String = printable.take(LONGEST).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        clean += " ..";
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => shown(text.get(..end).unwrap_or_default()).into_owned() + " ..",
+        None => shown(text).into_owned(),
     }
-    clean
 }
 
 /// Several names in a sentence: `/a`, `/a and /b`, `/a, /b and 4 more`.
@@ -170,8 +170,12 @@ mod tests {
     fn what_a_peer_says_is_bounded_and_cannot_paint_the_terminal() {
         let said = format!("\u{1b}[2Jno\n{}", "x".repeat(1_000_000));
         let finding = Finding::error(Area::Topic, "/t", said, "");
-        assert!(finding.what.starts_with(" [2Jno x") && finding.what.ends_with("x .."), "{}", finding.what);
-        assert_eq!(finding.what.chars().count(), LONGEST + 3);
+        assert!(
+            finding.what.starts_with("\\x1b[2Jno\\nx") && finding.what.ends_with("x .."),
+            "{}",
+            finding.what
+        );
+        assert_eq!(finding.what.chars().count(), LONGEST + 3 + 3 + 1, "two characters are escaped");
     }
 
     #[test]

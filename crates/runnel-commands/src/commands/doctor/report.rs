@@ -55,7 +55,7 @@ pub fn report(found: &Found) -> String {
     let mut text = lines(found.here.variables.iter().map(variable));
     if let Some(master) = &found.here.master {
         let address = master.address.map_or("no address".to_owned(), |address| address.to_string());
-        text += &format!("master {} ({address})\n", master.uri);
+        text += &lines([format!("master {} ({address})", master.uri)]);
     }
     if let Some(graph) = &found.graph {
         text += "\n";

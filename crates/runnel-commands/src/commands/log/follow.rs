@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, shown};
 use crate::session::Session;
 use crate::streaming::Ending;
 
@@ -110,7 +110,10 @@ impl Printer {
             return Ok(());
         }
         self.left = self.left.map(|left| left - 1);
-        self.output.answer(|| self.text(line), || json(line))
+        if self.output.json {
+            return self.output.json(&json(line));
+        }
+        self.output.log_line(&self.text(line), self.colours.then(|| level(line)))
     }
 
     fn wants(&self, line: &Log) -> bool {
@@ -120,11 +123,12 @@ impl Printer {
     }
 
     fn text(&self, line: &Log) -> String {
-        let mut text = format!("[{}] [{}] [{}]: {}", level(line), line.header.stamp, line.name, line.msg);
+        let name = shown(&line.name);
+        let mut text = format!("[{}] [{}] [{name}]: {}", level(line), line.header.stamp, line.msg);
         if self.place && !line.file.is_empty() {
-            text += &format!(" ({}:{} {})", line.file, line.line, line.function);
+            text += &shown(&format!(" ({}:{} {})", line.file, line.line, line.function));
         }
-        if self.colours { level(line).painted(text) } else { text }
+        text
     }
 }
 
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_line_tells_its_place_if_it_is_to() {
-        let mut printer = Printer {
+        let printer = Printer {
             output: Output { json: false },
             level: Level::Debug,
             nodes: Vec::new(),
@@ -191,8 +195,7 @@ mod tests {
         assert_eq!(printer.text(&line), "[INFO] [0.000000000] [/a]: hello", "there is none");
         (line.file, line.line, line.function) = ("m.rs".into(), 3, "f".into());
         assert_eq!(printer.text(&line), "[INFO] [0.000000000] [/a]: hello (m.rs:3 f)");
-        printer.colours = true;
-        line.level = Log::ERROR;
-        assert_eq!(printer.text(&line), "\x1b[31m[ERROR] [0.000000000] [/a]: hello (m.rs:3 f)\x1b[0m");
+        line.name = "/a\n[ERROR] [/b".into();
+        assert_eq!(printer.text(&line), r"[INFO] [0.000000000] [/a\n[ERROR] [/b]: hello (m.rs:3 f)");
     }
 }

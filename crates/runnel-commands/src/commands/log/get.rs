@@ -5,6 +5,7 @@ use serde_json::json;
 use super::loggers;
 use crate::completion;
 use crate::error::CliError;
+use crate::output::shown;
 use crate::session::Session;
 
 /// Print the level of a logger
@@ -27,5 +28,5 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let unknown =
         || CliError::Failed(format!("{node} has no logger {} (see 'runnel log list')", args.logger));
     let level = found.ok_or_else(unknown)?.level;
-    session.output.answer(|| level.clone(), || json!(level))
+    session.output.answer(|| shown(&level).into_owned(), || json!(level))
 }

@@ -1,13 +1,14 @@
 //! `runnel node cleanup`
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
 use serde_json::json;
 
 use super::ping::silent_nodes;
 use crate::error::CliError;
 use crate::graph::{Graph, names_of};
+use crate::output::{shown, tell};
 use crate::session::Session;
 
 /// Unregister nodes that do not answer
@@ -32,7 +33,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         unregister(&graph, node)?;
     }
     let names: Vec<&str> = silent.iter().map(|(node, _)| node.as_str()).collect();
-    session.output.answer(|| format!("unregistered {}", names.join(", ")), || json!(names))
+    session
+        .output
+        .answer(|| shown(&format!("unregistered {}", names.join(", "))).into_owned(), || json!(names))
 }
 
 /// Asks the user on the terminal.
@@ -40,11 +43,8 @@ fn confirmed(silent: &[(String, String)]) -> Result<bool, CliError> {
     if !io::stdin().is_terminal() {
         return Err(CliError::Usage("nobody to ask on standard input: give --yes to unregister them".into()));
     }
-    let mut stderr = io::stderr().lock();
-    for (node, why) in silent {
-        writeln!(stderr, " * {node}: {why}")?;
-    }
-    writeln!(stderr, "Some may only be slow, or behind a bad network. Unregister all of them? [y/N]")?;
+    silent.iter().for_each(|(node, why)| tell(&shown(&format!(" * {node}: {why}"))));
+    tell("Some may only be slow, or behind a bad network. Unregister all of them? [y/N]");
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -11,7 +11,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
 use crate::graphs::{Listening, Sight, Which};
-use crate::output::lines;
+use crate::output::{lines, shown};
 use crate::session::Session;
 
 /// Show what nodes publish, subscribe to and serve, and their connections
@@ -150,17 +150,17 @@ impl Info {
     }
 
     fn text(&self, peers: &BTreeMap<String, String>) -> String {
-        let mut text = format!("{}\nNode [{}]\n", "-".repeat(80), self.node);
+        let mut text = format!("{}\nNode [{}]\n", "-".repeat(80), shown(&self.node));
         text += &section("Publications", self.publications.iter().map(typed_topic));
         text += &section("Subscriptions", self.subscriptions.iter().map(typed_topic));
         text += &section("Services", self.services.iter().map(|service| format!(" * {service}")));
         match (&self.uri, &self.own) {
-            (Some(uri), Some(_)) => text += &format!("\ncontacting node {uri} ...\n"),
+            (Some(uri), Some(_)) => text += &format!("\ncontacting node {} ...\n", shown(uri)),
             (None, _) => text += "\nThe master does not know where it answers.\n",
             _ => {}
         }
         if let Some(Ok(own)) = &self.own {
-            text += &format!("Pid: {}\nMachine: {}\n", own.pid, self.machine().unwrap_or_default());
+            text += &format!("Pid: {}\nMachine: {}\n", own.pid, shown(&self.machine().unwrap_or_default()));
             text += if own.connections.is_empty() { "" } else { "Connections:\n" };
             let peer = |connection: &Connection| peers.get(&connection.peer).map(String::as_str);
             text += &self.connections().map(|link| connection_text(link, peer(link))).collect::<String>();
@@ -208,10 +208,10 @@ fn typed_topic((topic, type_name): &(String, Option<String>)) -> String {
 
 /// A connection, with the name of the node whose address stands in it.
 pub fn connection_text(connection: &Connection, peer: Option<&str>) -> String {
-    let Connection { topic, transport, .. } = connection;
+    let [topic, transport] = [&connection.topic, &connection.transport].map(|text| shown(text));
     let socket = socket_text(&connection.details).map(|text| format!(" {text}")).unwrap_or_default();
     let to = peer.map_or_else(|| connection.peer.clone(), |name| format!("{name} ({})", connection.peer));
-    let direction = direction(connection);
+    let (to, socket, direction) = (shown(&to), shown(&socket), direction(connection));
     format!(
         " * topic: {topic}\n    * to: {to}\n    * direction: {direction}{socket}\n    * transport: {transport}\n"
     )

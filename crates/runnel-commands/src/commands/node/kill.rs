@@ -6,6 +6,7 @@ use super::unknown_to_master;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::output::shown;
 use crate::session::Session;
 
 /// Ask nodes to end
@@ -33,7 +34,9 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let mut refused = Vec::new();
     for (node, uri) in nodes.iter().zip(&uris) {
         match graph.shut_down(uri, "user request") {
-            Ok(()) => session.output.answer(|| format!("killed {node}"), || json!({ "killed": node }))?,
+            Ok(()) => {
+                session.output.answer(|| format!("killed {}", shown(node)), || json!({ "killed": node }))?
+            }
             Err(error) => refused.push(format!("{node} ({error})")),
         }
     }

@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(add = completion::nodes())]
     namespace: Option<String>,
 
-    /// Show where each answers too, and also nodes of ROS 2 whose names begin with an underscore
+    /// Show where each answers too, and also hidden nodes, whose names begin with an underscore
     #[arg(short, long)]
     all: bool,
 
@@ -90,10 +90,10 @@ fn list_places(args: &Args, session: &Session, sight: &Sight, nodes: &[Listed]) 
 
 /// The nodes of both graphs, in order.
 fn listed(ros1: &BTreeSet<&str>, ros2: &Ros2Graph, hidden: bool) -> Vec<Listed> {
-    let of_ros2: Vec<&NodeInfo> =
-        ros2.nodes.iter().filter(|node| hidden || !is_hidden(&node.full_name)).collect();
-    let names: BTreeSet<&str> =
-        ros1.iter().copied().chain(of_ros2.iter().map(|node| node.full_name.as_str())).collect();
+    let is_shown = |name: &str| hidden || !is_hidden(name);
+    let of_ros2: Vec<&NodeInfo> = ros2.nodes.iter().filter(|node| is_shown(&node.full_name)).collect();
+    let of_ros1 = ros1.iter().copied().filter(|name| is_shown(name));
+    let names: BTreeSet<&str> = of_ros1.chain(of_ros2.iter().map(|node| node.full_name.as_str())).collect();
     let node = |name: &str| {
         let here = of_ros2.iter().filter(|node| node.full_name == name);
         let places = here.map(|node| ros2.participant(node.participant).map(place).unwrap_or_default());
@@ -159,7 +159,11 @@ mod tests {
 
     #[test]
     fn a_node_of_both_graphs_is_listed_once() {
-        let nodes = listed(&["/dual", "/old"].into(), &ros2(&["/dual", "/_hidden", "/new"]), false);
+        let nodes = listed(
+            &["/dual", "/old", "/_runnel_echo_1"].into(),
+            &ros2(&["/dual", "/_hidden", "/new"]),
+            false,
+        );
         assert_eq!(text(&nodes), "/dual  ROS 1, ROS 2\n/new   ROS 2\n/old   ROS 1\n");
         let nodes = listed(&BTreeSet::new(), &ros2(&["/new", "/_hidden"]), true);
         assert_eq!(text(&nodes), "/_hidden\n/new\n");

@@ -10,7 +10,7 @@ use super::unknown_to_master;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, NODE_DEADLINE};
-use crate::output::Output;
+use crate::output::{Output, shown};
 use crate::session::Session;
 
 /// See whether nodes answer
@@ -78,7 +78,7 @@ fn ping(graph: &Graph<'_>, node: &str, uri: &str, output: Output) -> Result<Dura
     let time = milliseconds(took);
     match answer {
         Ok(_) if output.json => output.json(&json!({ "node": node, "uri": uri, "milliseconds": time }))?,
-        Ok(_) => output.line(&format!("xmlrpc reply from {uri}\ttime={time:.6}ms"))?,
+        Ok(_) => output.paragraph(&format!("xmlrpc reply from {}\ttime={time:.6}ms", shown(uri)))?,
         Err(error) => return Err(CliError::Failed(format!("node {node} does not answer at {error}"))),
     }
     Ok(took)

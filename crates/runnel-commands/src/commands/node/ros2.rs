@@ -7,6 +7,7 @@ use runnel::{EndpointInfo, EndpointType, Ros2Graph};
 use serde_json::{Value as Json, json};
 
 use crate::commands::topic::place;
+use crate::output::{lines, shown};
 
 /// Names with their types.
 type Typed = BTreeSet<(String, String)>;
@@ -81,11 +82,11 @@ impl Ros2Info {
 
     /// As `ros2 node info` prints it, with the process first.
     pub fn text(&self, node: &str) -> String {
-        let mut text = format!("{node}\n");
-        text.extend(self.places.iter().map(|place| format!("  Participant: {place}\n")));
+        let mut text = format!("{}\n", shown(node));
+        text.extend(self.places.iter().map(|place| format!("  Participant: {}\n", shown(place))));
         for (head, _, list) in self.lists() {
             text += &format!("  {head}:\n");
-            text.extend(list.iter().map(|(name, type_name)| format!("    {name}: {type_name}\n")));
+            text += &lines(list.iter().map(|(name, type_name)| format!("    {name}: {type_name}")));
             text += if list.is_empty() { "\n" } else { "" };
         }
         text

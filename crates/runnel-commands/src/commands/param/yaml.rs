@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use runnel::ParamValue;
+use runnel::core::sanitize;
 use serde_json::{Value as Json, json};
 use serde_yaml_ng::Value as Yaml;
 
 use super::read;
 use crate::error::CliError;
+use crate::ros1::pyyaml;
 
 /// Most bytes of a text that is read.
 const MAX_TEXT: usize = 16 << 20;
@@ -78,7 +80,25 @@ fn key_text(key: &Yaml) -> Option<String> {
 /// # Errors
 /// None that a value of a parameter server can cause.
 pub fn to_text(value: &ParamValue) -> Result<String, CliError> {
-    serde_yaml_ng::to_string(&to_yaml(value)).map_err(CliError::failed)
+    let text = serde_yaml_ng::to_string(&to_yaml(value)).map_err(CliError::failed)?;
+    // That writer leaves some of them unescaped, and would have what is shown of them read back as something else.
+    let is_unsafe = |character: char| sanitize::is_unsafe(character) && character != '\n';
+    Ok(if text.contains(is_unsafe) { pyyaml::dump(&without_bytes(value)) } else { text })
+}
+
+/// The value with bytes as a list of numbers, as [`to_yaml`] has them.
+fn without_bytes(value: &ParamValue) -> ParamValue {
+    match value {
+        ParamValue::Binary(bytes) => {
+            bytes.iter().map(|byte| i32::from(*byte).into()).collect::<Vec<_>>().into()
+        }
+        ParamValue::Array(elements) => ParamValue::Array(elements.iter().map(without_bytes).collect()),
+        ParamValue::Struct(members) => {
+            let member = |(name, value): (&String, &ParamValue)| (name.clone(), without_bytes(value));
+            ParamValue::Struct(members.iter().map(member).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn to_yaml(value: &ParamValue) -> Yaml {
@@ -138,6 +158,20 @@ pub fn leaves(namespace: &str, value: ParamValue) -> Result<Vec<(String, ParamVa
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn yaml_of_control_characters_reads_back_and_holds_none() {
+        for one in ('\0'..='\u{2100}').filter(|one| sanitize::is_unsafe(*one)) {
+            let texts = [format!("{one}"), format!("a: {one}b"), format!("a\n{one}b"), format!("- '{one}")];
+            let list: Vec<ParamValue> = texts.iter().map(|text| text.as_str().into()).collect();
+            let members = [(format!("k{one}"), ParamValue::Array(list)), ("b".to_owned(), 1.into())];
+            let value = ParamValue::Struct(members.into());
+            let text = to_text(&value).expect("YAML");
+            let is_raw = |one| sanitize::is_unsafe(one) && one != '\n';
+            assert!(!text.contains(is_raw), "{text:?}");
+            assert_eq!(from_text(&text).expect("YAML"), value, "{text}");
+        }
+    }
 
     #[test]
     fn values_are_read_and_written_as_they_are() {

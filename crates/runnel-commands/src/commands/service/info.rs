@@ -7,6 +7,7 @@ use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::output::lines;
 use crate::session::Session;
 
 /// Show who provides a service, where, of which type and with which arguments
@@ -27,7 +28,12 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let arguments = session.types()?.service(&info.type_name).ok().as_ref().map(arguments);
     let text = || {
         let known = arguments.as_ref().map_or("unknown".to_owned(), |names| names.join(" "));
-        format!("Node: {}\nURI: {uri}\nType: {}\nArgs: {known}\n", info.node, info.type_name)
+        lines([
+            format!("Node: {}", info.node),
+            format!("URI: {uri}"),
+            format!("Type: {}", info.type_name),
+            format!("Args: {known}"),
+        ])
     };
     session.output.answer(text, || {
         json!({

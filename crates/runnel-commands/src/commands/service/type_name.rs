@@ -5,6 +5,7 @@ use serde_json::json;
 use super::probe;
 use crate::completion;
 use crate::error::CliError;
+use crate::output::shown;
 use crate::session::Session;
 
 /// Print a service's type
@@ -19,5 +20,5 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let service = session.resolve(&args.service)?;
     let context = session.asking()?;
     let type_name = probe(&session.node(&context, "service")?, &service)?.type_name;
-    session.output.answer(|| type_name.clone(), || json!(type_name))
+    session.output.answer(|| shown(&type_name).into_owned(), || json!(type_name))
 }

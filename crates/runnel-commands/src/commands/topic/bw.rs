@@ -67,7 +67,7 @@ pub fn measure(session: &Session, context: &Context, topic: String, of: Measured
 }
 
 fn report(output: Output, topic: &str, flow: &Flow) -> Result<(), CliError> {
-    if output.json { output.json(&to_json(topic, flow)) } else { output.line(&text(flow)) }
+    if output.json { output.json(&to_json(topic, flow)) } else { output.paragraph(&text(flow)) }
 }
 
 /// All figures in one unit, that of the flow.

@@ -108,7 +108,7 @@ fn header_field(schema: &Schema) -> Option<&str> {
 pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
     match news {
         Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
-        Some((summary, window)) => output.line(&text(&summary, window)),
+        Some((summary, window)) => output.paragraph(&text(&summary, window)),
         None if output.json => Ok(()),
         None => output.line("no new messages"),
     }

@@ -13,7 +13,7 @@ use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Which};
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, json_text};
 use crate::session::Session;
 use crate::streaming::Ending;
 use crate::types::ReceivedTypes;
@@ -197,7 +197,7 @@ impl Printer {
         match printed {
             Ok(text) => {
                 self.printed += 1;
-                self.output.line(&text)
+                self.output.paragraph(&text)
             }
             Err(error) => {
                 let said = self.excuses.of(message.type_name(), message.publisher(), &error)?;
@@ -215,8 +215,8 @@ impl Printer {
             (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),
             (Form::Csv, None) => Ok(yaml::to_csv(message, options)),
             (Form::Csv, Some(field)) => yaml::field_to_csv(message, field, options),
-            (Form::Json, None) => Ok(yaml::to_json_in(generation, message).to_string()),
-            (Form::Json, Some(field)) => Ok(yaml::field_to_json(generation, message, field)?.to_string()),
+            (Form::Json, None) => Ok(json_text(&yaml::to_json_in(generation, message))),
+            (Form::Json, Some(field)) => Ok(json_text(&yaml::field_to_json(generation, message, field)?)),
             (Form::Plot, _) => Ok(self.plot(message)),
         }
     }

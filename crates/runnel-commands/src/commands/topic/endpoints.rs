@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::links::Links;
 use super::qos;
 use crate::error::CliError;
-use crate::output::lines;
+use crate::output::{lines, shown};
 
 /// How many pairs that do not meet are told of.
 const MOST_TOLD: usize = 20;
@@ -47,7 +47,7 @@ impl<'a> Endpoints<'a> {
 
     /// As `ros2 topic info` prints it, and what is known of links.
     pub fn text(&self, verbose: bool) -> String {
-        let types = self.types().join(", ");
+        let types = shown(&self.types().join(", ")).into_owned();
         let counted = |word: &str, ends: &[&EndpointInfo]| {
             let mut text = format!("{word} count: {}\n", ends.len());
             if verbose {
@@ -74,12 +74,14 @@ impl<'a> Endpoints<'a> {
 
     fn described(&self, end: &EndpointInfo) -> String {
         let (namespace, name) = split_name(end.node.as_deref());
-        let hash = end.type_hash.as_deref().unwrap_or("INVALID");
+        let [name, namespace] = [name, namespace].map(|part| shown(part).into_owned());
+        let hash = shown(end.type_hash.as_deref().unwrap_or("INVALID"));
         let kind = match end.endpoint_type {
             EndpointType::Publisher => "PUBLISHER",
             EndpointType::Subscription => "SUBSCRIPTION",
         };
         let participant = self.graph.participant(end.gid).map(place).unwrap_or_default();
+        let participant = shown(&participant);
         let publishers = self.met_by(end);
         let links =
             self.links.as_ref().map(|links| links.text(self.graph, end, &publishers)).unwrap_or_default();
@@ -87,7 +89,7 @@ impl<'a> Endpoints<'a> {
             "Node name: {name}\nNode namespace: {namespace}\nTopic type: {}\nTopic type hash: {hash}\n\
              Endpoint type: {kind}\nGID: {}\nParticipant: {participant}\nData representation: {}\n\
              QoS profile:\n{}{links}",
-            end.ros_type(),
+            shown(&end.ros_type()),
             end.gid,
             listed(&end.representations),
             qos::text(&end.qos, end.tells_history)

@@ -90,8 +90,8 @@ pub fn report(output: Output, measured: &News<'_>) -> Result<(), CliError> {
     }
     match news.as_slice() {
         [] => output.line("no new messages"),
-        [(_, (summary, window))] if measured.len() == 1 => output.line(&text(summary, *window)),
-        several => output.line(&table(&COLUMNS, &rows(several))),
+        [(_, (summary, window))] if measured.len() == 1 => output.paragraph(&text(summary, *window)),
+        several => output.paragraph(&table(&COLUMNS, &rows(several))),
     }
 }
 

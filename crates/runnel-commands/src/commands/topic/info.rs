@@ -10,7 +10,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph};
 use crate::graphs::{Listening, Sight, Which};
-use crate::output::lines;
+use crate::output::{lines, shown};
 use crate::session::Session;
 
 /// Show a topic's type, publishers and subscribers
@@ -178,7 +178,7 @@ impl Info {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("Type: {}\n", self.type_name.as_deref().unwrap_or("unknown type"));
+        let mut text = format!("Type: {}\n", shown(self.type_name.as_deref().unwrap_or("unknown type")));
         if let Some(md5) = &self.md5 {
             text += &format!("MD5: {md5}\n");
         }

@@ -7,6 +7,7 @@ use runnel::{Context, EndpointInfo, EndpointLinks, EndpointType, Gid, Ros2Graph}
 use serde_json::{Value as Json, json};
 
 use crate::error::CliError;
+use crate::output::shown;
 
 /// Nodes of this vendor answer.
 const ANSWERS: &str = "Runnel";
@@ -70,7 +71,7 @@ impl Links {
         for publisher in publishers.iter().filter(|_| !is_publisher) {
             let from = publisher.node.clone().unwrap_or_else(|| publisher.gid.to_string());
             let kind = self.kind(graph, publisher, end).unwrap_or("not known");
-            text += &format!("Link from {from}: {kind}\n");
+            text += &format!("Link from {}: {kind}\n", shown(&from));
         }
         text
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Which};
-use crate::output::lines;
+use crate::output::{lines, shown};
 use crate::session::Session;
 
 /// Print a topic's type
@@ -33,7 +33,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
         [] => {
             Err(CliError::Failed(format!("the type of topic {topic} is not known (see 'runnel topic list')")))
         }
-        [only] => session.output.answer(|| (*only).to_owned(), || json!(only)),
+        [only] => session.output.answer(|| shown(only).into_owned(), || json!(only)),
         several => session.output.answer(|| lines(several), || json!(several)),
     }
 }

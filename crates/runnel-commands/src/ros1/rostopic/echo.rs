@@ -18,9 +18,6 @@ use crate::types::ReceivedTypes;
 /// Messages that wait at most while others are printed.
 const DEPTH: usize = 256;
 
-/// What clears a terminal.
-const CLEAR: &str = "\x1b[2J\x1b[;H";
-
 /// Print messages as they arrive
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -109,8 +106,10 @@ impl Printer {
         match text {
             Ok(text) => {
                 self.printed += 1;
-                let clear = if self.args.clear && !self.args.plot { CLEAR } else { "" };
-                self.output.line(&format!("{clear}{text}"))
+                if self.args.clear && !self.args.plot {
+                    return self.output.paragraph_alone(&text);
+                }
+                self.output.paragraph(&text)
             }
             Err(error) => {
                 tell(&format!("message of publisher {}: {error}", message.publisher()));

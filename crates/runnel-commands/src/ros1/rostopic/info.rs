@@ -4,6 +4,7 @@ use super::Failure;
 use super::subject::Subject;
 use crate::error::CliError;
 use crate::graph::{Graph, Holders};
+use crate::output::{lines, shown};
 use crate::ros1::print_joined;
 use crate::session::Session;
 
@@ -39,11 +40,12 @@ pub fn info(args: &InfoArgs, session: &Session) -> Result<(), Failure> {
         return Err(Failure::failed(format!("Unknown topic {topic}")));
     }
     let types = graph.topic_types()?;
-    let mut text = format!("Type: {}\n\n", types.get(&topic).map_or("unknown type", String::as_str));
+    let type_name = types.get(&topic).map_or("unknown type", String::as_str);
+    let mut text = format!("Type: {}\n\n", shown(type_name));
     for (word, nodes) in [("Publishers", publishers), ("Subscribers", subscribers)] {
         text += &section(&graph, word, nodes)?;
     }
-    Ok(session.output.line(&text)?)
+    Ok(session.output.paragraph(&text)?)
 }
 
 fn nodes<'a>(holders: &'a Holders, topic: &str) -> Option<&'a [String]> {
@@ -55,7 +57,7 @@ fn section(graph: &Graph<'_>, word: &str, nodes: Option<&[String]>) -> Result<St
     let mut text = format!("{word}: \n");
     for node in nodes {
         let uri = graph.node_uri(node)?.unwrap_or_else(|| format!("unknown address {node}"));
-        text += &format!(" * {node} ({uri})\n");
+        text += &lines([format!(" * {node} ({uri})")]);
     }
     Ok(text + "\n")
 }

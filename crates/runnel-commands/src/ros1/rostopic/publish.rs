@@ -163,7 +163,7 @@ impl Job<'_> {
                 message = next;
             }
             if self.args.verbose {
-                self.output.line(&format!("publishing {}", text(&message)))?;
+                self.output.paragraph(&format!("publishing {}", text(&message)))?;
             }
             self.publisher.publish(&message)?;
             rate.sleep()?;

@@ -9,7 +9,7 @@ use crate::commands::topic::statistics::{Summary, WIDEST};
 use crate::commands::topic::{bw, delay, hz};
 use crate::error::CliError;
 use crate::graph::Graph;
-use crate::output::Output;
+use crate::output::{Output, shown};
 use crate::session::Session;
 
 /// Show how often messages arrive
@@ -105,7 +105,7 @@ fn all(window: i64) -> Measured {
 fn report_several(output: Output, news: &[(&str, Option<(Summary, usize)>)]) -> Result<(), CliError> {
     let rows: Vec<[String; 6]> =
         news.iter().filter_map(|(topic, news)| Some(row(topic, news.as_ref()?))).collect();
-    output.line(&if rows.is_empty() { "no new messages".into() } else { table(&rows) })
+    output.paragraph(&if rows.is_empty() { "no new messages".into() } else { table(&rows) })
 }
 
 const COLUMNS: [&str; 6] = ["topic", "rate", "min_delta", "max_delta", "std_dev", "window"];
@@ -114,7 +114,7 @@ fn row(topic: &str, (summary, window): &(Summary, usize)) -> [String; 6] {
     let Summary { min, max, std_dev, .. } = summary;
     let figures = [hz::rate(summary), *min, *max, *std_dev].map(four_digits);
     let [rate, min, max, std_dev] = figures;
-    [topic.to_owned(), rate, min, max, std_dev, window.to_string()]
+    [shown(topic).into_owned(), rate, min, max, std_dev, window.to_string()]
 }
 
 /// Columns three spaces apart, their heads in the middle.

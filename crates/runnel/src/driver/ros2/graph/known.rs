@@ -124,7 +124,7 @@ mod tests {
         let node_name = "\u{1b}[31mevil\n[ERROR]".into();
         let node =
             NodeEntitiesInfo { node_namespace: "/a/".into(), node_name, ..NodeEntitiesInfo::default() };
-        assert_eq!(full_name(&node), r"/a/\u{1b}[31mevil\n[ERROR]");
+        assert_eq!(full_name(&node), r"/a/\x1b[31mevil\n[ERROR]");
     }
 
     #[test]

@@ -1,0 +1,258 @@
+//! Control characters in all that peers say reach no stream of any command as they are.
+
+#[path = "peer_text/hostile_ros1.rs"]
+mod hostile_ros1;
+#[path = "peer_text/hostile_ros2.rs"]
+mod hostile_ros2;
+
+use std::collections::BTreeSet;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::thread;
+
+use hostile_ros1::HostileRos1;
+use runnel::core::sanitize::is_unsafe;
+use runnel_testkit::namespace::require_private_network;
+
+/// A domain that no other test uses.
+const DOMAIN: u16 = 93;
+
+/// What a line that peers forge would begin with.
+const FORGED: &str = "[ERROR] forged";
+
+/// Seconds after which a command that goes on is told to end.
+const TIME: &str = "6";
+
+/// Each command, with the lines by which it meets the hostile peers. Those without lines show nothing of peers: they show this
+/// program's own texts, files of the user, or processes that they start themselves.
+const LINES: &[(&str, &[&str])] = &[
+    ("demo", &[]),
+    ("bench", &[]),
+    ("line-trace control", &[]),
+    ("line-trace tracer", &[]),
+    ("completion", &[]),
+    ("interface list", &[]),
+    ("interface md5", &[]),
+    ("interface package", &[]),
+    ("interface packages", &[]),
+    ("interface show", &[]),
+    ("ros1 link", &[]),
+    ("ros1 rosmsg show", &[]),
+    ("ros1 rosmsg list", &[]),
+    ("ros1 rosmsg md5", &[]),
+    ("ros1 rosmsg package", &[]),
+    ("ros1 rosmsg packages", &[]),
+    ("ros1 rossrv show", &[]),
+    ("ros1 rossrv list", &[]),
+    ("ros1 rossrv md5", &[]),
+    ("ros1 rossrv package", &[]),
+    ("ros1 rossrv packages", &[]),
+    ("action find", &["x/Y"]),
+    ("action info", &["/a", "-t /a"]),
+    ("action list", &["", "-t"]),
+    ("action send_goal", &["/a actionlib/TwoInts --timeout 1"]),
+    ("action type", &["/a"]),
+    ("doctor", &["", "--report"]),
+    ("log", &["-n 3", "-n 3 -p"]),
+    ("log get", &["/n"]),
+    ("log list", &["/n"]),
+    ("log set", &["/n ros debug"]),
+    ("master", &["--port 0"]),
+    ("node cleanup", &["", "--yes"]),
+    ("node info", &["/n", "/n --ros2", "/nowhere"]),
+    ("node kill", &["/n", "--all"]),
+    ("node list", &["", "-a", "-u", "--ros2 -a"]),
+    ("node ping", &["/n -c 1", "--all"]),
+    ("param delete", &["/p"]),
+    ("param dump", &[""]),
+    ("param get", &["/p"]),
+    ("param list", &[""]),
+    ("param load", &["FILE"]),
+    ("param set", &["/p 1"]),
+    ("service call", &["/s", "/s2"]),
+    ("service find", &["std_srvs/Empty"]),
+    ("service info", &["/s", "/s2"]),
+    ("service list", &["", "-t", "-n"]),
+    ("service type", &["/s", "/s2"]),
+    ("topic bw", &["/t"]),
+    ("topic delay", &["/t", "/rosout"]),
+    (
+        "topic echo",
+        &[
+            "/t -n 2",
+            "/t -n 2 --csv",
+            "/t -n 2 --field data",
+            "/t -n 2 --plot",
+            "/rosout -n 2 --ros1",
+            "/u",
+            "/v",
+        ],
+    ),
+    ("topic find", &["std_msgs/String"]),
+    ("topic hz", &["/t", "/t /rosout --ros1"]),
+    ("topic info", &["/t", "-v /t", "/u -v", "/v"]),
+    ("topic list", &["", "-t", "-v", "-a"]),
+    ("topic pub", &["/t std_msgs/String x -1", "/u std_msgs/String x -1 --ros2"]),
+    ("topic type", &["/t", "/u", "/v"]),
+    ("ros1 roscore", &["-p 0"]),
+    ("ros1 rosmaster", &["-p 0"]),
+    ("ros1 rosnode cleanup", &[""]),
+    ("ros1 rosnode info", &["/n", "/nowhere"]),
+    ("ros1 rosnode kill", &["/n", "", "-a"]),
+    ("ros1 rosnode list", &["", "-a", "-u"]),
+    ("ros1 rosnode machine", &["", "127.0.0.1"]),
+    ("ros1 rosnode ping", &["-c 1 /n", "-a"]),
+    ("ros1 rosparam delete", &["/p"]),
+    ("ros1 rosparam dump", &["", "-v"]),
+    ("ros1 rosparam get", &["/p", "-p /p", "/"]),
+    ("ros1 rosparam list", &[""]),
+    ("ros1 rosparam load", &["FILE", "-v FILE"]),
+    ("ros1 rosparam set", &["/p 1", "-v /p 1"]),
+    ("ros1 rosservice args", &["/s", "/s2"]),
+    ("ros1 rosservice call", &["/s", "/s2"]),
+    ("ros1 rosservice find", &["std_srvs/Empty"]),
+    ("ros1 rosservice info", &["/s", "/s2"]),
+    ("ros1 rosservice list", &["", "-n"]),
+    ("ros1 rosservice node", &["/s"]),
+    ("ros1 rosservice type", &["/s", "/s2"]),
+    ("ros1 rosservice uri", &["/s"]),
+    ("ros1 rostopic bw", &["/t"]),
+    ("ros1 rostopic delay", &["/t", "/rosout"]),
+    ("ros1 rostopic echo", &["-n 2 /t", "-n 2 -p /t", "-n 2 -c /rosout"]),
+    ("ros1 rostopic find", &["std_msgs/String"]),
+    ("ros1 rostopic hz", &["/t"]),
+    ("ros1 rostopic info", &["/t"]),
+    ("ros1 rostopic list", &["", "-v", "--host"]),
+    ("ros1 rostopic pub", &["-1 /t std_msgs/String x", "-v -1 /t std_msgs/String x"]),
+    ("ros1 rostopic type", &["/t"]),
+];
+
+/// All characters that a terminal could obey, on both sides of a forged line. `raw` are those that XML forbids.
+fn evil(raw: bool) -> String {
+    let allowed = |character: &char| {
+        raw || !matches!(character, '\0'..='\x1f') || matches!(character, '\t' | '\n' | '\r')
+    };
+    let all: String = ('\0'..='\u{2100}').filter(|character| is_unsafe(*character)).filter(allowed).collect();
+    format!("Q{all}\n{FORGED}\r{FORGED}\u{2028}{FORGED}\u{1f600}")
+}
+
+#[test]
+fn every_command_has_lines_here() {
+    // Those are started by `bench` and speak with it alone.
+    let of_bench = |path: &String| path.starts_with("bench-peer ");
+    let paths = runnel_commands::command_paths().into_iter().filter(|path| !of_bench(path));
+    let paths: BTreeSet<String> = paths.collect();
+    let here: BTreeSet<String> = LINES.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let missing: Vec<_> = paths.difference(&here).collect();
+    let gone: Vec<_> = here.difference(&paths).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "without lines: {missing:?}; no commands: {gone:?}");
+}
+
+#[test]
+fn no_command_passes_on_control_characters() {
+    require_private_network();
+    let peers = [evil(false), evil(true)].map(|evil| HostileRos1::start(&evil));
+    hostile_ros2::start(DOMAIN, &evil(true).replace('\0', ""));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("params.yaml");
+    std::fs::write(&file, "a: {b: 1}\n").expect("a file");
+    let file = file.to_str().expect("it is UTF-8");
+    let mut runs = Vec::new();
+    for (path, lines) in LINES {
+        for line in *lines {
+            let whole = format!("{path} {line} -v").replace("FILE", file);
+            let words: Vec<String> = whole.split_whitespace().map(str::to_owned).collect();
+            for (index, peer) in peers.iter().enumerate() {
+                let plain: Vec<String> = words[..words.len() - 1].to_vec();
+                runs.push((plain.clone(), peer.uri.clone()));
+                if !path.starts_with("ros1 ") && index == 0 {
+                    runs.push(([&plain[..], &["--json".to_owned()]].concat(), peer.uri.clone()));
+                    runs.push(([&["-vv".to_owned()][..], &plain].concat(), peer.uri.clone()));
+                }
+            }
+        }
+    }
+    let (runs, leaks, shown) = (Mutex::new(runs), Mutex::new(Vec::new()), Mutex::new(BTreeSet::new()));
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while let Some((words, uri)) = { runs.lock().expect("no panic").pop() } {
+                    let (leak, is_shown) = run(&words, &uri);
+                    leaks.lock().expect("no panic").extend(leak);
+                    if is_shown {
+                        shown.lock().expect("no panic").insert(words.join(" "));
+                    }
+                }
+            });
+        }
+    });
+    let leaks = leaks.into_inner().expect("no panic");
+    assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks.join("\n"));
+    // That the peers are heard at all: each of these shows what they say, as escapes.
+    let shown = shown.into_inner().expect("no panic");
+    for line in [
+        "topic echo /t -n 2 --csv",
+        "log -n 3",
+        "node list",
+        "node info /n",
+        "param list",
+        "topic list --json",
+        "ros1 rostopic list",
+    ] {
+        assert!(shown.contains(line), "{line} shows nothing of its peers");
+    }
+}
+
+#[test]
+fn json_and_csv_decode_to_the_peers_text() {
+    require_private_network();
+    let evil = evil(false);
+    let peer = HostileRos1::start(&evil);
+    let answer = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        String::from_utf8(output_of(&words, &peer.uri).stdout).expect("it is UTF-8")
+    };
+    let json: serde_json::Value = serde_json::from_str(&answer("param get /p --json")).expect("it is JSON");
+    assert_eq!(json["plain"], evil.as_str());
+    let json: serde_json::Value =
+        serde_json::from_str(&answer("topic echo /t -n 1 --ros1 --json")).expect("it is JSON");
+    assert_eq!(json["data"], evil.as_str());
+    let cell = answer("topic echo /t -n 1 --csv --full-length --ros1");
+    let cell = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix("\"\n")).expect("it is quoted");
+    let text: String = serde_json::from_str(&cell.replace("\"\"", "\"")).expect("the cell is JSON");
+    assert_eq!(text, evil);
+}
+
+/// What a command lets through, if it does, and whether it shows something of its peers.
+fn run(words: &[String], master: &str) -> (Option<String>, bool) {
+    let output = output_of(words, master);
+    let streams = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let clears = words.iter().any(|word| word == "-c") && words.iter().any(|word| word == "echo");
+    let leak = streams.iter().find_map(|text| {
+        // The screen that the user asks to be cleared.
+        let text = if clears { text.replace("\x1b[2J\x1b[;H", "") } else { text.clone() };
+        let raw = text.chars().find(|character| is_unsafe(*character) && !matches!(character, '\n' | '\t'));
+        let forged = text.split('\n').find(|line| line.starts_with(FORGED));
+        match (raw, forged) {
+            (None, None) => None,
+            _ => {
+                let text = text.escape_debug().to_string();
+                Some(format!("{words:?}: {raw:?} {forged:?} in {text:.300}"))
+            }
+        }
+    });
+    let is_shown = streams.iter().any(|text| text.contains("\\u{9b}") || text.contains("\\u009b"));
+    (leak, is_shown)
+}
+
+/// What a command says in the graph of that master and of the hostile participant, if there is one.
+fn output_of(words: &[String], master: &str) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "INT", "-k", "20", TIME, env!("CARGO_BIN_EXE_runnel")]).args(words);
+    command.stdin(Stdio::null());
+    command.env("ROS_MASTER_URI", master).env("ROS_DOMAIN_ID", DOMAIN.to_string());
+    for variable in ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE", "RUNNEL_LOG", "ROS_LOG_DIR"] {
+        command.env_remove(variable);
+    }
+    command.output().expect("it starts")
+}
