@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,6 +120,17 @@ pub struct Net {
     pub sent_to: BTreeMap<SocketAddr, usize>,
     /// How long the longest of them was.
     pub longest: BTreeMap<SocketAddr, usize>,
+    /// What participants have sent last, for an attacker that listens: at most so many datagrams.
+    pub capture: VecDeque<Captured>,
+    pub capture_limit: usize,
+}
+
+/// A datagram that a participant has sent.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    pub from: SocketAddr,
+    pub to: SocketAddr,
+    pub bytes: Vec<u8>,
 }
 
 impl Net {
@@ -136,6 +147,8 @@ impl Net {
             astray: BTreeMap::new(),
             sent_to: BTreeMap::new(),
             longest: BTreeMap::new(),
+            capture: VecDeque::new(),
+            capture_limit: 0,
         }
     }
 
@@ -287,6 +300,7 @@ impl Net {
                 node.sent_bytes += bytes.len();
                 let of_family = node.addresses.iter().find(|own| own.is_ipv4() == to.is_ipv4());
                 if let Some(from) = of_family.copied() {
+                    self.record(from, to, &bytes);
                     self.send(from, to, &bytes);
                 }
             }
@@ -294,6 +308,13 @@ impl Net {
         let node = &mut self.nodes[node];
         while let Some(event) = node.participant.poll_event() {
             node.events.push(event);
+        }
+    }
+
+    fn record(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        if self.capture_limit > 0 {
+            self.capture.truncate(self.capture_limit - 1);
+            self.capture.push_front(Captured { from, to, bytes: bytes.to_vec() });
         }
     }
 
