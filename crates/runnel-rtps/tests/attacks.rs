@@ -8,10 +8,7 @@ mod net;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use attack::{Attack, MAX_STEPS, STEP_LEN, play, shrunk, steps};
-
-/// The attacks that live links survive.
-const SURVIVED: &[Attack] = &Attack::ALL;
+use attack::{Attack, MAX_STEPS, STEP_LEN, SURVIVED, play, shrunk, steps};
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()

@@ -65,7 +65,8 @@ impl Scene {
         let [choice, field, value, source] = args;
         let count = self.net.capture.len();
         for index in 0..count {
-            let Captured { from, to, mut bytes } = self.net.capture[(index + usize::from(choice)) % count].clone();
+            let Captured { from, to, mut bytes } =
+                self.net.capture[(index + usize::from(choice)) % count].clone();
             let found: Vec<(Place, Field)> = places(&bytes)
                 .iter()
                 .flat_map(|place| fields(place, &bytes).into_iter().map(|field| (*place, field)))
@@ -87,7 +88,8 @@ impl Scene {
         let (mut last, mut count) = (0, 0);
         for Captured { bytes, .. } in of_writer {
             for place in places(bytes) {
-                let names = |at: usize| bytes.get(place.begin + at..place.begin + at + 4) == Some(&writer.entity.0);
+                let names =
+                    |at: usize| bytes.get(place.begin + at..place.begin + at + 4) == Some(&writer.entity.0);
                 match place.id {
                     forge::HEARTBEAT if names(4) => {
                         last = last.max(place.read(bytes, (16, 8)));

@@ -83,11 +83,16 @@ impl Place {
     /// A field's value.
     pub fn read(&self, datagram: &[u8], (offset, len): Field) -> u64 {
         let begin = self.begin + offset;
-        let Some(bytes) = datagram.get(begin..begin + len).filter(|_| begin + len <= self.end) else { return 0 };
+        let Some(bytes) = datagram.get(begin..begin + len).filter(|_| begin + len <= self.end) else {
+            return 0;
+        };
         // The halves of a sequence number stand high half first, whatever the order of the bytes in them.
         let word = |bytes: &[u8]| {
             let shift = |index: usize| if self.is_little_endian { index } else { bytes.len() - 1 - index };
-            bytes.iter().enumerate().fold(0, |sum, (index, byte)| sum | u64::from(*byte) << (8 * shift(index)))
+            bytes
+                .iter()
+                .enumerate()
+                .fold(0, |sum, (index, byte)| sum | u64::from(*byte) << (8 * shift(index)))
         };
         if len == 8 { word(&bytes[..4]) << 32 | word(&bytes[4..]) } else { word(bytes) }
     }

@@ -15,6 +15,16 @@ use runnel_rtps::{Config, Limits};
 
 use crate::net::{Captured, Net, Weather, millis, number_of, sample, secs};
 
+/// The attacks that live links survive.
+pub const SURVIVED: &[Attack] = &[
+    Attack::Replay,
+    Attack::AlterNumber,
+    Attack::AlterIdentity,
+    Attack::AlterAnnouncement,
+    Attack::DisposeParticipant,
+    Attack::Invent,
+];
+
 /// The pause between two announcements of an honest participant.
 const ANNOUNCE: Duration = Duration::from_secs(1);
 
@@ -97,7 +107,9 @@ impl Scene {
             links.push(Link { node, writer, reader, len });
         }
         net.run_until("all links are matched", secs(3), |net| {
-            links.iter().all(|link| net.is_matched(link.node, link.writer) && net.is_matched(1 - link.node, link.reader))
+            links.iter().all(|link| {
+                net.is_matched(link.node, link.writer) && net.is_matched(1 - link.node, link.reader)
+            })
         });
         let mut scene = Self { net, links, published: 0, forged: Vec::new() };
         for _ in 0..3 {
@@ -140,7 +152,8 @@ impl Scene {
             (EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
             (EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER),
         ];
-        let discovery = (0..2).flat_map(|node| discovery.map(|(writer, reader)| Pair { node, writer, reader }));
+        let discovery =
+            (0..2).flat_map(|node| discovery.map(|(writer, reader)| Pair { node, writer, reader }));
         let user = self.links.iter().map(|&Link { node, writer, reader, .. }| Pair { node, writer, reader });
         user.chain(discovery).collect()
     }
@@ -154,7 +167,8 @@ impl Scene {
                 }
             }
             Step::Weather { kind } => {
-                self.net.weather = [Weather::FAIR, Weather::foul(10), Weather::foul(40), Weather::foul(0)][kind % 4];
+                self.net.weather =
+                    [Weather::FAIR, Weather::foul(10), Weather::foul(40), Weather::foul(0)][kind % 4];
             }
             Step::Blackout { millis: count } => {
                 self.net.blackout = true;
@@ -236,7 +250,10 @@ impl Scene {
         let missing = expected.clone().filter(|number| !received.contains(number)).count();
         if missing > 0 {
             let all = expected.count();
-            return Err(format!("link {index}: {missing} of {all} samples are missing: {}", self.state(index)));
+            return Err(format!(
+                "link {index}: {missing} of {all} samples are missing: {}",
+                self.state(index)
+            ));
         }
         Ok(())
     }
