@@ -1,7 +1,7 @@
 //! Random sequences of forged datagrams between live participants: see `attack`.
 //!
-//! `ATTACK_SEEDS=1000` tries so many inputs, `ATTACK_FIRST=102` begins with that one, `ATTACK_INPUT=00ab..` plays this one,
-//! and `ATTACK_KINDS=Gap,Heartbeat` allows these attacks only.
+//! `ATTACK_SEEDS=1000` tries so many inputs, `ATTACK_FIRST=102` begins with that one, and `ATTACK_INPUT=00ab..` plays this
+//! one. `ATTACK_KINDS=Gap,Heartbeat` allows these attacks only, and `ATTACK_KINDS=all` every attack.
 
 mod attack;
 mod net;
@@ -21,7 +21,7 @@ fn number(name: &str, default: u64) -> u64 {
 fn is_allowed(attack: Attack) -> bool {
     let name = format!("{attack:?}");
     match variable("ATTACK_KINDS") {
-        Some(kinds) => kinds.split(',').any(|kind| kind == name),
+        Some(kinds) => kinds.split(',').any(|kind| kind == name || kind == "all"),
         None => SURVIVED.contains(&attack),
     }
 }

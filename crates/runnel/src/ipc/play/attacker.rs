@@ -10,7 +10,7 @@ use runnel_io::segment::Segment;
 
 use super::ends::{End, Memory, end, packets, page};
 use crate::ipc::outbox::{LOANS, Outbox, RING};
-use crate::ipc::record::{Gift, Lending, kind};
+use crate::ipc::record::{Gift, Lending, kind as kinds};
 use crate::ipc::ring::RingWriter;
 use crate::ipc::{Inbox, Pool};
 
@@ -65,15 +65,17 @@ impl Attacker {
             len: 1 << (third % 20),
         };
         let [low, high] = lending.to_words();
-        let words: &[u64] = match what % 16 {
-            kind::SLOT => &[low, high],
-            kind::SAMPLE_SLOT => &[first.into(), low, high],
-            kind::ASK => &[2, 0],
-            kind::OPEN | kind::OPEN_SAMPLES | kind::ASK_SAMPLES | kind::ROOM => {
+        // 14 and 15 are kinds that nobody writes.
+        let kind = 1 + what % 15;
+        let words: &[u64] = match kind {
+            kinds::SLOT => &[low, high],
+            kinds::SAMPLE_SLOT => &[first.into(), low, high],
+            kinds::ASK => &[2, 0],
+            kinds::OPEN | kinds::OPEN_SAMPLES | kinds::ASK_SAMPLES | kinds::ROOM => {
                 &[2, 0, number(first, second)]
             }
-            kind::CLOSE => &[],
-            kind::FORGET => &[u64::from(first) % 4],
+            kinds::CLOSE => &[],
+            kinds::FORGET => &[u64::from(first) % 4],
             _ => &[number(first, second), number(second, third)],
         };
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -82,7 +84,7 @@ impl Attacker {
         let parts: [&[u8]; 2] = if what < 128 { [&bytes[..len], &[]] } else { [&bytes, &long] };
         let read = || self.victim.memory().words()[POSITION].load(Ordering::Acquire);
         let ring = &self.outbox.words()[RECORDS..RECORDS + RING];
-        let _ = self.writer.push(ring, (what % 16, u32::from(channel % 8)), &parts, read);
+        let _ = self.writer.push(ring, (kind, u32::from(channel % 8)), &parts, read);
     }
 
     /// Any word anywhere, often one that tells how far the attacker is.
