@@ -8,7 +8,7 @@ mod net;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use attack::{Attack, MAX_STEPS, STEP_LEN, SURVIVED, play, shrunk, steps};
+use attack::{Attack, MAX_STEPS, STEP_LEN, SURVIVED, play, steps};
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -51,6 +51,27 @@ fn check(input: &[u8]) {
     let hex: String = shortest.iter().map(|byte| format!("{byte:02x}")).collect();
     let steps: Vec<String> = steps(&shortest[1..]).iter().map(|step| format!("  {step}\n")).collect();
     panic!("{}\nATTACK_INPUT={hex}\n{}", failure(&shortest).unwrap(), steps.concat());
+}
+
+/// A shorter input that fails as well: steps are left out while it does.
+fn shrunk(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut shortest = input.to_vec();
+    shortest.truncate(1 + MAX_STEPS * STEP_LEN);
+    let mut run = (shortest.len() - 1) / STEP_LEN;
+    while run > 0 {
+        let mut at = 1;
+        while at < shortest.len() {
+            let mut shorter = shortest.clone();
+            shorter.drain(at..(at + run * STEP_LEN).min(shortest.len()));
+            if fails(&shorter) {
+                shortest = shorter;
+            } else {
+                at += run * STEP_LEN;
+            }
+        }
+        run /= 2;
+    }
+    shortest
 }
 
 #[test]
