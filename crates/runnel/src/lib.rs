@@ -105,6 +105,17 @@ pub use rtps::Range as DiscoveryRange;
 pub use runnel_core as core;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::Time;
+/// Entries of the fuzz targets to what is private.
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    /// Plays an input of the same-host session's stateful fuzzer.
+    ///
+    /// # Panics
+    /// When an invariant does not hold.
+    pub fn play_session(input: &[u8]) {
+        crate::ipc::play::play(input);
+    }
+}
 /// System calls, for Runnel's own programs: no part of the API.
 #[doc(hidden)]
 pub use runnel_io as io;

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,6 +124,17 @@ pub struct Net {
     pub longest: BTreeMap<SocketAddr, usize>,
     /// Addresses of those who are no nodes, and what has come to them: from where, and the bytes.
     pub mailboxes: BTreeMap<SocketAddr, Vec<(SocketAddr, Vec<u8>)>>,
+    /// What participants have sent last, for an attacker that listens: at most so many datagrams.
+    pub capture: VecDeque<Captured>,
+    pub capture_limit: usize,
+}
+
+/// A datagram that a participant has sent.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    pub from: SocketAddr,
+    pub to: SocketAddr,
+    pub bytes: Vec<u8>,
 }
 
 impl Net {
@@ -142,6 +153,8 @@ impl Net {
             sent_to: BTreeMap::new(),
             longest: BTreeMap::new(),
             mailboxes: BTreeMap::new(),
+            capture: VecDeque::new(),
+            capture_limit: 0,
         }
     }
 
@@ -293,6 +306,7 @@ impl Net {
                 node.sent_bytes += bytes.len();
                 let of_family = node.addresses.iter().find(|own| own.is_ipv4() == to.is_ipv4());
                 if let Some(from) = of_family.copied() {
+                    self.record(from, to, &bytes);
                     self.send(from, to, &bytes);
                 }
             }
@@ -300,6 +314,13 @@ impl Net {
         let node = &mut self.nodes[node];
         while let Some(event) = node.participant.poll_event() {
             node.events.push(event);
+        }
+    }
+
+    fn record(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        if self.capture_limit > 0 {
+            self.capture.truncate(self.capture_limit - 1);
+            self.capture.push_front(Captured { from, to, bytes: bytes.to_vec() });
         }
     }
 

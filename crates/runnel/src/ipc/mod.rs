@@ -17,6 +17,8 @@ mod given;
 mod lent;
 mod loans;
 mod outbox;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod play;
 mod pool;
 mod receiver;
 mod record;

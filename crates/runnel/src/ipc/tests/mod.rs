@@ -13,7 +13,7 @@ fn zeros(count: usize) -> Box<[AtomicU64]> {
 }
 
 /// A linear congruential generator.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn word(&mut self) -> u64 {
@@ -22,11 +22,11 @@ impl Random {
     }
 
     /// A number below `bound`.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         (self.word() >> 33) as usize % bound
     }
 
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
+    pub(super) fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.below(256) as u8).collect()
     }
 }

@@ -1,0 +1,296 @@
+//! A stateful fuzzer: two participants with live links, and an attacker between them, in the virtual network. An input stands
+//! for steps ([`steps`]); whatever they are, the links deliver again soon after the attacker stops.
+
+mod attacker;
+mod forge;
+mod steps;
+
+pub use steps::{Attack, MAX_STEPS, STEP_LEN, Step, steps};
+
+use std::time::Duration;
+
+use runnel_core::qos::QoS;
+use runnel_rtps::wire::{EntityId, Message};
+use runnel_rtps::{Config, Limits};
+
+use crate::net::{Captured, Net, Weather, millis, number_of, sample, secs};
+
+/// The attacks that live links survive, in any order. Becomes `&Attack::ALL` when none is missing.
+pub const SURVIVED: &[Attack] = &[
+    Attack::Replay,
+    Attack::AlterNumber,
+    Attack::AlterIdentity,
+    Attack::AlterAnnouncement,
+    Attack::DisposeParticipant,
+];
+
+/// The pause between two announcements of an honest participant.
+const ANNOUNCE: Duration = Duration::from_secs(1);
+
+/// From the attacker's end until all links deliver: the next announcement, and one second.
+const RECOVERY: Duration = Duration::from_millis(2200);
+
+/// How long the links are watched then, and how long the last samples may take.
+const WATCH: Duration = Duration::from_secs(1);
+const LAST: Duration = Duration::from_secs(1);
+
+/// An honest writer's pause between two samples.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// Datagrams that a participant may send in a second of peace.
+const MOST_DATAGRAMS: usize = 3000;
+
+/// Numbers of samples that are published after the attacker's end.
+const AFTER: u32 = 1_000_000;
+
+/// Captured datagrams that the attacker has at hand.
+const CAPTURE: usize = 200;
+
+const LIMITS: (usize, usize) = (16, 32);
+
+/// A writer of one honest participant and the reader of the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    node: usize,
+    writer: EntityId,
+    reader: EntityId,
+    len: usize,
+}
+
+/// The same, without the length of samples; also of discovery.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    node: usize,
+    writer: EntityId,
+    reader: EntityId,
+}
+
+/// See the module.
+pub struct Scene {
+    net: Net,
+    links: Vec<Link>,
+    published: u32,
+    /// What the attacker has sent, for the report.
+    forged: Vec<Captured>,
+}
+
+/// Plays an input, without the attacks that `allowed` refuses. The error tells what was expected.
+///
+/// # Panics
+/// When a participant does.
+pub fn play(input: &[u8], allowed: impl Fn(Attack) -> bool) -> Result<(), String> {
+    let (seed, rest) = input.split_first().map_or((0, input), |(seed, rest)| (*seed, rest));
+    let mut scene = Scene::new(seed.into());
+    let result = scene.play(&steps(rest), &allowed);
+    result.map_err(|why| format!("{why}\n{}", scene.report()))
+}
+
+impl Scene {
+    /// Two participants whose links of four kinds deliver.
+    fn new(seed: u64) -> Self {
+        let mut net = Net::new(seed);
+        net.capture_limit = CAPTURE;
+        for _ in 0..2 {
+            net.add_with(configure);
+        }
+        let mut links = Vec::new();
+        let kinds = [
+            (0, QoS::keep_all(), 20),
+            (1, QoS::keep_last(10), 20),
+            (0, QoS::sensor_data(), 20),
+            (1, QoS::keep_all().transient_local(), 4000),
+        ];
+        for (index, (node, qos, len)) in kinds.into_iter().enumerate() {
+            let topic = format!("rt/topic_{index}");
+            let (writer, reader) = (net.writer(node, &topic, qos), net.reader(1 - node, &topic, qos));
+            links.push(Link { node, writer, reader, len });
+        }
+        net.run_until("all links are matched", secs(3), |net| {
+            links.iter().all(|link| {
+                net.is_matched(link.node, link.writer) && net.is_matched(1 - link.node, link.reader)
+            })
+        });
+        let mut scene = Self { net, links, published: 0, forged: Vec::new() };
+        for _ in 0..3 {
+            scene.publish_everywhere();
+        }
+        scene
+    }
+
+    fn play(&mut self, steps: &[Step], allowed: impl Fn(Attack) -> bool) -> Result<(), String> {
+        for step in steps {
+            self.step(*step, &allowed);
+            self.check_bounds()?;
+        }
+        self.recover()
+    }
+
+    /// The endpoints of each link, and what was forged.
+    fn report(&self) -> String {
+        let mut lines = Vec::new();
+        for (index, Link { node, writer, reader, .. }) in self.links.iter().enumerate() {
+            let (from, to) = (self.net.nodes[*node].address, self.net.nodes[1 - *node].address);
+            lines.push(format!("link {index}: writer {writer:?} of {from}, reader {reader:?} of {to}"));
+        }
+        for Captured { from, to, bytes } in &self.forged {
+            lines.push(format!("forged: {from} -> {to}, {} bytes", bytes.len()));
+            let Ok(message) = Message::parse(bytes) else { continue };
+            lines.push(format!("    in the name of {:?}", message.prefix));
+            lines.extend(message.submessages().map(|submessage| match submessage {
+                Ok(submessage) => format!("    {submessage:?}").chars().take(600).collect(),
+                Err(why) => format!("    {why}"),
+            }));
+        }
+        lines.join("\n")
+    }
+
+    /// Every writer that the attacker can speak for, and to whom.
+    fn pairs(&self) -> Vec<Pair> {
+        let discovery = [
+            (EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER),
+            (EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
+            (EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER),
+        ];
+        let discovery =
+            (0..2).flat_map(|node| discovery.map(|(writer, reader)| Pair { node, writer, reader }));
+        let user = self.links.iter().map(|&Link { node, writer, reader, .. }| Pair { node, writer, reader });
+        user.chain(discovery).collect()
+    }
+
+    fn step(&mut self, step: Step, allowed: impl Fn(Attack) -> bool) {
+        match step {
+            Step::Advance { millis: count } => self.net.run_for(millis(count)),
+            Step::Publish { link, count } => {
+                for _ in 0..count {
+                    self.publish(self.links[link % self.links.len()]);
+                }
+            }
+            Step::Weather { kind } => {
+                self.net.weather =
+                    [Weather::FAIR, Weather::foul(10), Weather::foul(40), Weather::foul(0)][kind % 4];
+            }
+            Step::Blackout { millis: count } => {
+                self.net.blackout = true;
+                self.net.run_for(millis(count));
+                self.net.blackout = false;
+            }
+            Step::Attack { attack, args } if allowed(attack) => {
+                self.attack(attack, args);
+                self.net.run_for(millis(1));
+            }
+            Step::Attack { .. } => {}
+        }
+    }
+
+    /// False if the writer keeps all and has no room.
+    fn publish(&mut self, link: Link) -> bool {
+        self.published += 1;
+        self.net.write(link.node, link.writer, &sample(self.published, link.len)).is_ok()
+    }
+
+    /// Publishes once on each link; the error names a link that has no room.
+    fn publish_everywhere(&mut self) -> Option<usize> {
+        let full = (0..self.links.len()).filter(|index| !self.publish(self.links[*index])).min();
+        self.net.run_for(PERIOD);
+        full
+    }
+
+    fn check_bounds(&self) -> Result<(), String> {
+        for node in &self.net.nodes {
+            let count = node.participant.announced().count();
+            if count > LIMITS.0 + LIMITS.1 {
+                return Err(format!("{} knows {count} participants", node.address));
+            }
+            if let Some(peer) = node.participant.peers().find(|peer| peer.endpoints.len() > 32) {
+                return Err(format!("{} knows {} endpoints of one", node.address, peer.endpoints.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The attacker is gone: all links deliver again, everything once and in order.
+    fn recover(&mut self) -> Result<(), String> {
+        self.net.weather = Weather::FAIR;
+        self.published = AFTER;
+        let end = self.net.now + RECOVERY;
+        while self.net.now < end {
+            self.publish_everywhere();
+        }
+        let (first, sent) = (self.published + 1, self.sent());
+        let end = self.net.now + WATCH;
+        while self.net.now < end {
+            if let Some(link) = self.publish_everywhere() {
+                return Err(format!("link {link}: its writer has no room: {}", self.state(link)));
+            }
+        }
+        let (most, before) = (self.sent(), sent);
+        let busiest = most.iter().zip(&before).map(|(after, before)| after - before).max().unwrap_or(0);
+        if busiest > MOST_DATAGRAMS {
+            return Err(format!("{busiest} datagrams in a second"));
+        }
+        self.net.run_for(LAST);
+        (0..self.links.len()).try_for_each(|link| self.check_delivery(link, first))
+    }
+
+    fn sent(&self) -> Vec<usize> {
+        self.net.nodes.iter().map(|node| node.sent).collect()
+    }
+
+    fn check_delivery(&self, index: usize, first: u32) -> Result<(), String> {
+        let link = self.links[index];
+        let texts = self.net.texts(1 - link.node, link.reader);
+        let numbered = texts.iter().filter(|bytes| bytes.len() >= 8).map(|bytes| (number_of(bytes), bytes));
+        // What the attacker has written itself is no sample of the honest writer.
+        let honest =
+            numbered.filter(|(number, bytes)| *number > AFTER && **bytes == sample(*number, link.len));
+        let received: Vec<u32> = honest.map(|(number, _)| number).collect();
+        if let Some(pair) = received.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(format!("link {index}: sample {} after {}", pair[1] - AFTER, pair[0] - AFTER));
+        }
+        let count = self.links.len() as u32;
+        let expected = (first..=self.published).filter(|number| (number - AFTER - 1) % count == index as u32);
+        let missing = expected.clone().filter(|number| !received.contains(number)).count();
+        if missing > 0 {
+            let all = expected.count();
+            return Err(format!(
+                "link {index}: {missing} of {all} samples are missing: {}",
+                self.state(index)
+            ));
+        }
+        Ok(())
+    }
+
+    /// What the participants know of a link, for the report.
+    fn state(&self, index: usize) -> String {
+        let link = self.links[index];
+        let matched = |node: usize, id| if self.net.is_matched(node, id) { "matched" } else { "NOT matched" };
+        let knows = |node: usize| {
+            let other = self.net.nodes[1 - node].participant.prefix();
+            if self.net.nodes[node].participant.peer(other).is_some() { "known" } else { "NOT known" }
+        };
+        format!(
+            "writer {} (peer {}), reader {} (peer {}), {} unacknowledged",
+            matched(link.node, link.writer),
+            knows(link.node),
+            matched(1 - link.node, link.reader),
+            knows(1 - link.node),
+            self.net.nodes[link.node].participant.unacknowledged(link.writer),
+        )
+    }
+}
+
+fn configure(config: &mut Config) {
+    config.announce = ANNOUNCE;
+    config.limits = Limits {
+        participants: LIMITS.0,
+        participants_per_address: LIMITS.0 / 2,
+        candidates: LIMITS.1,
+        endpoints: 32,
+        endpoint_bytes: 1 << 20,
+        sample_bytes: 1 << 20,
+        waiting_bytes: 4 << 20,
+        kept: 100,
+        kept_bytes: 4 << 20,
+        ..Limits::default()
+    };
+}

@@ -1,0 +1,286 @@
+//! A stateful fuzzer of the same-host session: a process that has one session with an honest process and one with an attacker
+//! of the same user. An input stands for steps; whatever they are, the honest session delivers every byte once and in order, and
+//! what the attacker can have the process hold is bounded.
+//!
+//! It is compiled for tests and with the feature `fuzzing`, by which the fuzz target reaches it.
+
+mod attacker;
+mod ends;
+
+use super::record::Gift;
+use super::{Frame, Heard, Hello, Piece, Pool, RING, Tally};
+use crate::data::LENGTH;
+use attacker::Attacker;
+use ends::{End, connect};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Bytes of one step.
+pub(crate) const STEP_LEN: usize = 6;
+
+/// Steps of one input; longer inputs are cut.
+pub(crate) const MAX_STEPS: usize = 120;
+
+/// Shared memory of the process in bytes, and how much of it one peer may hold.
+const MEMORY: usize = 16 << 20;
+const SHARE: usize = 1 << 20;
+
+/// Messages that wait for room at most.
+const MOST_PENDING: usize = 20;
+
+/// Lengths of messages: in one record, in a slot, and longer than the ring takes.
+const LENGTHS: [usize; 8] = [0, 9, 100, 5_000, 20_000, 60_000, 140_000, 300_000];
+
+/// Lent messages of the attacker's that the process holds at most.
+const MOST_HELD: usize = 64;
+
+/// One direction of a link: what was given to the session, and what came out of it.
+#[derive(Default)]
+struct Stream {
+    channel: Option<u32>,
+    pending: VecDeque<(Frame, usize)>,
+    tally: Tally,
+    sent: Vec<u8>,
+    received: Vec<u8>,
+    count: u8,
+}
+
+/// See the module.
+struct Scene {
+    pool: Arc<Pool>,
+    /// The process's session with the honest one, and the other end of it.
+    here: End,
+    there: End,
+    link: Stream,
+    /// The process's session with the attacker, until it ends.
+    exposed: Option<End>,
+    attacker: Attacker,
+    exposed_link: Stream,
+    /// Messages of both peers that are not let go of yet.
+    held: Vec<Piece>,
+    held_of_attacker: Vec<Piece>,
+}
+
+/// Plays an input.
+///
+/// # Panics
+/// When an invariant does not hold.
+pub(crate) fn play(input: &[u8]) {
+    read_packets(input);
+    let mut scene = Scene::new();
+    for step in input.as_chunks::<STEP_LEN>().0.iter().take(MAX_STEPS) {
+        scene.step(*step);
+        scene.check();
+    }
+    scene.end(input.first().is_some_and(|byte| byte % 2 == 0));
+}
+
+/// What comes first on a session's socket.
+fn read_packets(input: &[u8]) {
+    if let Ok(hello) = Hello::from_bytes(input) {
+        assert_eq!(Hello::from_bytes(&hello.to_bytes()), Ok(hello));
+    }
+    if let Some(gift) = Gift::from_bytes(input) {
+        assert_eq!(gift.to_bytes(), input);
+    }
+}
+
+impl Scene {
+    fn new() -> Self {
+        let pool = Arc::new(Pool::new(MEMORY, SHARE));
+        let (here, there) = connect(&pool);
+        let (exposed, attacker) = Attacker::connect(&pool);
+        let mut scene = Self {
+            pool,
+            here,
+            there,
+            link: Stream::default(),
+            exposed: Some(exposed),
+            attacker,
+            exposed_link: Stream::default(),
+            held: Vec::new(),
+            held_of_attacker: Vec::new(),
+        };
+        scene.link.channel = scene.here.sender.open(1, 0);
+        if let Some(exposed) = &scene.exposed {
+            scene.exposed_link.channel = exposed.sender.open(2, 0);
+        }
+        scene
+    }
+
+    fn step(&mut self, [kind, args @ ..]: [u8; STEP_LEN]) {
+        let [first, second, ..] = args;
+        match kind % 12 {
+            0 | 1 => self.link.publish(&self.here, &self.pool, first, second),
+            2 => self.receive(1 + usize::from(first) % 16),
+            3 => self.let_go(first),
+            4 => {
+                if let Some(exposed) = &self.exposed {
+                    self.exposed_link.publish(exposed, &self.pool, first, second);
+                }
+            }
+            5 | 6 => self.receive_of_attacker(1 + usize::from(first) % 16),
+            _ => self.attacker.act(kind, args),
+        }
+    }
+
+    /// The honest peer takes records.
+    fn receive(&mut self, most: usize) {
+        self.there.take_packets().expect("an honest peer sends packets of a session");
+        for _ in 0..most {
+            match self.there.next().expect("an honest peer writes records of a session") {
+                Some(Heard::Stream(piece)) => self.link.arrive(piece, &mut self.held),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        self.there.receiver.tell();
+    }
+
+    /// Messages are let go of, and their memory goes back.
+    fn let_go(&mut self, first: u8) {
+        self.held.truncate(usize::from(first) % 4);
+        self.held_of_attacker.truncate(usize::from(first) % 8);
+        self.here.sender.take_back_slots();
+        self.here.sender.ready_links();
+        if let Some(exposed) = &self.exposed {
+            exposed.sender.ready_links();
+        }
+    }
+
+    /// The process takes what the attacker has for it; what is wrong with that ends the session.
+    fn receive_of_attacker(&mut self, most: usize) {
+        let Some(exposed) = &mut self.exposed else { return };
+        let mut result = exposed.take_packets();
+        for _ in 0..most {
+            match result.and_then(|()| exposed.next()) {
+                Ok(Some(Heard::Stream(piece) | Heard::Sample { piece, .. })) => {
+                    assert!(piece.own_bytes() <= RING * 8 && piece.bytes().len() <= i32::MAX as usize);
+                    if self.held_of_attacker.len() < MOST_HELD {
+                        self.held_of_attacker.push(piece);
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return self.end_exposed(),
+            }
+            result = Ok(());
+        }
+        exposed.receiver.tell();
+    }
+
+    /// What the attacker has not read comes back once at most, whatever position it told.
+    fn end_exposed(&mut self) {
+        let Some(exposed) = self.exposed.take() else { return };
+        let (_, unread) = exposed.sender.finish();
+        let bytes: usize = unread.streams.values().map(Vec::len).sum();
+        let samples: usize = unread.samples.values().flatten().map(|(_, frame)| frame.as_ref().len()).sum();
+        assert!(bytes + samples <= RING * 8 + SHARE, "{bytes} and {samples} bytes come back");
+    }
+
+    fn check(&self) {
+        assert!(self.link.sent.starts_with(&self.link.received), "the honest link's bytes differ");
+        assert!(!self.here.sender.is_over(), "the attacker has ended the honest session");
+    }
+
+    /// The honest session goes on until all is there, or ends and the network carries the rest.
+    fn end(&mut self, falls_back: bool) {
+        if falls_back {
+            self.there.receiver.tell_last();
+            let (why, mut unread) = self.here.sender.finish();
+            assert_eq!(why, None, "an honest peer did nothing");
+            let channel = self.link.channel.expect("a channel");
+            self.link.received.extend(unread.streams.remove(&channel).unwrap_or_default());
+        } else {
+            for _ in 0..100_000 {
+                if self.link.is_done() {
+                    break;
+                }
+                self.held.clear();
+                self.here.sender.take_back_slots();
+                self.link.send(&self.here);
+                self.receive(usize::MAX);
+            }
+            assert!(self.link.is_done(), "the honest link does not go on");
+        }
+        assert_eq!(self.link.sent.len(), self.link.received.len());
+        self.check_all();
+        self.end_exposed();
+    }
+
+    fn check_all(&self) {
+        assert!(self.link.sent == self.link.received, "the honest link's bytes differ");
+    }
+}
+
+impl Stream {
+    fn is_done(&self) -> bool {
+        self.pending.is_empty() && self.received.len() == self.sent.len()
+    }
+
+    /// Gives the session a message, in a slot or not, and as much of those that wait as it takes.
+    fn publish(&mut self, end: &End, pool: &Arc<Pool>, len: u8, place: u8) {
+        if self.pending.len() < MOST_PENDING {
+            self.count = self.count.wrapping_add(1);
+            let body = LENGTHS[usize::from(len) % LENGTHS.len()];
+            let mut bytes = (body as u32).to_le_bytes().to_vec();
+            bytes.extend((0..body).map(|index| self.count ^ index as u8));
+            let slot = if place % 2 == 0 { pool.take(bytes.len()) } else { None };
+            let frame = match slot {
+                Some(mut slot) => {
+                    slot[..bytes.len()].copy_from_slice(&bytes);
+                    Frame::Slot(slot.freeze(bytes.len()))
+                }
+                None => Frame::from(bytes),
+            };
+            self.pending.push_back((frame, 0));
+        }
+        self.send(end);
+    }
+
+    fn send(&mut self, end: &End) {
+        let Some(channel) = self.channel else { return };
+        while let Some((frame, sent)) = self.pending.front_mut() {
+            let count = end.sender.send_frame(channel, frame, *sent, &mut self.tally);
+            self.sent.extend_from_slice(&frame.as_ref()[*sent..*sent + count]);
+            *sent += count;
+            if *sent < frame.as_ref().len() {
+                return;
+            }
+            self.pending.pop_front();
+        }
+    }
+
+    fn arrive(&mut self, piece: Piece, held: &mut Vec<Piece>) {
+        match &piece {
+            Piece::Message(message) => {
+                let mut len = [0; LENGTH];
+                len.copy_from_slice(&(message.len() as u32).to_le_bytes());
+                self.received.extend(len);
+                self.received.extend_from_slice(message);
+            }
+            Piece::Lent(_) | Piece::Bytes(_) => self.received.extend_from_slice(piece.bytes()),
+        }
+        held.push(piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Random;
+    use super::*;
+
+    /// `SESSION_SEEDS=10000` tries so many inputs, and `SESSION_FIRST=102` begins with that one.
+    #[test]
+    fn honest_session_delivers_beside_an_attacker() {
+        let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
+        let first: u64 = number("SESSION_FIRST", 1);
+        for seed in first..first + number("SESSION_SEEDS", 20) {
+            let mut random = Random(seed);
+            let steps = random.below(MAX_STEPS);
+            let input = random.bytes(steps * STEP_LEN);
+            let played = std::panic::catch_unwind(|| play(&input));
+            assert!(played.is_ok(), "seed {seed}");
+        }
+    }
+}

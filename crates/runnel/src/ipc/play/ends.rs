@@ -1,0 +1,107 @@
+//! Ends of a session, as the driver makes them.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use runnel_io::memory::{Foreign, Shared};
+use runnel_io::unix::Place;
+use runnel_io::{Bell, PacketListener, Packets};
+
+use crate::ipc::{Doorbell, Heard, Inbox, Outbox, Pool, Receiver, Sender};
+
+/// One end of a session, and the memory that says whether its process sleeps.
+pub(super) struct End {
+    pub(super) sender: Arc<Sender>,
+    pub(super) receiver: Receiver,
+    _page: Shared,
+}
+
+/// What one end gives the other.
+pub(super) struct Memory<'a> {
+    pub(super) page: BorrowedFd<'a>,
+    pub(super) outbox: BorrowedFd<'a>,
+}
+
+/// Two honest processes with a session. The first one's messages lie in `pool`.
+pub(super) fn connect(pool: &Arc<Pool>) -> (End, End) {
+    let (one, other) = packets();
+    let (outboxes, pages) = ([outbox(), outbox()], [page(), page()]);
+    let memory = |index: usize| Memory { page: pages[index].fd(), outbox: outboxes[index].memory().fd() };
+    let (of_one, of_other) = (memory(0), memory(1));
+    let first = parts(&outboxes[0], of_other, one, pool);
+    let second = parts(&outboxes[1], of_one, other, &Arc::new(Pool::new(0, 0)));
+    let [first_page, second_page] = pages;
+    (with_page(first, first_page), with_page(second, second_page))
+}
+
+/// The end of an honest process towards any other.
+pub(super) fn end(memory: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> (End, Arc<Outbox>) {
+    let own = outbox();
+    let parts = parts(&own, memory, packets, pool);
+    (with_page(parts, page()), own)
+}
+
+fn with_page((sender, receiver): (Arc<Sender>, Receiver), page: Shared) -> End {
+    End { sender, receiver, _page: page }
+}
+
+fn parts(own: &Arc<Outbox>, peer: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> (Arc<Sender>, Receiver) {
+    let foreign = |fd: BorrowedFd<'_>, at_least: usize| {
+        let fd = fd.try_clone_to_owned().expect("descriptors");
+        Foreign::map(fd, at_least, at_least + (1 << 16)).expect("memory")
+    };
+    let (inbox, page) = (Arc::new(Inbox::new(foreign(peer.outbox, Inbox::BYTES))), foreign(peer.page, 8));
+    let (same_user, packets) = (packets.same_user(), Arc::new(packets));
+    assert!(same_user.is_some(), "a process of the same user");
+    let memory = (Arc::clone(own), Arc::clone(&inbox));
+    let sender = Sender::new(memory, page, bells(), Arc::clone(&packets), Arc::clone(pool));
+    (Arc::new(sender), Receiver::new(Arc::clone(own), inbox, packets, same_user))
+}
+
+/// Doorbells that nobody waits at.
+fn bells() -> (Doorbell, Arc<Bell>) {
+    let bell = || Bell::new().expect("descriptors");
+    (Doorbell::Bell(bell()), Arc::new(bell()))
+}
+
+pub(super) fn page() -> Shared {
+    Shared::new("runnel-page", 8).expect("memory")
+}
+
+fn outbox() -> Arc<Outbox> {
+    Arc::new(Outbox::new().expect("memory"))
+}
+
+/// Both ends of a connection.
+pub(super) fn packets() -> (Packets, Packets) {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("runnel-play-{}-{count}", std::process::id());
+    let listener = PacketListener::bind(Place::Abstract(name.as_bytes())).expect("a name");
+    let one = Packets::connect(Place::Abstract(name.as_bytes())).expect("a listener");
+    let other = listener.accept().expect("a connection").expect("one that has connected");
+    (one, other)
+}
+
+impl End {
+    /// Takes what the peer sent on its socket; an error is the end of the session.
+    pub(super) fn take_packets(&mut self) -> Result<(), String> {
+        for _ in 0..100 {
+            match self.receiver.packet() {
+                Ok(true) => self.sender.ring(),
+                Ok(false) => break,
+                Err(why) => return Err(why.unwrap_or_default()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next record, if there is one.
+    pub(super) fn next(&mut self) -> Result<Option<Heard>, String> {
+        let Some(record) = self.receiver.peek()? else { return Ok(None) };
+        let heard = self.receiver.hear(&record)?;
+        self.receiver.pass(&record);
+        Ok(Some(heard))
+    }
+}

@@ -1,0 +1,138 @@
+//! Bags: what is written can be read again, record by record, and a disk that fails gives an error.
+//!
+//! The input is a row of steps: what kind, how many bytes, and these. Its first byte says after how many bytes the disk fails.
+#![no_main]
+
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
+
+use libfuzzer_sys::fuzz_target;
+use runnel_bag::{Connection, ConnectionId, Writer};
+use runnel_core::time::Time;
+
+const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
+const BAG_HEADER: u8 = 3;
+const CHUNK: u8 = 5;
+const MESSAGE: u8 = 2;
+
+/// A file on a disk of limited size.
+struct Disk {
+    file: Cursor<Vec<u8>>,
+    capacity: usize,
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let free = self.capacity.saturating_sub(self.file.position() as usize);
+        if free == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(&bytes[..bytes.len().min(free)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Disk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// A record: its header's fields and its data.
+struct Record<'a> {
+    header: &'a [u8],
+    data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn field(&self, name: &str) -> Option<&'a [u8]> {
+        let mut rest = self.header;
+        while !rest.is_empty() {
+            let (field, later) = piece(rest);
+            let equals = field.iter().position(|byte| *byte == b'=').expect("a field has a name");
+            if &field[..equals] == name.as_bytes() {
+                return Some(&field[equals + 1..]);
+            }
+            rest = later;
+        }
+        None
+    }
+
+    fn op(&self) -> u8 {
+        self.field("op").expect("every record has an op")[0]
+    }
+}
+
+/// The bytes behind a length, and the rest.
+fn piece(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let (len, rest) = bytes.split_first_chunk().expect("a length");
+    rest.split_at(u32::from_le_bytes(*len) as usize)
+}
+
+fn records(mut rest: &[u8]) -> Vec<Record<'_>> {
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let (header, later) = piece(rest);
+        let (data, later) = piece(later);
+        records.push(Record { header, data });
+        rest = later;
+    }
+    records
+}
+
+/// The messages of a bag, with their connections' numbers.
+fn messages(bag: &[u8]) -> Vec<(u32, &[u8])> {
+    let records = records(bag.strip_prefix(MAGIC).expect("a bag"));
+    assert_eq!(records[0].op(), BAG_HEADER);
+    let index = u64::from_le_bytes(records[0].field("index_pos").unwrap().try_into().unwrap());
+    assert!(index as usize <= bag.len());
+    let chunks = records.iter().filter(|record| record.op() == CHUNK);
+    chunks
+        .flat_map(|chunk| self::records(chunk.data))
+        .filter(|record| record.op() == MESSAGE)
+        .map(|record| (u32::from_le_bytes(record.field("conn").unwrap().try_into().unwrap()), record.data))
+        .collect()
+}
+
+/// Writes a bag as the input has it; what must be in it.
+fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<(u32, Vec<u8>)>)> {
+    let mut writer = Writer::new(Disk { file: Cursor::default(), capacity })?;
+    let (mut connections, mut expected): (Vec<ConnectionId>, Vec<(u32, Vec<u8>)>) = Default::default();
+    let mut rest = steps;
+    while let [kind, len, more @ ..] = rest {
+        let (bytes, later) = more.split_at(usize::from(*len).min(more.len()));
+        rest = later;
+        if kind % 4 == 0 || connections.is_empty() {
+            let text = &String::from_utf8_lossy(bytes);
+            let (topic, type_name, md5, definition, publisher) = (text, "p/T", "*", text, text);
+            let latching = *kind > 127;
+            connections.push(writer.add(&Connection {
+                topic,
+                type_name,
+                md5,
+                definition,
+                publisher,
+                latching,
+            }));
+            continue;
+        }
+        let number = usize::from(*kind) / 4 % connections.len();
+        // Sometimes so long that a chunk ends.
+        let message = if kind % 4 == 1 { bytes.repeat(1 + 10 * usize::from(*len)) } else { bytes.to_vec() };
+        let time = Time { sec: i32::from(*kind) << 20, nanosec: (*len).into() };
+        writer.write(connections[number], time, &message)?;
+        expected.push((number as u32, message));
+    }
+    Ok((writer.finish()?.file.into_inner(), expected))
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((capacity, steps)) = data.split_first() else { return };
+    let (bag, expected) = write(steps, usize::MAX).expect("a disk without end");
+    let expected: Vec<(u32, &[u8])> = expected.iter().map(|(id, bytes)| (*id, bytes.as_slice())).collect();
+    assert_eq!(messages(&bag), expected);
+    let capacity = usize::from(*capacity) * bag.len() / 200;
+    assert_eq!(write(steps, capacity).is_ok(), capacity >= bag.len());
+});
