@@ -1,8 +1,8 @@
 //! Two participants and an attacker in the virtual network: live links deliver again soon after the attacker stops. The same
-//! is tried with seeds by `cargo test -p runnel-rtps --test attacks`, which shares this scene and says what an input means.
+//! is tried with seeds by `cargo test -p runnel-rtps attacks::`, which shares this scene and says what an input means.
 #![no_main]
 
-#[path = "../../../crates/runnel-rtps/tests/attack/mod.rs"]
+#[path = "../../../crates/runnel-rtps/tests/it/attack/mod.rs"]
 mod attack;
 #[path = "../../../crates/runnel-rtps/tests/net/mod.rs"]
 mod net;

@@ -4,3 +4,4 @@ mod bench;
 mod command_line;
 mod demo;
 mod of_ros1;
+mod peer_text;

@@ -3,6 +3,8 @@
 #[path = "../net/mod.rs"]
 mod net;
 
+mod attack;
+mod attacks;
 mod audience;
 mod bounds;
 mod clocks;

@@ -37,6 +37,7 @@ mod ipc_limits;
 mod ipc_segments;
 mod ipc_writers;
 mod keeper;
+mod receive_budget;
 mod ros2_idle;
 mod ros2_ipc_ends;
 mod ros2_ipc_hostile;

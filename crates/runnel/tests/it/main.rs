@@ -8,6 +8,8 @@ mod datagram_relay;
 mod domains;
 #[path = "../common/dual_scene.rs"]
 mod dual_scene;
+#[path = "../common/embedded.rs"]
+mod embedded;
 #[path = "../common/fake_process.rs"]
 mod fake_process;
 #[path = "../common/fake_publisher.rs"]
@@ -39,12 +41,14 @@ mod hostile;
 mod ipc;
 mod ipc_services;
 mod life;
+mod linger;
 mod loans;
 mod params;
 mod qos_events;
 mod qos_samples;
 mod ros2;
 mod ros2_dynamic;
+mod ros2_embedded;
 mod ros2_graph;
 mod ros2_ipc;
 mod ros2_keep_all;

@@ -1,8 +1,7 @@
 //! Control characters in all that peers say reach no stream of any command as they are.
 
-#[path = "peer_text/hostile_ros1.rs"]
 mod hostile_ros1;
-#[path = "peer_text/hostile_ros2.rs"]
+
 mod hostile_ros2;
 
 use std::collections::BTreeSet;

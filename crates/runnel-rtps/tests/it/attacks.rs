@@ -3,12 +3,9 @@
 //! `ATTACK_SEEDS=1000` tries so many inputs, `ATTACK_FIRST=102` begins with that one, and `ATTACK_INPUT=00ab..` plays this
 //! one. `ATTACK_KINDS=Gap,Heartbeat` allows these attacks only, and `ATTACK_KINDS=all` every attack.
 
-mod attack;
-mod net;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use attack::{Attack, MAX_STEPS, STEP_LEN, SURVIVED, play, steps};
+use crate::attack::{Attack, MAX_STEPS, STEP_LEN, SURVIVED, play, steps};
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()

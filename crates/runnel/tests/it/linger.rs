@@ -1,12 +1,10 @@
 //! The end of a program that has published what has yet to arrive: it waits, says what it leaves, and Ctrl-C ends the wait.
 
-mod common;
-
 use std::env;
 use std::process::{Command, exit};
 use std::time::Duration;
 
-use common::{Graph, LONG};
+use crate::common::{Graph, LONG};
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, Publisher, QoS};
 use runnel_testkit::hosts::Host;
@@ -75,7 +73,7 @@ fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
     let _ = std::fs::remove_file(&stands);
     let part = |part: &str| {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "the_wait_at_the_end_is_bounded_and_reported", "--nocapture"]);
+        command.args(["--exact", "linger::the_wait_at_the_end_is_bounded_and_reported", "--nocapture"]);
         command.env(PART, part).env(GRAPH, graph).env("RUNNEL_LINGER", linger).env("STANDS", &stands);
         command.env("ROS_MASTER_URI", &master.uri).env("ROS_IP", "127.0.0.1");
         if !ipc {

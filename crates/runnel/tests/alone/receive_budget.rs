@@ -1,14 +1,6 @@
 //! Peers that announce long messages and send them slowly: what they make a context hold is bounded over all its links, and
 //! honest peers go on.
 
-mod common;
-#[path = "common/fake_publisher.rs"]
-mod fake_publisher;
-#[path = "common/logged.rs"]
-mod logged;
-#[path = "common/raw.rs"]
-mod raw;
-
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,10 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use common::{Graph, LONG, wait_until};
-use fake_publisher::FakePublisher;
-use logged::{keep_log, wait_logged};
-use raw::{framed_text, read_frame, send};
+use crate::common::{Graph, LONG, wait_until};
+use crate::fake_publisher::FakePublisher;
+use crate::logged::wait_logged;
+use crate::process::alone;
+use crate::raw::{framed_text, read_frame, send};
 use runnel::core::{Message, Service};
 use runnel::msgs::roscpp::{SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse};
 use runnel::msgs::std_msgs::String as Text;
@@ -94,7 +87,7 @@ fn is_closed(stream: &TcpStream) -> bool {
 
 #[test]
 fn one_byte_service_refuses_announced_length_at_once() {
-    keep_log();
+    let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options());
     let node = far.context.create_node("switch").unwrap();
@@ -111,7 +104,7 @@ fn one_byte_service_refuses_announced_length_at_once() {
 
 #[test]
 fn slow_requests_of_many_clients_stay_within_budget() {
-    keep_log();
+    let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options().receive_budget(BUDGET));
     let node = far.context.create_node("levels").unwrap();
@@ -145,7 +138,7 @@ fn begin_messages(fakes: &[FakePublisher], announced: usize, part: usize) -> Vec
 
 #[test]
 fn images_arrive_while_slow_publishers_fill_the_budget() {
-    keep_log();
+    let _alone = alone();
     let graph = Graph::new();
     const IMAGE: usize = 12_000_000;
     let budget = 5 * IMAGE;
@@ -180,7 +173,7 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
 
 #[test]
 fn message_without_progress_is_given_up() {
-    keep_log();
+    let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options().receive_timeout(Duration::from_millis(200)));
     let heard = Arc::new(Mutex::new(Vec::new()));

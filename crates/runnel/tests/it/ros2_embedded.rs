@@ -1,14 +1,10 @@
 //! A peer of embeddedRTPS (mROS 2) on a host of its own: a program of this project that behaves so, on real sockets.
 
-mod common;
-#[path = "common/embedded.rs"]
-mod embedded;
-
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::LONG;
-use embedded::Board;
+use crate::common::LONG;
+use crate::embedded::Board;
 use runnel::core::Message;
 use runnel::core::wire::{Encoding, cdr};
 use runnel::msgs::geometry_msgs::Twist;
