@@ -6,6 +6,7 @@
 
 mod discovery;
 mod elsewhere;
+mod kept;
 mod matching;
 mod moves;
 mod numbers;
@@ -36,6 +37,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use elsewhere::Elsewhere;
+use kept::Kept;
 use numbers::Numbers;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
@@ -71,6 +73,9 @@ pub struct Participant<P> {
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
     elsewhere: Elsewhere,
+    kept: Kept,
+    /// By endpoint of ours: how often state of others was corrected.
+    corrections: BTreeMap<EntityId, u64>,
     /// Writers that are for some readers only.
     audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
@@ -133,6 +138,8 @@ impl<P: Lend> Participant<P> {
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
             elsewhere: Elsewhere::default(),
+            kept: Kept::default(),
+            corrections: BTreeMap::new(),
             audiences: BTreeMap::new(),
             watches: Watches::default(),
             numbers: Numbers::default(),
@@ -269,6 +276,7 @@ impl<P: Lend> Participant<P> {
         }
         self.tell_of_end(now, stamp, id);
         self.audiences.remove(&id);
+        self.corrections.remove(&id);
         if let Some(writer) = self.writers.remove(&id) {
             self.timers.disarm(writer.armed, Timer::Writer(id));
         }

@@ -11,10 +11,12 @@ mod candidates;
 use super::moves::Move;
 use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
+use super::transmit::Work;
 use super::{DISCOVERY, Participant, Timer};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, ParticipantData};
 use crate::config::{Config, Path};
 use crate::event::Event;
+use crate::evidence::Evidence;
 use crate::stored::Lend;
 use crate::wire::{Data, EntityId, GuidPrefix, VERSION, VendorId};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -56,6 +58,8 @@ pub struct Peer {
     /// How many bytes it may cost before it is proved.
     credit: usize,
     pub(super) heard: Instant,
+    /// Against what it has said of itself.
+    pub(super) evidence: Evidence,
     /// It is said to be elsewhere.
     pub(super) moves: Option<Move>,
     /// When a candidate is told of us again, in case that was lost, and for which time.
@@ -158,6 +162,11 @@ impl Peers {
         self.all.len() - self.candidates.len()
     }
 
+    /// One that was lost is there.
+    pub(super) fn restore(&mut self, peer: Peer) {
+        self.all.insert(peer.data.prefix, peer);
+    }
+
     fn remove(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.all.remove(&prefix)?;
         if !peer.proved {
@@ -219,7 +228,7 @@ impl<P: Lend> Participant<P> {
     ) {
         if announce::is_gone(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
-                self.participant_leaves(from, guid.prefix);
+                self.participant_leaves(now, from, guid.prefix);
             }
             return;
         }
@@ -230,9 +239,9 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn participant_leaves(&mut self, from: SocketAddr, prefix: GuidPrefix) {
+    fn participant_leaves(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         if self.peers.get(prefix).is_some_and(|peer| peer.sends_from(from.ip())) {
-            self.lose(prefix);
+            self.end_participant(now, prefix);
         }
     }
 
@@ -272,7 +281,7 @@ impl<P: Lend> Participant<P> {
         if let Some(peer) = self.peers.get_mut(data.prefix) {
             peer.note_source(from.ip());
             peer.heard = now;
-            self.update(from, data);
+            self.update(now, from, data);
         }
     }
 
@@ -287,10 +296,14 @@ impl<P: Lend> Participant<P> {
     }
 
     /// What a participant that is known says of itself may have changed, or it is heard by a better way.
-    fn update(&mut self, from: SocketAddr, data: ParticipantData) {
+    fn update(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         let prefix = data.prefix;
+        if peer.proved {
+            peer.keep_what_is_contested(now, &mut data);
+        }
+        let former = peer.metatraffic;
         peer.data = data;
         let found = match peer.proved {
             true => peer.known_ways(&self.config, from),
@@ -302,7 +315,12 @@ impl<P: Lend> Participant<P> {
         let stays = other_family && is_among(peer.metatraffic, &peer.data.metatraffic);
         if better || changed && !stays {
             peer.take_ways(found);
+            let is_checked = peer.proved && changed && former != peer.metatraffic;
             self.move_peer(prefix);
+            if is_checked {
+                // If it is there still, it says so.
+                self.work.push_back(Work::Seek(prefix, former));
+            }
         }
     }
 
@@ -342,12 +360,12 @@ impl<P: Lend> Participant<P> {
         self.lose(prefix);
     }
 
-    /// A participant is gone.
-    fn lose(&mut self, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.remove(prefix) else { return };
+    /// A participant is gone. Gives what was known of it.
+    pub(super) fn lose(&mut self, prefix: GuidPrefix) -> Option<Peer> {
+        let peer = self.peers.remove(prefix)?;
         self.timers.disarm(peer.armed, Timer::Peer(prefix));
         if !peer.proved {
-            return;
+            return Some(peer);
         }
         for entity in peer.endpoints.keys() {
             self.unmatch(prefix.with(*entity));
@@ -358,5 +376,6 @@ impl<P: Lend> Participant<P> {
         self.heard.retain(|writer, _| writer.prefix != prefix);
         self.early.retain(|(writer, _), _| writer.prefix != prefix);
         self.tell(Event::ParticipantLost(prefix));
+        Some(peer)
     }
 }

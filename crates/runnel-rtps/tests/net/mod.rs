@@ -63,6 +63,7 @@ pub struct Node {
     /// Its host's addresses, and the longest datagram that is sent to them and to others.
     own: Vec<IpAddr>,
     longest: (usize, usize),
+    config: Config,
     /// It neither sends nor hears nor looks at the clock.
     pub stopped: bool,
     /// Its clock as it differs from that of the network, in nanoseconds, and where it stands still, if it does.
@@ -116,6 +117,8 @@ pub struct Net {
     seed: u64,
     /// What was sent to addresses where nobody is.
     pub astray: BTreeMap<SocketAddr, usize>,
+    /// Datagrams that were sent, with source and destination, if they are recorded.
+    pub record: Option<Vec<(SocketAddr, SocketAddr, Vec<u8>)>>,
     /// How many datagrams were sent to each node's addresses.
     pub sent_to: BTreeMap<SocketAddr, usize>,
     /// How long the longest of them was.
@@ -134,6 +137,7 @@ impl Net {
             order: 0,
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             astray: BTreeMap::new(),
+            record: None,
             sent_to: BTreeMap::new(),
             longest: BTreeMap::new(),
         }
@@ -166,6 +170,7 @@ impl Net {
     pub fn add_with(&mut self, change: impl FnOnce(&mut Config)) -> usize {
         let mut config = self.config();
         change(&mut config);
+        let kept = config.clone();
         let (address, addresses) = (config.unicast[0], config.unicast.clone());
         // What it says of itself is not cut.
         let whole = config.user_data.len() + 1000;
@@ -183,12 +188,20 @@ impl Net {
             sent: 0,
             own,
             longest,
+            config: kept,
             stopped: false,
             lead: 0,
             still: None,
             wall: 0,
         });
         index
+    }
+
+    /// A node begins anew under the name that it had, and knows nothing of what was before.
+    pub fn reboot(&mut self, node: usize) {
+        let now = self.now;
+        let node = &mut self.nodes[node];
+        (node.participant, node.stopped) = (Participant::new(now, node.config.clone()), false);
     }
 
     /// What a node's clocks say.
@@ -324,6 +337,7 @@ impl Net {
     }
 
     fn fly(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        self.record.iter_mut().for_each(|record| record.push((from, to, bytes.to_vec())));
         let weather = self.weather;
         if self.blackout || self.random(100) < weather.loss {
             return;

@@ -3,6 +3,7 @@
 use super::Peer;
 use crate::announce::ParticipantData;
 use crate::event::Event;
+use crate::evidence::Evidence;
 use crate::participant::routes::{Ways, ways};
 use crate::participant::transmit::Work;
 use crate::participant::{DISCOVERY, Participant, Timer};
@@ -53,6 +54,7 @@ impl<P: Lend> Participant<P> {
             is_elsewhere: false,
             credit: len * CREDIT,
             heard: now,
+            evidence: Evidence::default(),
             moves: None,
             greet_again: None,
             reminded: None,
@@ -107,10 +109,10 @@ impl<P: Lend> Participant<P> {
         peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
         peer.proved = true;
         let of_ours = peer.data.vendor == VendorId::RUNNEL;
-        let address = peer.metatraffic;
+        let (address, now) = (peer.metatraffic, peer.heard);
         self.peers.candidates.retain(|candidate| *candidate != prefix);
         if of_ours {
-            self.take_place(prefix, address);
+            self.take_place(now, prefix, address);
         }
         self.tell(Event::ParticipantFound(prefix));
         self.join_discovery(prefix);
@@ -118,7 +120,7 @@ impl<P: Lend> Participant<P> {
 
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
     /// is to wait for it.
-    fn take_place(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+    fn take_place(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
         let is_ours = |peer: &&Peer| peer.data.vendor == VendorId::RUNNEL && peer.data.prefix != prefix;
         let dead: Vec<GuidPrefix> = self
             .peers
@@ -127,7 +129,7 @@ impl<P: Lend> Participant<P> {
             .filter(|peer| peer.metatraffic == address)
             .map(|peer| peer.data.prefix)
             .collect();
-        dead.into_iter().for_each(|dead| self.lose(dead));
+        dead.into_iter().for_each(|dead| self.end_participant(now, dead));
     }
 
     /// Says once why a participant is not met.
@@ -142,7 +144,7 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn join_discovery(&mut self, prefix: GuidPrefix) {
+    pub(in crate::participant) fn join_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
         let most_bytes = 1 << 20;

@@ -12,8 +12,8 @@ const MOST_FRAGMENTS_ASKED: usize = 8192;
 
 impl ReaderProxy {
     /// It tells which fragments it misses. True if there is something to be sent to it.
-    pub(in crate::writer) fn nack_fragments(&mut self, nack: &NackFrag) -> bool {
-        if !self.spec.reliable || !self.nacks.take(nack.count) {
+    pub(in crate::writer) fn nack_fragments(&mut self, now: Instant, nack: &NackFrag) -> bool {
+        if !self.spec.reliable || !self.nacks.take(now, nack.count).counts() {
             return false;
         }
         let sent = |fragment| nack.number < self.next || nack.number == self.next && fragment < self.fragment;

@@ -1,7 +1,9 @@
 //! What a reader is sent, and what it may ask for.
 
 use super::*;
-use crate::wire::{FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp};
+use crate::wire::{
+    AckNack, FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -51,7 +53,12 @@ fn a_fragment_that_was_not_sent_yet_is_no_repair() {
     let mut missing = FragmentSet::new(2);
     (2..6).for_each(|fragment| assert!(missing.insert(fragment)));
     let number = SequenceNumber::FIRST;
-    assert!(proxy.nack_fragments(&NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }));
+    assert!(
+        proxy.nack_fragments(
+            Instant(0),
+            &NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }
+        )
+    );
     assert_eq!(proxy.fragments_asked, [(number, 2)]);
 }
 
@@ -61,7 +68,7 @@ fn fragments_that_a_sample_has_not_are_not_sent() {
     proxy.next = SequenceNumber(2);
     let (number, mut missing) = (SequenceNumber::FIRST, FragmentSet::new(3));
     assert!((3..200).all(|fragment| missing.insert(fragment)));
-    proxy.nack_fragments(&NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 });
+    proxy.nack_fragments(Instant(0), &NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 });
     proxy.heartbeat = false;
     for _ in 0..200 {
         let mut out = Datagram::new();
