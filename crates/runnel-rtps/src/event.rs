@@ -92,8 +92,42 @@ pub enum Event {
         /// What, filled up with zeros to a multiple of four bytes.
         bytes: Vec<u8>,
     },
+    /// State that a datagram had led to was contradicted by later ones, and has given way: a datagram was forged, or a peer has
+    /// begun anew under the name that it had.
+    Corrected {
+        /// Ours, or the participant if it concerns no endpoint alone.
+        local: EntityId,
+        /// The other.
+        remote: Guid,
+        /// What was corrected.
+        state: Correction,
+    },
     /// Something that a person might want to know.
     Trouble(String),
+}
+
+/// State of another that was corrected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// How far a writer is, by its counts, numbers and fragments.
+    WriterPosition,
+    /// What a reader has acknowledged, or how it counts.
+    ReaderPosition,
+    /// That an endpoint is gone.
+    Endpoint,
+    /// That a participant is gone.
+    Participant,
+}
+
+impl core::fmt::Display for Correction {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::WriterPosition => "position of the writer",
+            Self::ReaderPosition => "acknowledgements of the reader",
+            Self::Endpoint => "end of the endpoint",
+            Self::Participant => "end of the participant",
+        })
+    }
 }
 
 impl Event {
@@ -106,6 +140,7 @@ impl Event {
                 | Self::SampleLost { .. }
                 | Self::DeadlineMissed { .. }
                 | Self::Told { .. }
+                | Self::Corrected { .. }
                 | Self::Trouble(_)
         )
     }

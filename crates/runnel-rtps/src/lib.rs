@@ -15,6 +15,7 @@ mod config;
 mod count;
 mod datagram;
 mod event;
+mod evidence;
 mod history;
 mod inline_qos;
 mod participant;
@@ -25,7 +26,7 @@ pub mod wire;
 mod writer;
 
 pub use config::{Config, Limits, Path};
-pub use event::{Event, Sample, SamplePayload, Transmit};
+pub use event::{Correction, Event, Sample, SamplePayload, Transmit};
 pub use participant::{Audience, EndpointOptions, Participant, Peer};
 pub use stored::Lend;
 pub use writer::{Full, Rate};

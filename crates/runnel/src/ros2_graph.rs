@@ -120,7 +120,9 @@ pub struct EndpointLinks {
     pub messages: u64,
     /// Messages that were dropped for slow subscriptions, or because the callback was slower than they came.
     pub dropped: u64,
-    /// Of a subscription, the publishers whose messages come in shared memory: at most 14. All others come by the network.
+    /// How often the state of a link was corrected that a forged datagram had led to, or one from before a peer's restart.
+    pub corrections: u64,
+    /// Of a subscription, the publishers whose messages come in shared memory: at most 13. All others come by the network.
     pub in_memory: Vec<Gid>,
 }
 

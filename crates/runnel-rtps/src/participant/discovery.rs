@@ -53,7 +53,7 @@ impl<P: Lend> Participant<P> {
             if let Some(guid) =
                 announce::key_of(inline_qos, payload).filter(|guid| guid.prefix == writer.prefix)
             {
-                self.endpoint_gone(guid);
+                self.endpoint_gone(now, guid);
             }
             return;
         }
@@ -72,8 +72,9 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn endpoint_found(&mut self, now: Instant, endpoint: Endpoint) {
+    pub(super) fn endpoint_found(&mut self, now: Instant, endpoint: Endpoint) {
         let guid = endpoint.guid;
+        self.note_told_of(guid);
         let most = self.config.limits.endpoints;
         let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
         if peer.endpoints.len() >= most && !peer.endpoints.contains_key(&guid.entity) {
@@ -90,11 +91,14 @@ impl<P: Lend> Participant<P> {
         if former.as_ref() == peer.endpoints.get(&guid.entity) {
             return;
         }
+        if let Some(former) = former {
+            self.check_discovery(now, guid.prefix.with(teller_of(former.role())));
+        }
         self.tell(Event::EndpointFound(guid));
         self.match_remote(now, guid);
     }
 
-    fn endpoint_gone(&mut self, guid: Guid) {
+    pub(super) fn endpoint_gone(&mut self, now: Instant, guid: Guid) {
         let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
         if let Some(known) = peer.endpoints.remove(&guid.entity) {
             peer.endpoint_bytes -= known.bytes();
@@ -103,6 +107,7 @@ impl<P: Lend> Participant<P> {
                 self.reader_ended(&known);
             }
             self.tell(Event::EndpointLost(guid));
+            self.keep_endpoint(now, known);
         }
     }
 }

@@ -8,6 +8,7 @@ mod discovery;
 mod discovery_datagrams;
 mod discovery_queue;
 mod elsewhere;
+mod kept;
 mod matching;
 mod moves;
 mod numbers;
@@ -39,6 +40,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use discovery_queue::DiscoveryQueue;
 use elsewhere::Elsewhere;
+use kept::Kept;
 use numbers::Numbers;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
@@ -74,6 +76,9 @@ pub struct Participant<P> {
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
     elsewhere: Elsewhere,
+    kept: Kept,
+    /// By endpoint of ours: how often state of others was corrected.
+    corrections: BTreeMap<EntityId, u64>,
     /// Writers that are for some readers only.
     audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
@@ -139,6 +144,8 @@ impl<P: Lend> Participant<P> {
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
             elsewhere: Elsewhere::default(),
+            kept: Kept::default(),
+            corrections: BTreeMap::new(),
             audiences: BTreeMap::new(),
             watches: Watches::default(),
             numbers: Numbers::default(),
@@ -276,6 +283,7 @@ impl<P: Lend> Participant<P> {
         }
         self.tell_of_end(now, stamp, id);
         self.audiences.remove(&id);
+        self.corrections.remove(&id);
         if let Some(writer) = self.writers.remove(&id) {
             self.timers.disarm(writer.armed, Timer::Writer(id));
         }

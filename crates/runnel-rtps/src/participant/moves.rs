@@ -4,8 +4,9 @@
 //! anybody may say that in its name: it is asked first where it was, and is believed to have moved only if nothing comes
 //! from there.
 
-use super::Participant;
+use super::{Participant, Peer};
 use crate::announce::ParticipantData;
+use crate::evidence::{QUIET, Verdict};
 use crate::stored::Lend;
 use crate::wire::GuidPrefix;
 use core::net::SocketAddr;
@@ -24,6 +25,28 @@ pub(super) struct Move {
     asked: u32,
     /// When it is asked again, or believed.
     pub next: Instant,
+}
+
+impl Peer {
+    /// What would end its links or keep it from being understood is believed when it says so several times: a shorter lease,
+    /// another vendor, other endpoints of discovery. Until then `data` has what it said before.
+    pub(super) fn keep_what_is_contested(&mut self, now: Instant, data: &mut ParticipantData) {
+        let shortens = match (data.lease, self.data.lease) {
+            (Some(new), Some(old)) => new < old,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        let known = (self.data.vendor, self.data.builtin);
+        if !shortens && (data.vendor, data.builtin) == known {
+            return self.evidence.confirm(now);
+        }
+        // Announcements repeat one number: only time tells them from their copies.
+        let mark = now.0 / QUIET.as_nanos() as u64;
+        if self.evidence.contradict(now, mark) != Verdict::Restart {
+            (data.vendor, data.builtin) = known;
+            data.lease = if shortens { self.data.lease } else { data.lease };
+        }
+    }
 }
 
 impl<P: Lend> Participant<P> {

@@ -93,7 +93,7 @@ impl<P: Lend> Participant<P> {
         let Some(of) = self.readers.get_mut(&reader) else { return true };
         let has_room = of.has_room();
         let Some(proxy) = of.writer_mut(writer) else { return true };
-        match proxy.arrive_beside(number, has_room) {
+        match proxy.arrive_beside(now, number, has_room) {
             Arrival::Early => return proxy.hold(now, number, copied(bytes, None, false)),
             Arrival::Deliver => {
                 let payload = SamplePayload::Own(Vec::from(bytes));

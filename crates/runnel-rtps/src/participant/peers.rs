@@ -14,10 +14,12 @@ mod standing;
 use super::moves::Move;
 use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
+use super::transmit::Work;
 use super::{DISCOVERY, Participant, Timer};
 use crate::announce::{self, BuiltinEndpoints, Endpoint, PLAIN_DATAGRAM, ParticipantData};
 use crate::config::{Config, Limits, Path};
 use crate::event::Event;
+use crate::evidence::Evidence;
 use crate::stored::Lend;
 use crate::wire::{Data, EntityId, GuidPrefix, VERSION, VendorId};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -68,6 +70,8 @@ pub struct Peer {
     since: Instant,
     trial_ends: Option<Instant>,
     pub(super) heard: Instant,
+    /// Against what it has said of itself.
+    pub(super) evidence: Evidence,
     /// It is said to be elsewhere.
     pub(super) moves: Option<Move>,
     /// When a candidate is told of us again, in case that was lost, and for which time.
@@ -198,6 +202,11 @@ impl Peers {
         self.all.len() - self.candidates.len()
     }
 
+    /// One that was lost is there.
+    pub(super) fn restore(&mut self, peer: Peer) {
+        self.all.insert(peer.data.prefix, peer);
+    }
+
     fn remove(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.all.remove(&prefix)?;
         if !peer.is_proved() {
@@ -268,7 +277,7 @@ impl<P: Lend> Participant<P> {
     ) {
         if announce::is_gone(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
-                self.participant_leaves(from, guid.prefix);
+                self.participant_leaves(now, from, guid.prefix);
             }
             return;
         }
@@ -279,9 +288,9 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn participant_leaves(&mut self, from: SocketAddr, prefix: GuidPrefix) {
+    fn participant_leaves(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         if self.peers.get(prefix).is_some_and(|peer| peer.sends_from(from.ip())) {
-            self.lose(prefix);
+            self.end_participant(now, prefix);
         }
     }
 
@@ -326,7 +335,7 @@ impl<P: Lend> Participant<P> {
         if let Some(peer) = self.peers.get_mut(data.prefix) {
             peer.note_source(from.ip());
             peer.heard = now;
-            self.update(from, data);
+            self.update(now, from, data);
         }
     }
 
@@ -341,10 +350,14 @@ impl<P: Lend> Participant<P> {
     }
 
     /// What a participant that is known says of itself may have changed, or it is heard by a better way.
-    fn update(&mut self, from: SocketAddr, data: ParticipantData) {
+    fn update(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         let prefix = data.prefix;
+        if peer.standing.has_met() {
+            peer.keep_what_is_contested(now, &mut data);
+        }
+        let former = peer.metatraffic;
         peer.data = data;
         let found = match peer.standing.has_met() {
             true => peer.known_ways(&self.config, from),
@@ -356,7 +369,12 @@ impl<P: Lend> Participant<P> {
         let stays = other_family && is_among(peer.metatraffic, &peer.data.metatraffic);
         if better || changed && !stays {
             peer.take_ways(found);
+            let is_checked = peer.is_proved() && changed && former != peer.metatraffic;
             self.move_peer(prefix);
+            if is_checked {
+                // If it is there still, it says so.
+                self.discovery.call(core::iter::once(Work::Seek(prefix, former)));
+            }
         }
     }
 
@@ -415,12 +433,12 @@ impl<P: Lend> Participant<P> {
         self.lose(prefix);
     }
 
-    /// A participant is gone.
-    fn lose(&mut self, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.remove(prefix) else { return };
+    /// A participant is gone. Gives what was known of it.
+    pub(super) fn lose(&mut self, prefix: GuidPrefix) -> Option<Peer> {
+        let peer = self.peers.remove(prefix)?;
         self.disarm_peer(&peer);
         if !peer.standing.has_met() {
-            return;
+            return Some(peer);
         }
         for entity in peer.endpoints.keys() {
             self.unmatch(prefix.with(*entity));
@@ -431,5 +449,6 @@ impl<P: Lend> Participant<P> {
         self.heard.retain(|writer, _| writer.prefix != prefix);
         self.early.retain(|(writer, _), _| writer.prefix != prefix);
         self.tell(Event::ParticipantLost(prefix));
+        Some(peer)
     }
 }

@@ -3,8 +3,8 @@
 use super::watch::Watched;
 use super::{MOST_EARLY, Participant};
 use crate::announce;
-use crate::event::{Event, Sample, SamplePayload};
-use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied};
+use crate::event::{Correction, Event, Sample, SamplePayload};
+use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied, digest};
 use crate::stored::Lend;
 use crate::wire::{
     AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
@@ -75,6 +75,7 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
+        self.restore_if_kept(now, from, source);
         let is_counted = self.note_heard(now, from, source, datagram.len());
         let uncounted = if is_counted { 0 } else { datagram.len() };
         let announced = false;
@@ -156,6 +157,7 @@ impl<P: Lend> Participant<P> {
 
     fn handle_data(&mut self, context: &Context<'_>, data: &Data<'_>) {
         let writer = context.source.with(data.writer);
+        self.restore_endpoint_if_silent(context.now, writer);
         for reader in self.concerned(data.reader, writer) {
             self.sample_came(context, reader, writer, data);
         }
@@ -165,7 +167,8 @@ impl<P: Lend> Participant<P> {
         let Some(of) = self.readers.get_mut(&reader) else { return };
         let has_room = of.has_room();
         let Some(proxy) = of.writer_mut(writer) else { return };
-        match proxy.arrive(context.now, data.number, has_room) {
+        let digest = digest(data.payload.bytes(), context.stamp);
+        match proxy.arrive(context.now, (data.number, digest), has_room) {
             Arrival::Deliver if reader.is_builtin() => {
                 self.discovered(context.now, reader, writer, data.inline_qos, data.payload);
             }
@@ -228,6 +231,10 @@ impl<P: Lend> Participant<P> {
         if count > 0 {
             self.tell(Event::SampleLost { reader, writer, count });
         }
+        self.note_corrections(reader, writer);
+        if reader.is_builtin() {
+            self.reread_discovery(now, reader, writer);
+        }
         self.wake_answer(reader, writer);
     }
 
@@ -242,6 +249,7 @@ impl<P: Lend> Participant<P> {
 
     fn handle_fragments(&mut self, context: &Context<'_>, frag: &DataFrag<'_>) {
         let writer = context.source.with(frag.writer);
+        self.restore_endpoint_if_silent(context.now, writer);
         for reader in self.concerned(frag.reader, writer) {
             let lacks_room = |proxy: &WriterProxy| proxy.lacks_room(frag.number, frag.sample_len as usize);
             if self.writer_of(reader, writer).is_some_and(|proxy| lacks_room(proxy)) {
@@ -251,7 +259,8 @@ impl<P: Lend> Participant<P> {
             let has_room = of.has_room();
             let Some(proxy) = of.writer_mut(writer) else { continue };
             if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
-                match proxy.arrive(context.now, frag.number, has_room) {
+                let digest = digest(&whole.bytes, context.stamp);
+                match proxy.arrive(context.now, (frag.number, digest), has_room) {
                     Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
                     Arrival::Early => self.hold(context.now, (reader, writer), frag.number, whole),
                     Arrival::Late => {}
@@ -282,6 +291,7 @@ impl<P: Lend> Participant<P> {
 
     fn handle_heartbeat(&mut self, context: &Context<'_>, heartbeat: &Heartbeat) {
         let writer = context.source.with(heartbeat.writer);
+        self.restore_endpoint_if_silent(context.now, writer);
         if !self.heard.contains_key(&writer) {
             return self.note_early(writer, heartbeat);
         }
@@ -293,6 +303,13 @@ impl<P: Lend> Participant<P> {
                 self.happened(context.now, Watched::Life(reader, writer));
             }
             self.after(context.now, reader, writer);
+        }
+    }
+
+    /// A writer that no reader of ours hears may have been said to be gone.
+    fn restore_endpoint_if_silent(&mut self, now: Instant, writer: Guid) {
+        if !self.heard.contains_key(&writer) {
+            self.restore_endpoint_if_kept(now, writer);
         }
     }
 
@@ -313,7 +330,7 @@ impl<P: Lend> Participant<P> {
         let writer = context.source.with(heartbeat.writer);
         for reader in self.concerned(heartbeat.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
-                proxy.heartbeat_fragments(heartbeat);
+                proxy.heartbeat_fragments(context.now, heartbeat);
             }
             self.after(context.now, reader, writer);
         }
@@ -323,7 +340,7 @@ impl<P: Lend> Participant<P> {
         let writer = context.source.with(gap.writer);
         for reader in self.concerned(gap.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
-                proxy.gap(gap);
+                proxy.gap(context.now, gap);
             }
             self.after(context.now, reader, writer);
         }
@@ -338,15 +355,19 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let reader = context.source.with(ack.reader);
+        self.restore_endpoint_if_kept(context.now, reader);
         let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
+        let wants = writer.acknowledge(context.now, reader, ack);
+        let corrections = writer.take_corrections(reader);
         if ack.writer.is_builtin() {
-            if writer.acknowledge(context.now, reader, ack) {
+            if wants {
                 self.wake_discovery(context.source);
             }
             self.arm_discovery(context.source);
-        } else if writer.acknowledge(context.now, reader, ack) {
+        } else if wants {
             self.wake_writer(ack.writer);
         }
+        (0..corrections).for_each(|_| self.corrected(ack.writer, reader, Correction::ReaderPosition));
         if ack.writer == EntityId::PUBLICATIONS_WRITER {
             self.announcements_acknowledged(context.now, context.source);
         }

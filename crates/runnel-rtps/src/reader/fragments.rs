@@ -1,6 +1,7 @@
 //! Samples that come in fragments.
 
 use super::budget::{Budget, Claim};
+use crate::evidence::{Evidence, Verdict};
 use crate::wire::{DataFrag, FragmentSet, SequenceNumber, Timestamp};
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -19,6 +20,7 @@ pub(crate) struct Fragments {
     forgotten: bool,
     /// A later sample came than one that lacks fragments, which are to be asked for.
     passed: bool,
+    corrections: u32,
 }
 
 /// A sample of which some fragments have come.
@@ -39,6 +41,8 @@ struct Incomplete {
     asked: u32,
     /// When fragments of it came last.
     came: Instant,
+    /// Against its sizes.
+    sizes: Evidence,
     _claim: Claim,
     stamp: Option<Timestamp>,
     is_key: bool,
@@ -66,6 +70,7 @@ impl Incomplete {
             passed: false,
             asked: 0,
             came: Instant(0),
+            sizes: Evidence::default(),
             _claim: claim,
             stamp,
             is_key: frag.is_key,
@@ -139,6 +144,14 @@ fn zeroed(len: usize) -> Option<Vec<u8>> {
     Some(vec![0; len])
 }
 
+/// How long after a fragment the same one is another answer rather than a copy.
+const COPIES: u64 = 50_000_000;
+
+/// What tells a fragment from others, and from those that were asked for again.
+fn mark_of(now: Instant, frag: &DataFrag<'_>) -> u64 {
+    ((now.0 / COPIES) << 32) | u64::from(frag.first_fragment)
+}
+
 impl Fragments {
     /// Takes fragments in; gives the sample if these were the last. One that differs in size from those before it
     /// counts for nothing, and neither does the first of a sample for which the budget has no room. Whoever calls has
@@ -158,8 +171,13 @@ impl Fragments {
         }
         let sample = self.samples.get_mut(&frag.number)?;
         if !sample.is_like(frag) {
-            return None;
+            if sample.sizes.contradict(now, mark_of(now, frag)) != Verdict::Restart {
+                return None;
+            }
+            self.replace(frag, stamp, budget)?;
         }
+        let sample = self.samples.get_mut(&frag.number)?;
+        sample.sizes = Evidence::default();
         sample.take(frag);
         sample.came = now;
         if sample.missing > 0 {
@@ -167,6 +185,20 @@ impl Fragments {
         }
         let whole = self.samples.remove(&frag.number)?;
         Some(Complete { bytes: whole.bytes, stamp: whole.stamp, is_key: whole.is_key })
+    }
+
+    /// A sample has other sizes than it was believed to have: it begins anew.
+    fn replace(&mut self, frag: &DataFrag<'_>, stamp: Option<Timestamp>, budget: &Budget) -> Option<()> {
+        self.samples.remove(&frag.number);
+        self.corrections += 1;
+        let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
+        self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim)?);
+        Some(())
+    }
+
+    /// How often a sample had other sizes than was believed, since this was last asked.
+    pub fn take_corrections(&mut self) -> u32 {
+        core::mem::take(&mut self.corrections)
     }
 
     /// Room for another sample: nothing if all that are there are older, and so are wanted first.
@@ -245,6 +277,11 @@ impl Fragments {
     /// True if some but not all fragments of a sample have come.
     pub fn has_begun(&self, number: SequenceNumber) -> bool {
         self.samples.contains_key(&number)
+    }
+
+    /// True if some sample before this number has begun.
+    pub fn has_begun_before(&self, number: SequenceNumber) -> bool {
+        self.samples.range(..number).next().is_some()
     }
 
     /// Fragments up to this one are there to be asked for.

@@ -9,7 +9,7 @@ mod tests;
 pub(crate) use budget::Budgets;
 pub(crate) use fragments::Complete;
 use proxy::Left;
-pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
+pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied, digest};
 
 use crate::wire::{Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::{BTreeMap, VecDeque};

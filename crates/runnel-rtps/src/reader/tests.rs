@@ -39,7 +39,7 @@ fn heartbeat(first: i64, last: i64, count: u32) -> Heartbeat {
 /// A sample comes and is held if it is early.
 fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
     let number = SequenceNumber(number);
-    let arrival = proxy.arrive(now, number, true);
+    let arrival = proxy.arrive(now, (number, 0), true);
     if arrival == Arrival::Early {
         assert!(proxy.hold(now, number, copied(&[0; 8], None, false)));
     }
@@ -60,7 +60,7 @@ fn a_writer_that_does_not_say_what_it_has_is_asked_for_all_before_what_it_sends_
     assert!(proxy.take_held().is_none());
     assert!(proxy.handle_timeout(at(20)));
     assert_eq!(missing(&mut proxy, at(20)), [1, 2, 3, 4]);
-    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(5)));
+    proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(5)));
     assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(5));
     assert_eq!((proxy.take_lost(), comes(&mut proxy, at(22), 6)), (0, Arrival::Deliver));
 }
@@ -89,7 +89,7 @@ fn what_the_writer_does_not_have_any_more_is_lost_but_for_what_came() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     assert_eq!(comes(&mut proxy, at(1), 3), Arrival::Early);
-    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(5), SequenceNumber(7)));
+    proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(5), SequenceNumber(7)));
     proxy.heartbeat(at(2), &heartbeat(9, 9, 2));
     assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(3));
     assert_eq!(proxy.take_lost(), 5 - 1 + 4 - 3, "1, 2, 4, 7 and 8");
@@ -175,7 +175,7 @@ fn who_is_told_often_is_asked_again_as_soon_as_before() {
 
 /// Tells that samples will not come, the end not among them.
 fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
-    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));
+    proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_repair_that_waits_for_room_was_no_slower_for_that() {
     proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
     assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
     for number in [SequenceNumber(1), SequenceNumber(2)] {
-        assert_eq!(proxy.arrive(at(1), number, false), Arrival::Early);
+        assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
         assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
     }
     // There is room five seconds later; what is missing then is asked for as soon as before.
@@ -327,7 +327,7 @@ fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
     let _ = proxy.answer(at(0), READER);
     for number in 1..100 {
         let number = SequenceNumber(number);
-        assert_eq!(proxy.arrive(at(1), number, false), Arrival::Early);
+        assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
         assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
         assert!(!proxy.wants_answer(), "nothing is missing");
     }
@@ -339,7 +339,7 @@ fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
 fn what_is_missing_is_found_up_to_the_last_number_there_is() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
-    proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
+    proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
     assert_eq!(comes(&mut proxy, at(1), i64::MAX), Arrival::Early);
     assert_eq!(comes(&mut proxy, at(1), 2), Arrival::Early);
     assert_eq!(missing(&mut proxy, at(1)), [1]);
@@ -358,7 +358,7 @@ fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_al
         let mut proxy = WriterProxy::found_again(spec(true), first.left());
         let asked = proxy.answer(at(9), READER).expect("a greeting").0;
         assert!(asked.count > told, "it would not be heard");
-        proxy.gap(&Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
+        proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
         proxy.heartbeat(at(9), &heartbeat(3, last, 9));
         (proxy.due().map(|number| number.0), proxy.take_lost())
     };

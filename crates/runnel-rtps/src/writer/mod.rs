@@ -1,5 +1,6 @@
 //! A writer: the samples it holds, and how far each of its readers is.
 
+mod left;
 mod pacer;
 mod proxy;
 
@@ -12,6 +13,7 @@ use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber,
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use left::LeftReaders;
 use runnel_core::qos::{Durability, History as Keep, QoS};
 use runnel_core::time::Instant;
 
@@ -28,6 +30,7 @@ pub(crate) struct Writer<B> {
     limit_bytes: usize,
     history: History<B>,
     readers: Vec<ReaderProxy>,
+    left: LeftReaders,
     /// How often readers have been joined or left.
     changes: u32,
     /// The number under which the announcement of it was written.
@@ -76,6 +79,7 @@ impl<B: Bytes> Writer<B> {
             limit_bytes: usize::MAX,
             history: History::new(),
             readers: Vec::new(),
+            left: LeftReaders::default(),
             changes: 0,
             told_at: SequenceNumber::ZERO,
             turn: 0,
@@ -130,6 +134,11 @@ impl<B: Bytes> Writer<B> {
             }
             return;
         }
+        if let Some(reader) = self.left.take(&spec) {
+            self.readers.push(reader);
+            self.changes = self.changes.wrapping_add(1);
+            return;
+        }
         let latching = self.is_latching() && spec.wants_earlier;
         let start = match latching {
             // It waits for the first of all.
@@ -152,14 +161,16 @@ impl<B: Bytes> Writer<B> {
     }
 
     fn leave_those(&mut self, which: impl Fn(&ReaderProxy) -> bool) -> bool {
-        let before = self.readers.len();
-        self.readers.retain(|proxy| !which(proxy));
-        let left = self.readers.len() < before;
-        if left {
+        let (left, rest) = core::mem::take(&mut self.readers).into_iter().partition(|proxy| which(proxy));
+        self.readers = rest;
+        let (left, is_user): (Vec<ReaderProxy>, bool) = (left, !self.id.is_builtin());
+        let any = !left.is_empty();
+        left.into_iter().filter(|_| is_user).for_each(|proxy| self.left.put(proxy));
+        if any {
             self.changes = self.changes.wrapping_add(1);
             self.trim();
         }
-        left
+        any
     }
 
     /// The readers of a participant are reached elsewhere.
@@ -196,7 +207,11 @@ impl<B: Bytes> Writer<B> {
     /// # Errors
     /// When [`Writer::full`] says so.
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
-        if !self.is_latching() && self.readers.iter().all(ReaderProxy::is_suspended) {
+        if self.left.expire(now) {
+            self.trim();
+        }
+        let is_awaited = !self.left.is_empty();
+        if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_suspended) {
             self.history.pass();
             return Ok(Some(payload));
         }
@@ -288,6 +303,12 @@ impl<B: Bytes> Writer<B> {
         let wants = proxy.acknowledge(now, &ack, &self.history);
         self.trim();
         wants
+    }
+
+    /// How often it was corrected what was believed of a reader, since this was last asked.
+    pub fn take_corrections(&mut self, reader: Guid) -> u32 {
+        let proxy = self.readers.iter_mut().find(|proxy| proxy.guid() == reader);
+        proxy.map_or(0, ReaderProxy::take_corrections)
     }
 
     /// A reader tells which fragments it misses. True if there is something to be sent.
@@ -392,7 +413,8 @@ impl<B: Bytes> Writer<B> {
         if self.history.len() <= kept && self.gone.is_empty() {
             return;
         }
-        let done = self.readers.iter().map(ReaderProxy::done).min().unwrap_or(self.history.last());
+        let readers = self.readers.iter().chain(self.left.iter());
+        let done = readers.map(ReaderProxy::releasable).min().unwrap_or(self.history.last());
         // Who has never heard of a thing needs not hear that it is gone.
         let gone_kept = if self.awaits_return { MOST_GONE } else { 0 };
         while self.gone.len() > gone_kept

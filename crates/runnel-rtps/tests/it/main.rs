@@ -10,6 +10,7 @@ mod bounds;
 mod clocks;
 mod elsewhere;
 mod embedded;
+mod forgeries;
 mod hostile;
 mod ipv6;
 mod meeting;

@@ -63,6 +63,7 @@ pub struct Node {
     /// Its host's addresses, and the longest datagram that is sent to them and to others.
     own: Vec<IpAddr>,
     longest: (usize, usize),
+    config: Config,
     /// It neither sends nor hears nor looks at the clock.
     pub stopped: bool,
     /// Its clock as it differs from that of the network, in nanoseconds, and where it stands still, if it does.
@@ -118,6 +119,8 @@ pub struct Net {
     pub astray: BTreeMap<SocketAddr, usize>,
     /// Addresses where nobody's node is, and where heartbeats of discovery are acknowledged all the same.
     pub answering: BTreeSet<SocketAddr>,
+    /// Datagrams that were sent, with source and destination, if they are recorded.
+    pub record: Option<Vec<(SocketAddr, SocketAddr, Vec<u8>)>>,
     /// How many datagrams were sent to each node's addresses.
     pub sent_to: BTreeMap<SocketAddr, usize>,
     /// How long the longest of them was.
@@ -150,6 +153,7 @@ impl Net {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             astray: BTreeMap::new(),
             answering: BTreeSet::new(),
+            record: None,
             sent_to: BTreeMap::new(),
             longest: BTreeMap::new(),
             mailboxes: BTreeMap::new(),
@@ -185,6 +189,7 @@ impl Net {
     pub fn add_with(&mut self, change: impl FnOnce(&mut Config)) -> usize {
         let mut config = self.config();
         change(&mut config);
+        let kept = config.clone();
         let (address, addresses) = (config.unicast[0], config.unicast.clone());
         // What it says of itself is not cut.
         let whole = config.user_data.len() + 1000;
@@ -202,12 +207,20 @@ impl Net {
             sent: 0,
             own,
             longest,
+            config: kept,
             stopped: false,
             lead: 0,
             still: None,
             wall: 0,
         });
         index
+    }
+
+    /// A node begins anew under the name that it had, and knows nothing of what was before.
+    pub fn reboot(&mut self, node: usize) {
+        let now = self.now;
+        let node = &mut self.nodes[node];
+        (node.participant, node.stopped) = (Participant::new(now, node.config.clone()), false);
     }
 
     /// What a node's clocks say.
@@ -352,6 +365,7 @@ impl Net {
     }
 
     fn fly(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        self.record.iter_mut().for_each(|record| record.push((from, to, bytes.to_vec())));
         let weather = self.weather;
         if self.blackout || self.random(100) < weather.loss {
             return;

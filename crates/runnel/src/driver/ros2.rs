@@ -21,8 +21,8 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Interest, Token, clock};
-use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+use runnel_rtps::{Correction, Event};
 
 use super::nodes::NodeKey;
 use super::socket::Socket;
@@ -248,6 +248,15 @@ impl Driver {
         self.ros2.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
     }
 
+    /// Says that a peer began anew, or that somebody forges its datagrams.
+    fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
+        let topic = self.ros2.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
+        let topic = topic.unwrap_or_else(|| "discovery".into());
+        self.warn_of_participant(format_args!(
+            "{topic}: the {state} {remote} was corrected: it restarted, or a datagram in its name was forged"
+        ));
+    }
+
     fn ros2_event(&mut self, event: Event) {
         match event {
             Event::Matched { local, remote } => {
@@ -274,6 +283,7 @@ impl Driver {
                 "{count} participants are refused, the last one at {address}: there is no capacity for more there"
             )),
             Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
+            Event::Corrected { local, remote, state } => self.warn_of_correction(local, remote, state),
             Event::ParticipantLost(participant) => {
                 self.say_of_participant(participant);
                 self.ros2.graph.forget(participant);

@@ -85,6 +85,18 @@ impl Rtps {
         let inner = crate::sync::lock(&self.inner);
         origin_in(&inner.participant.endpoint(endpoint)?.user_data)
     }
+
+    /// The topic of an endpoint of this process, as DDS knows it.
+    pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
+        let inner = crate::sync::lock(&self.inner);
+        let guid = inner.participant.prefix().with(endpoint);
+        inner.participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
+    }
+
+    /// How often state of others was corrected that an endpoint of this process had been led to.
+    pub(crate) fn corrections_of(&self, endpoint: EntityId) -> u64 {
+        crate::sync::lock(&self.inner).participant.corrections(endpoint)
+    }
 }
 
 #[cfg(test)]

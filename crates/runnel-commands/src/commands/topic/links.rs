@@ -65,7 +65,7 @@ impl Links {
         let is_publisher = end.endpoint_type == EndpointType::Publisher;
         let word = if is_publisher { "published" } else { "received" };
         let mut text = match self.0.get(&end.gid) {
-            Some(links) => format!("Messages: {} {word}, {} dropped\n", links.messages, links.dropped),
+            Some(links) => counters(links, word),
             None => format!("Messages: not known, {} does not tell\n", vendor(graph, end)),
         };
         for publisher in publishers.iter().filter(|_| !is_publisher) {
@@ -86,12 +86,22 @@ impl Links {
         let mut json = json!({
             "messages": told.map(|links| links.messages),
             "dropped": told.map(|links| links.dropped),
+            "corrections": told.map(|links| links.corrections),
         });
         if end.endpoint_type == EndpointType::Subscription {
             json["links"] = publishers.iter().map(link).collect();
         }
         json
     }
+}
+
+/// The line of an endpoint's counters. Corrections are rare, and named only where there are any.
+fn counters(links: &EndpointLinks, word: &str) -> String {
+    let corrections = match links.corrections {
+        0 => String::new(),
+        count => format!(", {count} link states corrected"),
+    };
+    format!("Messages: {} {word}, {} dropped{corrections}\n", links.messages, links.dropped)
 }
 
 fn vendor<'a>(graph: &'a Ros2Graph, end: &EndpointInfo) -> &'a str {
@@ -111,7 +121,7 @@ mod tests {
             graph.participants[one].vendor = ANSWERS.into();
         }
         let [ours, theirs, hears, foreign] = &graph.endpoints[..] else { panic!("{graph:?}") };
-        let told = EndpointLinks { messages: 8, dropped: 1, in_memory: vec![ours.gid] };
+        let told = EndpointLinks { messages: 8, dropped: 1, corrections: 0, in_memory: vec![ours.gid] };
         let links = Links([(hears.gid, told)].into());
         let publishers = [ours, theirs];
         assert_eq!(
@@ -123,6 +133,11 @@ mod tests {
             "Messages: not known, Fast DDS does not tell\nLink from /node1: UDP\nLink from /node2: not known\n"
         );
         assert_eq!(links.text(&graph, ours, &publishers), "Messages: not known, Runnel does not tell\n");
+        let corrected = EndpointLinks { messages: 8, dropped: 1, corrections: 2, in_memory: vec![] };
+        assert_eq!(
+            counters(&corrected, "received"),
+            "Messages: 8 received, 1 dropped, 2 link states corrected\n"
+        );
         let json = links.json(&graph, foreign, &publishers);
         assert_eq!((&json["messages"], &json["links"][1]["kind"]), (&Json::Null, &Json::Null));
         assert_eq!(links.json(&graph, hears, &publishers)["links"][0]["kind"], "memory");

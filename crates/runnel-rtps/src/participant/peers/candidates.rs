@@ -3,6 +3,7 @@
 use super::{Outbox, Peer, Standing, number_offset};
 use crate::announce::{ParticipantData, nearest};
 use crate::event::Event;
+use crate::evidence::Evidence;
 use crate::participant::routes::{Ways, ways};
 use crate::participant::{DISCOVERY, Participant, Timer};
 use crate::reader::WriterSpec;
@@ -63,6 +64,7 @@ impl<P: Lend> Participant<P> {
             since: now,
             trial_ends: None,
             heard: now,
+            evidence: Evidence::default(),
             moves: None,
             greet_again: None,
             reminded: None,
@@ -88,7 +90,7 @@ impl<P: Lend> Participant<P> {
         };
         let silent = find(&|peer| !peer.is_talking);
         let displaced = silent.or_else(|| find(&|peer| peer.since + SETTLING <= now));
-        displaced.into_iter().for_each(|prefix| self.lose(prefix));
+        displaced.into_iter().for_each(|prefix| drop(self.lose(prefix)));
         displaced.is_some()
     }
 
@@ -180,7 +182,7 @@ impl<P: Lend> Participant<P> {
         peer.outbox.queued = false;
         self.peers.candidates.retain(|candidate| *candidate != prefix);
         if vendor == VendorId::RUNNEL {
-            self.take_place(prefix, address);
+            self.take_place(now, prefix, address);
         }
         self.set_gates(now, prefix, Gate::Open);
         self.wake_discovery(prefix);
@@ -206,7 +208,7 @@ impl<P: Lend> Participant<P> {
 
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
     /// is to wait for it.
-    fn take_place(&mut self, prefix: GuidPrefix, address: SocketAddr) {
+    fn take_place(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
         let is_ours = |peer: &&Peer| peer.data.vendor == VendorId::RUNNEL && peer.data.prefix != prefix;
         let dead: Vec<GuidPrefix> = self
             .peers
@@ -215,7 +217,7 @@ impl<P: Lend> Participant<P> {
             .filter(|peer| peer.metatraffic == address)
             .map(|peer| peer.data.prefix)
             .collect();
-        dead.into_iter().for_each(|dead| self.lose(dead));
+        dead.into_iter().for_each(|dead| self.end_participant(now, dead));
     }
 
     /// Says once why a participant is not met.
@@ -230,7 +232,7 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn join_discovery(&mut self, prefix: GuidPrefix) {
+    pub(in crate::participant) fn join_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
         let (number_offset, is_ours) = (peer.number_offset, peer.data.vendor == VendorId::RUNNEL);

@@ -2,6 +2,7 @@
 
 use super::WriterProxy;
 use super::timing::{LONGEST, Timing};
+use crate::count::News;
 use crate::wire::{
     AckNack, BITS, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
 };
@@ -10,6 +11,9 @@ use runnel_core::time::Instant;
 
 /// After so many times in vain the pauses grow.
 const PATIENT_TRIES: u32 = 16;
+
+/// After so many times in vain it is asked what it has along with what is missing, which it may not have.
+const VAIN_TRIES: u32 = 3;
 
 /// How often a writer is asked what it has until it says so; if it does not, it is asked now and then for as long as it is
 /// there. It may have said so once, and not have noticed that it was lost.
@@ -23,11 +27,11 @@ pub(super) struct Retry {
     /// How often nothing came in time since something did.
     vain: u32,
     /// Up to here what is missing was asked for.
-    up_to: SequenceNumber,
+    pub(super) up_to: SequenceNumber,
     /// And up to here that was so long ago, when the time comes, that it is asked for again.
     overdue: SequenceNumber,
     /// Up to here nothing is missing that has neither begun nor been asked for.
-    looked: SequenceNumber,
+    pub(super) looked: SequenceNumber,
     pub(super) timing: Timing,
 }
 
@@ -45,6 +49,12 @@ impl Retry {
         (self.at, self.vain, self.overdue) = (None, 0, self.up_to);
     }
 
+    /// Only what is up to here has been asked for, or looked for.
+    pub(super) fn return_to(&mut self, number: SequenceNumber) {
+        (self.at, self.vain) = (None, 0);
+        (self.up_to, self.overdue, self.looked) = (number, number, number);
+    }
+
     /// Something of what is missing has come.
     pub fn note_progress(&mut self) {
         self.vain = 0;
@@ -54,19 +64,24 @@ impl Retry {
 impl WriterProxy {
     /// The writer tells what it has.
     pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        if !self.spec.reliable || !self.heartbeats.take(heartbeat.count) {
+        if !self.spec.reliable || !self.takes_count(now, heartbeat) {
             return;
         }
         if !self.greeted {
             self.greeted = true;
             // One that has fewer samples than it had is another, whose name is the same. Ours tell of no more than they have
             // sent by now, and that may have been overtaken.
-            let had = self.had.filter(|had| self.is_named_once() || *had <= heartbeat.last.next());
+            let had = self.had.filter(|had| self.goes_on() || *had <= heartbeat.last.next());
             self.advance_to(heartbeat.first.max(had.unwrap_or(self.next)));
+            self.begin_position(now);
+        } else if !self.agrees(now, heartbeat) {
+            return;
         } else if heartbeat.first > self.next {
+            self.note_jump(now, self.next, heartbeat.first);
             self.lose_before(heartbeat.first);
         }
-        self.last = self.last.max(heartbeat.last);
+        self.position.note_told(now, heartbeat.last);
+        self.believe_last(now, heartbeat);
         self.note_missing();
         self.owes_answer |= !heartbeat.is_final;
         if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
@@ -74,9 +89,22 @@ impl WriterProxy {
         }
     }
 
+    /// False if a HEARTBEAT was overtaken, or is counted otherwise than those before it and must be confirmed.
+    fn takes_count(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
+        let news = self.heartbeats.take(now, heartbeat.count);
+        match news {
+            News::Fresh => {}
+            News::Stale => {}
+            News::Overtaken => self.probe_later(now),
+            News::Contested => self.probe(now),
+            News::Restarted => self.note_counts_restarted(),
+        }
+        news.counts()
+    }
+
     /// The writer tells which fragments of a sample it has sent.
-    pub fn heartbeat_fragments(&mut self, heartbeat: &HeartbeatFrag) {
-        if !self.spec.reliable || !self.fragment_heartbeats.take(heartbeat.count) {
+    pub fn heartbeat_fragments(&mut self, now: Instant, heartbeat: &HeartbeatFrag) {
+        if !self.spec.reliable || !self.fragment_heartbeats.take(now, heartbeat.count).counts() {
             return;
         }
         if heartbeat.number >= self.next {
@@ -88,6 +116,7 @@ impl WriterProxy {
 
     /// Its time has come: asks again. True if an answer is due.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
+        self.probe_if_due(now);
         if self.retry.at.is_none_or(|at| at > now) {
             return self.wants_answer();
         }
@@ -100,6 +129,7 @@ impl WriterProxy {
             Some(number) => {
                 self.fragments.know_all(number);
                 self.retry.vain = self.retry.vain.saturating_add(1);
+                self.position.wants_heartbeat |= self.retry.vain >= VAIN_TRIES;
                 (self.retry.at, self.owes_answer) = (None, true);
             }
             None if !self.greeted => {
@@ -126,7 +156,8 @@ impl WriterProxy {
             self.plan_retry(now);
         }
         self.acknowledgements = self.acknowledgements.wrapping_add(1);
-        let (count, is_final) = (self.acknowledgements, self.greeted);
+        let asks = core::mem::take(&mut self.position.wants_heartbeat);
+        let (count, is_final) = (self.acknowledgements, self.greeted && !asks);
         let nack = fragments.map(|(number, missing)| NackFrag { reader, writer, number, missing, count });
         Some((AckNack { reader, writer, missing, count, is_final }, nack))
     }
@@ -139,11 +170,11 @@ impl WriterProxy {
         now: Instant,
         overdue: Option<SequenceNumber>,
     ) -> (SequenceSet, Option<(SequenceNumber, FragmentSet)>) {
-        let mut missing = SequenceSet::new(self.next);
+        let mut missing = SequenceSet::new(self.acknowledgeable());
         let mut fragments = None;
         let Retry { mut up_to, mut timing, .. } = self.retry;
         let under_way = overdue.unwrap_or(SequenceNumber::ZERO).next()..=up_to;
-        let is_known = self.greeted || !self.held.is_empty();
+        let is_known = (self.greeted || !self.held.is_empty()) && !self.position.is_contested();
         let end = self.end_of_room();
         for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
             match self.fragments.missing(number, overdue.is_some()) {

@@ -1,6 +1,7 @@
 //! Samples that come, whole or in fragments, and wait for those before them.
 
 use super::{Held, WriterProxy};
+use crate::evidence::{QUIET, Verdict};
 use crate::reader::fragments::Complete;
 use crate::wire::{DataFrag, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
@@ -11,6 +12,12 @@ const MOST_HELD: usize = 4096;
 
 /// What holding a sample takes beside its bytes, in bytes and roughly.
 const HOLDING: usize = 128;
+
+/// How far a sample that comes once may be ahead of the last one: no more than are lost in a row by a network that works.
+const MOST_AHEAD: u32 = 256;
+
+/// How many bytes at either end of a sample tell it from others.
+const DIGESTED: usize = 64;
 
 /// What came of a sample.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,14 +33,25 @@ pub(crate) enum Arrival {
 impl WriterProxy {
     /// A whole sample has come: what is to be done with it, given whether the reader's user has room for it. If not, it
     /// is held and not acknowledged, unless the writer sends each sample once.
-    pub fn arrive(&mut self, now: Instant, number: SequenceNumber, has_room: bool) -> Arrival {
+    pub fn arrive(
+        &mut self,
+        now: Instant,
+        (number, digest): (SequenceNumber, u32),
+        has_room: bool,
+    ) -> Arrival {
         if !self.spec.reliable {
-            return self.arrive_once(number);
+            return self.arrive_once(now, number, digest);
         }
         self.last = self.last.max(number);
-        if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+        if self.held.contains_key(&number) || number < self.next && !self.take_jump_back(now, number) {
             self.retry.timing.note_came_again(number);
+            self.note_late(now, number, digest);
             return Arrival::Late;
+        }
+        self.forget_gap_of(number);
+        self.position.note_known(now, number);
+        if self.spec.guid.entity.is_builtin() {
+            self.position.note_sample(number, digest);
         }
         self.fragments.forget(number);
         self.fragments.pass(number);
@@ -41,18 +59,45 @@ impl WriterProxy {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
-        self.advance_to(number.next());
+        self.position.confirm(now);
+        self.deliver_up_to(now, number);
         Arrival::Deliver
+    }
+
+    /// A sample goes to the user. What follows it and was said not to come is skipped.
+    fn deliver_up_to(&mut self, now: Instant, number: SequenceNumber) {
+        self.position.note_delivered();
+        let after = number.next();
+        self.advance_to(after);
+        if self.next > after {
+            self.note_jump(now, after, self.next);
+        }
+    }
+
+    fn note_late(&mut self, now: Instant, number: SequenceNumber, digest: u32) {
+        if number < self.next && self.greeted {
+            self.suspect(now, number);
+            self.reread_if_other(now, number, digest);
+        }
+    }
+
+    fn forget_gap_of(&mut self, number: SequenceNumber) {
+        if self.is_gap(number) {
+            self.forget_gap(number);
+        }
     }
 
     /// The same of a sample that came by another way than the network: it does not show that what is before it was sent,
     /// and lost. The writer may be about to send that.
-    pub fn arrive_beside(&mut self, number: SequenceNumber, has_room: bool) -> Arrival {
+    pub fn arrive_beside(&mut self, now: Instant, number: SequenceNumber, has_room: bool) -> Arrival {
         if !self.spec.reliable {
-            return self.arrive_once(number);
+            return self.arrive_once(now, number, 0);
         }
         self.beside = true;
-        if number < self.next || self.held.contains_key(&number) || self.is_gap(number) {
+        if number < self.next && !self.take_jump_back(now, number)
+            || self.held.contains_key(&number)
+            || self.is_gap(number)
+        {
             return Arrival::Late;
         }
         self.fragments.forget(number);
@@ -63,14 +108,56 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
-    /// Of a writer whose samples come once: what was left out is lost.
-    fn arrive_once(&mut self, number: SequenceNumber) -> Arrival {
-        if number < self.next {
+    /// Of a writer whose samples come once: what was left out is lost. One that is far ahead, or comes from before when the
+    /// writer has been quiet, goes to the user, but the position follows only when a run of them shows that it must.
+    fn arrive_once(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
+        let is_first = self.last == SequenceNumber::ZERO && self.next == SequenceNumber::FIRST;
+        let is_ahead = number >= self.next;
+        if is_first || is_ahead && number.distance_from(self.next) < MOST_AHEAD {
+            self.position.confirm(now);
+            self.position.line = None;
+            return self.go_on_with(number, digest);
+        }
+        let is_far_behind = self.next.distance_from(number) > MOST_AHEAD && self.position.is_unconfirmed();
+        let is_late = !is_ahead && !self.position.is_quiet(now) && !is_far_behind;
+        if is_late || self.position.is_copy(number, digest) {
             return Arrival::Late;
         }
+        self.follow_line(now, number, digest)
+    }
+
+    /// A sample does not fit the position, but may fit others that did not.
+    fn follow_line(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
+        let line = self.position.line;
+        let is_overtaken = |(line, at): (SequenceNumber, Instant)| {
+            number < line && line.distance_from(number) < MOST_AHEAD && now < at + QUIET
+        };
+        if line.is_some_and(is_overtaken) {
+            return Arrival::Late;
+        }
+        self.position.line = Some((number.next(), now));
+        let is_on = line.is_some_and(|(line, _)| number >= line && number.distance_from(line) < MOST_AHEAD);
+        if line.is_some() && !is_on && self.position.is_quiet(now) {
+            self.position.begin_run();
+        }
+        if self.position.contradict(now, number) != Verdict::Restart {
+            self.position.note_sample(number, digest);
+            return Arrival::Deliver;
+        }
+        self.position.line = None;
+        if number < self.next {
+            self.position.correct();
+            self.next = number;
+        }
+        self.go_on_with(number, digest)
+    }
+
+    /// Goes on behind a sample of a writer whose samples come once.
+    fn go_on_with(&mut self, number: SequenceNumber, digest: u32) -> Arrival {
         if self.last != SequenceNumber::ZERO {
             self.lost += u64::from(number.distance_from(self.next));
         }
+        self.position.note_sample(number, digest);
         self.last = number;
         self.next = number.next();
         self.fragments.forget_before(self.next);
@@ -137,7 +224,7 @@ impl WriterProxy {
         let Held { sample, .. } = self.held.remove(&self.next)?;
         self.held_bytes -= sample.bytes.len();
         let number = self.next;
-        self.advance_to(number.next());
+        self.deliver_up_to(self.position.latest(), number);
         Some((number, sample))
     }
 
@@ -150,14 +237,16 @@ impl WriterProxy {
     ) -> Option<Complete> {
         let number = frag.number;
         let len = frag.sample_len as usize;
-        let known = number < self.next || self.held.contains_key(&number) || self.is_gap(number);
-        if known {
+        if self.is_known(now, number) {
             return None;
         }
         if len > self.spec.most_bytes {
-            self.pass_too_long(number);
+            if !self.is_gap(number) {
+                self.pass_too_long(number);
+            }
             return None;
         }
+        self.forget_gap_of(number);
         if self.spec.reliable {
             self.last = self.last.max(number);
         } else {
@@ -179,6 +268,27 @@ impl WriterProxy {
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause_of_fragments()));
         }
         whole
+    }
+
+    /// True if fragments of a sample are of no use any more.
+    fn is_known(&mut self, now: Instant, number: SequenceNumber) -> bool {
+        if number >= self.next {
+            return self.held.contains_key(&number);
+        }
+        if !self.spec.reliable {
+            return !self.position.is_quiet(now);
+        }
+        let is_late = !self.take_jump_back(now, number);
+        if is_late && self.greeted {
+            self.suspect(now, number);
+        }
+        is_late
+    }
+
+    /// Lets go of samples that are held behind the last one that their writer has.
+    pub(super) fn let_go_behind(&mut self, last: SequenceNumber) {
+        let behind = self.held.split_off(&last.next());
+        self.held_bytes -= behind.values().map(|held| held.sample.bytes.len()).sum::<usize>();
     }
 
     /// A sample is longer than any that is taken: it is lost, and those behind it do not wait for it.
@@ -212,6 +322,18 @@ impl WriterProxy {
             self.retry.stop();
         }
     }
+}
+
+/// A number by which samples are told apart that bear the same number: of their length, ends and time.
+pub(crate) fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
+    let (first, rest) = bytes.split_at(bytes.len().min(DIGESTED));
+    let last = rest.get(rest.len().saturating_sub(DIGESTED)..).unwrap_or(&[]);
+    let time = stamp
+        .map_or([0; 8], |stamp| ((u64::from(stamp.seconds) << 32) | u64::from(stamp.fraction)).to_le_bytes());
+    let len = bytes.len().to_le_bytes();
+    let all = len.iter().chain(&time).chain(first).chain(last);
+    // FNV-1a.
+    all.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// A sample that is held as it lies in a datagram.

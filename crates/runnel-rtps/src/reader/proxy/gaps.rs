@@ -2,17 +2,23 @@
 
 use super::WriterProxy;
 use crate::wire::{Gap, SequenceNumber};
+use runnel_core::time::Instant;
 
 /// How many ranges of samples that will not come are remembered ahead.
 const MOST_GAPS: usize = 256;
 
 impl WriterProxy {
     /// The writer tells that samples will not come.
-    pub fn gap(&mut self, gap: &Gap) {
+    pub fn gap(&mut self, now: Instant, gap: &Gap) {
         if !self.spec.reliable {
             return;
         }
+        let was_greeted = self.greeted;
         self.greeted |= gap.start <= self.next && self.had.is_none();
+        let skips = gap.start <= self.next && gap.list.base > self.next || gap.list.base == self.next;
+        if was_greeted && skips {
+            self.note_jump(now, self.next, gap.list.base.max(self.next.next()));
+        }
         self.add_gap(gap.start, gap.list.base);
         gap.list.iter().for_each(|number| self.add_gap(number, number.next()));
         // The writer has written all of these.
@@ -21,6 +27,19 @@ impl WriterProxy {
         self.last = last.map_or(self.last, |last| self.last.max(last));
         if self.greeted {
             self.advance_to(self.next);
+        }
+        if self.greeted && !was_greeted {
+            self.begin_position(now);
+        }
+    }
+
+    /// A sample has come that was said not to come: nothing is known any more of those that were meant along with it.
+    pub(super) fn forget_gap(&mut self, number: SequenceNumber) {
+        let start = self.gaps.range(..=number).next_back().map(|(start, _)| *start);
+        if let Some(start) = start {
+            self.gaps.remove(&start);
+            self.whole = self.whole.min(start.previous());
+            self.retry.looked = self.retry.looked.min(start.previous());
         }
     }
 
@@ -71,7 +90,8 @@ impl WriterProxy {
     pub(super) fn lose_before(&mut self, first: SequenceNumber) {
         // Of what is whole nothing is lost, and thousands may be held.
         self.extend_whole();
-        let mut number = self.next.max(self.whole.next());
+        let mut number = self.next.max(self.whole.next()).max(self.lost_before);
+        self.lost_before = self.lost_before.max(first);
         while let Some((held, _)) = self.held.range(number.min(first)..first).next() {
             let held = *held;
             self.lost += u64::from(held.distance_from(number)) - self.gaps_within(number, held);
@@ -79,7 +99,7 @@ impl WriterProxy {
             number = held.next();
         }
         self.lost += u64::from(first.distance_from(number)) - self.gaps_within(number, first);
-        self.add_gap(number, first);
+        self.add_gap(self.next, first);
         self.advance_to(self.next);
     }
 

@@ -3,9 +3,10 @@
 mod answer;
 mod arrival;
 mod gaps;
+mod position;
 mod timing;
 
-pub(crate) use arrival::{Arrival, copied};
+pub(crate) use arrival::{Arrival, copied, digest};
 
 use super::budget::{Budgets, Claim};
 use super::fragments::{Complete, Fragments};
@@ -15,6 +16,7 @@ use alloc::collections::BTreeMap;
 use answer::Retry;
 use core::net::SocketAddr;
 use core::time::Duration;
+use position::Position;
 use runnel_core::time::Instant;
 
 /// Of a sample that is wanted some fragments come more often than this: they are asked for again before.
@@ -60,9 +62,12 @@ pub(crate) struct WriterProxy {
     fragment_heartbeats: Latest,
     acknowledgements: u32,
     lost: u64,
+    /// What was lost before this number has been counted.
+    lost_before: SequenceNumber,
     /// The writer is to be told what came and what is missing.
     owes_answer: bool,
     retry: Retry,
+    position: Position,
     /// It stands in line to answer.
     pub queued: bool,
     /// When its timer goes off next.
@@ -82,6 +87,8 @@ pub(crate) struct Left {
     pub writer: Guid,
     /// What was the next sample to be delivered. What discovery told is forgotten, and to be told again.
     next: Option<SequenceNumber>,
+    /// How it counted its heartbeats.
+    heartbeats: Latest,
     /// It takes no acknowledgement with a count that it has had.
     pub acknowledgements: u32,
 }
@@ -114,8 +121,10 @@ impl WriterProxy {
             fragment_heartbeats: Latest::default(),
             acknowledgements: 0,
             lost: 0,
+            lost_before: nothing,
             owes_answer: reliable,
             retry: Retry::new(),
+            position: Position::default(),
             queued: false,
             armed: None,
         }
@@ -123,7 +132,8 @@ impl WriterProxy {
 
     /// A writer that was left, and may not know that it was.
     pub fn found_again(spec: WriterSpec, left: Left) -> Self {
-        let mut proxy = Self { had: left.next, acknowledgements: left.acknowledgements, ..Self::new(spec) };
+        let Left { next, heartbeats, acknowledgements, .. } = left;
+        let mut proxy = Self { had: next, heartbeats, acknowledgements, ..Self::new(spec) };
         if proxy.is_named_once() && !proxy.spec.reliable {
             proxy.next = proxy.had.unwrap_or(proxy.next);
         }
@@ -148,6 +158,7 @@ impl WriterProxy {
             writer: self.spec.guid,
             // One that has said nothing since it was found again had what it had before.
             next: if self.greeted { is_user.then_some(self.next) } else { self.had },
+            heartbeats: self.heartbeats,
             acknowledgements: self.acknowledgements,
         }
     }
@@ -203,7 +214,7 @@ impl WriterProxy {
 
     /// When it does something by itself.
     pub fn timeout(&self) -> Option<Instant> {
-        self.retry.at
+        self.retry.at.into_iter().chain(self.position.probe_at).min()
     }
 
     /// The sample to be delivered next, if that is known.

@@ -1,5 +1,6 @@
 //! How far a reader of a writer is.
 
+mod acknowledgement;
 mod flight;
 mod fragments;
 mod fresh;
@@ -16,7 +17,7 @@ use crate::count::Latest;
 use crate::datagram::{Bytes, Datagram};
 use crate::history::{Change, History};
 use crate::inline_qos;
-use crate::wire::{AckNack, EntityId, Guid, Heartbeat, SequenceNumber};
+use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -72,6 +73,11 @@ pub(crate) struct ReaderProxy {
     fragment: u32,
     /// Up to here it has acknowledged all.
     acked: SequenceNumber,
+    /// And up to here it has said so twice.
+    confirmed: SequenceNumber,
+    /// When it is asked, since it has contradicted what was believed of it.
+    probe_at: Option<Instant>,
+    corrections: u32,
     /// Samples from this one on reach it by another way.
     until: Option<SequenceNumber>,
     asked: BTreeSet<SequenceNumber>,
@@ -115,6 +121,9 @@ impl ReaderProxy {
             next: start,
             fragment: 1,
             acked: start.previous(),
+            confirmed: start.previous(),
+            probe_at: None,
+            corrections: 0,
             until: None,
             asked: BTreeSet::new(),
             fragments_asked: VecDeque::new(),
@@ -237,34 +246,11 @@ impl ReaderProxy {
         self.liveliness = true;
     }
 
-    /// It tells what it has and misses. True if there is something to be sent to it: what best-effort readers tell, if any do,
-    /// is not asked for and changes nothing.
-    pub(super) fn acknowledge<B>(&mut self, now: Instant, ack: &AckNack, history: &History<B>) -> bool {
-        if !self.spec.reliable || !self.acknowledgements.take(ack.count) {
-            return false;
-        }
-        let base = ack.missing.base.min(self.last_due(history).next());
-        if base.previous() > self.acked {
-            self.acked = base.previous();
-            (self.patience, self.since) = (FIRST_REMINDER, now);
-        }
-        if base > self.next {
-            (self.next, self.fragment) = (base, 1);
-        }
-        let heard_of = ack.missing.iter().last().map_or(base.previous(), |last| last.max(base.previous()));
-        self.flight.answered(now, heard_of);
-        self.asked.retain(|number| *number >= base);
-        self.fragments_asked.retain(|(number, _)| *number >= base);
-        self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
-        let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
-        self.heartbeat |= !ack.is_final && self.asked.is_empty() && !is_echo;
-        true
-    }
-
-    /// When it is asked for an acknowledgement that it owes.
+    /// When it is asked for an acknowledgement that it owes, or what it has after it contradicted itself.
     pub(super) fn reminder(&self) -> Option<Instant> {
         let is_asked = self.owes_acknowledgement() && self.spec.gate == Gate::Open;
-        is_asked.then(|| self.since + self.patience)
+        let owed = is_asked.then(|| self.since + self.patience);
+        owed.into_iter().chain(self.probe_at).min()
     }
 
     /// Asks it for an acknowledgement if that is due.
@@ -272,10 +258,17 @@ impl ReaderProxy {
         if self.reminder().is_none_or(|at| at > now) {
             return false;
         }
+        self.probe_at = None;
         self.since = now;
         self.patience = (self.patience * 2).min(LONGEST_REMINDER);
         self.heartbeat = true;
         true
+    }
+
+    /// It was left, and is joined again as it was.
+    pub(super) fn join_again(&mut self, spec: ReaderSpec) {
+        self.spec = spec;
+        self.heartbeat = true;
     }
 
     /// Something new sets out: who has owed an acknowledgement for a while is asked for it along with that, and is waited for

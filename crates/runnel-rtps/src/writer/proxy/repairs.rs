@@ -14,7 +14,7 @@ const MOST_FRAGMENTS_ASKED: usize = 8192;
 impl ReaderProxy {
     /// It tells which fragments it misses. True if there is something to be sent to it.
     pub(in crate::writer) fn nack_fragments(&mut self, now: Instant, nack: &NackFrag) -> bool {
-        if !self.spec.reliable || !self.nacks.take(nack.count) {
+        if !self.spec.reliable || !self.nacks.take(now, nack.count).counts() {
             return false;
         }
         // It answers: were reminders to grow rarer meanwhile, it would be asked what else it misses after a second only.

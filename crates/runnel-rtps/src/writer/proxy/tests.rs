@@ -1,7 +1,9 @@
 //! What a reader is sent, and what it may ask for.
 
 use super::*;
-use crate::wire::{FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp};
+use crate::wire::{
+    AckNack, FragmentSet, Gap, GuidPrefix, Message, NackFrag, SequenceSet, Submessage, Timestamp,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 

@@ -14,10 +14,10 @@ use crate::ros2_graph::{EndpointLinks, Gid};
 
 /// What question and answer begin with: the encapsulation of their bytes, and which of them it is.
 const QUESTION: [u8; 8] = [0, 1, 0, 0, 2, 0, 0, 0];
-const ANSWER: [u8; 8] = [0, 1, 0, 0, 3, 0, 0, 0];
+const ANSWER: [u8; 8] = [0, 1, 0, 0, 4, 0, 0, 0];
 
 /// How many publishers are told of whose messages come in memory: as many as have room in what is told at once.
-const MOST_TOLD: usize = 14;
+const MOST_TOLD: usize = 13;
 
 /// An endpoint of another process that is asked for, and what has been told of it.
 pub(super) type Asked = (Guid, Option<EndpointLinks>);
@@ -34,7 +34,8 @@ impl Word {
         match self {
             Self::Question(of) => [&QUESTION[..], &of.0].concat(),
             Self::Answer(of, links) => {
-                let counters = [links.messages.to_le_bytes(), links.dropped.to_le_bytes()].concat();
+                let counters =
+                    [links.messages, links.dropped, links.corrections].map(u64::to_le_bytes).concat();
                 let in_memory = links.in_memory.iter().take(MOST_TOLD).flat_map(|gid| gid.0);
                 [&ANSWER[..], &of.0, &counters, &in_memory.collect::<Vec<u8>>()].concat()
             }
@@ -49,10 +50,12 @@ impl Word {
         let (of, rest) = bytes.strip_prefix(&ANSWER)?.split_first_chunk()?;
         let (messages, rest) = rest.split_first_chunk()?;
         let (dropped, rest) = rest.split_first_chunk()?;
+        let (corrections, rest) = rest.split_first_chunk()?;
         let (gids, []) = rest.as_chunks() else { return None };
         let links = EndpointLinks {
             messages: u64::from_le_bytes(*messages),
             dropped: u64::from_le_bytes(*dropped),
+            corrections: u64::from_le_bytes(*corrections),
             in_memory: gids.iter().take(MOST_TOLD).map(|gid| Gid(*gid)).collect(),
         };
         Some(Self::Answer(EntityId(*of), links))
@@ -100,10 +103,11 @@ impl Driver {
 
     /// Those of an endpoint of this process.
     fn links_of(&self, of: EntityId) -> Option<EndpointLinks> {
+        let corrections = self.ros2.rtps.as_ref().map_or(0, |rtps| rtps.corrections_of(of));
         if let Some(end) = self.ros2.writers.get(&of) {
             let publication = end.offer.upgrade()?.publication()?;
             let (messages, dropped) = (publication.published(), publication.dropped());
-            return Some(EndpointLinks { messages, dropped, in_memory: Vec::new() });
+            return Some(EndpointLinks { messages, dropped, corrections, in_memory: Vec::new() });
         }
         let end = self.ros2.readers.get(&of)?;
         let core = end.core.upgrade()?;
@@ -111,6 +115,7 @@ impl Driver {
         Some(EndpointLinks {
             messages: core.received(),
             dropped: core.dropped(),
+            corrections,
             in_memory: in_memory.map(|writer| Gid(writer.to_bytes())).collect(),
         })
     }
@@ -132,9 +137,10 @@ mod tests {
         let links = |count: u8| EndpointLinks {
             messages: u64::MAX - 1,
             dropped: 3,
+            corrections: 2,
             in_memory: (0..count).map(|number| Gid([number; 16])).collect(),
         };
-        for word in [Word::Question(of), Word::Answer(of, links(0)), Word::Answer(of, links(14))] {
+        for word in [Word::Question(of), Word::Answer(of, links(0)), Word::Answer(of, links(13))] {
             let bytes = word.to_bytes();
             assert!(bytes.len() <= 256 && bytes.len() % 4 == 0);
             assert_eq!(Word::from_bytes(&bytes[..bytes.len() - 1]), None);
@@ -142,7 +148,7 @@ mod tests {
         }
         assert_eq!(
             Word::from_bytes(&Word::Answer(of, links(15)).to_bytes()),
-            Some(Word::Answer(of, links(14)))
+            Some(Word::Answer(of, links(13)))
         );
         let mut other = Word::Question(of).to_bytes();
         other[4] = 9;

@@ -1,0 +1,79 @@
+//! What a reader says that it has. It counts at once for flow control, and its samples are let go of when the next says as
+//! much: until then one that says otherwise is believed, and gets them.
+
+use super::{FIRST_REMINDER, ReaderProxy};
+use crate::count::News;
+use crate::evidence::QUIET;
+use crate::history::History;
+use crate::wire::{AckNack, SequenceNumber};
+use runnel_core::time::Instant;
+
+impl ReaderProxy {
+    /// It tells what it has and misses. True if there is something to be sent to it, or to be asked later: what best-effort
+    /// readers tell, if any do, is not asked for and changes nothing.
+    pub(in crate::writer) fn acknowledge<B>(
+        &mut self,
+        now: Instant,
+        ack: &AckNack,
+        history: &History<B>,
+    ) -> bool {
+        if !self.spec.reliable {
+            return false;
+        }
+        if !self.takes_count(now, ack.count) {
+            return self.heartbeat || self.probe_at.is_some();
+        }
+        let base = ack.missing.base.min(self.last_due(history).next());
+        self.note_acknowledged(now, base.previous(), ack.missing.is_empty());
+        if base > self.next {
+            (self.next, self.fragment) = (base, 1);
+        }
+        let heard_of = ack.missing.iter().last().map_or(base.previous(), |last| last.max(base.previous()));
+        self.flight.answered(now, heard_of);
+        self.asked.retain(|number| *number >= base);
+        self.fragments_asked.retain(|(number, _)| *number >= base);
+        self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
+        let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
+        self.heartbeat |= !ack.is_final && self.asked.is_empty() && !is_echo;
+        true
+    }
+
+    /// False if an acknowledgement was overtaken, or is counted otherwise than those before it: then the reader is asked.
+    fn takes_count(&mut self, now: Instant, count: u32) -> bool {
+        let news = self.acknowledgements.take(now, count);
+        match news {
+            News::Fresh => self.probe_at = None,
+            News::Stale => {}
+            News::Overtaken => self.probe_at = self.probe_at.or(Some(now + QUIET)),
+            News::Contested => self.heartbeat = true,
+            News::Restarted => self.corrections += 1,
+        }
+        news.counts()
+    }
+
+    fn note_acknowledged(&mut self, now: Instant, told: SequenceNumber, has_all: bool) {
+        if told >= self.acked {
+            self.confirmed = self.confirmed.max(self.acked);
+        } else if !has_all {
+            // It misses what it was believed to have.
+            self.acked = told.max(self.start.previous());
+            self.confirmed = self.confirmed.min(self.acked);
+            self.corrections += 1;
+        }
+        if told > self.acked {
+            self.acked = told;
+            (self.patience, self.since) = (FIRST_REMINDER, now);
+        }
+    }
+
+    /// Up to here its samples may be let go of.
+    pub(in crate::writer) fn releasable(&self) -> SequenceNumber {
+        let is_here = self.spec.reliable && self.until.is_none();
+        if is_here { self.confirmed } else { self.done() }
+    }
+
+    /// How often it was corrected what was believed of it, since this was last asked.
+    pub(in crate::writer) fn take_corrections(&mut self) -> u32 {
+        core::mem::take(&mut self.corrections)
+    }
+}
