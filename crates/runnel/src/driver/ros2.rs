@@ -270,6 +270,9 @@ impl Driver {
                     end.input.lose(lost, from);
                 }
             }
+            Event::ParticipantsRefused { address, count } => self.warn_of_participant(format_args!(
+                "{count} participants are refused, the last one at {address}: there is no capacity for more there"
+            )),
             Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
             Event::ParticipantLost(participant) => {
                 self.say_of_participant(participant);

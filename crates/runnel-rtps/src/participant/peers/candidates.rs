@@ -201,7 +201,8 @@ impl<P: Lend> Participant<P> {
         };
         let concerned: Vec<_> =
             self.writers.iter_mut().map(|(id, of)| (*id, of)).filter_map(concerned).collect();
-        concerned.into_iter().for_each(|id| self.wake_writer(id));
+        // Of discovery only one participant is concerned.
+        concerned.into_iter().filter(|id| !id.is_builtin()).for_each(|id| self.wake_writer(id));
     }
 
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
