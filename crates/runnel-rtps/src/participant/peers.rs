@@ -301,7 +301,7 @@ impl<P: Lend> Participant<P> {
             true if names_us => return self.said_to_have_moved(now, from, data),
             true => return,
             false => {
-                self.note_bytes(prefix, uncounted);
+                self.note_bytes(now, prefix, uncounted);
                 self.announced_from(now, from, data);
             }
         }
@@ -375,7 +375,7 @@ impl<P: Lend> Participant<P> {
             // It has not moved.
             peer.moves = None;
         }
-        self.note_bytes(prefix, len);
+        self.note_bytes(now, prefix, len);
         true
     }
 
