@@ -27,7 +27,7 @@ impl LeftReaders {
 
     /// Remembers a reader, unless nothing is held for it.
     pub fn put(&mut self, reader: ReaderProxy) {
-        if !reader.is_reliable() || reader.is_suspended() {
+        if !reader.is_reliable() || reader.is_passed_over() {
             return;
         }
         if self.readers.len() >= MOST {

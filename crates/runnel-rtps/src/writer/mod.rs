@@ -211,7 +211,7 @@ impl<B: Bytes> Writer<B> {
             self.trim();
         }
         let is_awaited = !self.left.is_empty();
-        if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_suspended) {
+        if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_passed_over) {
             self.history.pass();
             return Ok(Some(payload));
         }
