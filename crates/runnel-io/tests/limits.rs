@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use runnel_io::memory::{Foreign, Shared};
 use runnel_io::segment::Segment;
 use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Place, Received};
-use runnel_io::{Bell, host};
+use runnel_io::{Doorbell, host};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const MIB: usize = 1 << 20;
@@ -106,7 +106,7 @@ fn without_descriptors_everything_that_needs_one_says_so() {
     let errors = [
         Shared::new("none", 1).map(drop),
         Segment::new(64, 1).map(drop),
-        Bell::new().map(drop),
+        Doorbell::pair().map(drop),
         Packets::connect(Place::Abstract(&name)).map(drop),
         PacketListener::bind(Place::Abstract(b"runnel none")).map(drop),
         listener.accept().map(drop),

@@ -96,10 +96,13 @@ fn messages(bag: &[u8]) -> Vec<(u32, &[u8])> {
         .collect()
 }
 
+/// A message, with its connection's number.
+type Message = (u32, Vec<u8>);
+
 /// Writes a bag as the input has it; what must be in it.
-fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<(u32, Vec<u8>)>)> {
+fn write(steps: &[u8], capacity: usize) -> io::Result<(Vec<u8>, Vec<Message>)> {
     let mut writer = Writer::new(Disk { file: Cursor::default(), capacity })?;
-    let (mut connections, mut expected): (Vec<ConnectionId>, Vec<(u32, Vec<u8>)>) = Default::default();
+    let (mut connections, mut expected): (Vec<ConnectionId>, Vec<Message>) = Default::default();
     let mut rest = steps;
     while let [kind, len, more @ ..] = rest {
         let (bytes, later) = more.split_at(usize::from(*len).min(more.len()));

@@ -225,7 +225,7 @@ impl Stream {
             let body = LENGTHS[usize::from(len) % LENGTHS.len()];
             let mut bytes = (body as u32).to_le_bytes().to_vec();
             bytes.extend((0..body).map(|index| self.count ^ index as u8));
-            let slot = if place % 2 == 0 { pool.take(bytes.len()) } else { None };
+            let slot = if place.is_multiple_of(2) { pool.take(bytes.len()) } else { None };
             let frame = match slot {
                 Some(mut slot) => {
                     slot[..bytes.len()].copy_from_slice(&bytes);

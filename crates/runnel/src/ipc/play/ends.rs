@@ -6,16 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use runnel_io::memory::{Foreign, Shared};
 use runnel_io::unix::Place;
-use runnel_io::{Bell, PacketListener, Packets};
+use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 
-use crate::ipc::{Doorbell, Heard, Inbox, Outbox, Pool, Receiver, Sender};
+use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender};
 
 /// One end of a session, and the memory that says whether its process sleeps.
 pub(super) struct End {
     pub(super) sender: Arc<Sender>,
     pub(super) receiver: Receiver,
+    _bells: [Doorbell; 2],
     _page: Shared,
 }
+
+/// An end that has no memory for its sleep yet.
+type Parts = (Arc<Sender>, Receiver, [Doorbell; 2]);
 
 /// What one end gives the other.
 pub(super) struct Memory<'a> {
@@ -42,11 +46,11 @@ pub(super) fn end(memory: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> (En
     (with_page(parts, page()), own)
 }
 
-fn with_page((sender, receiver): (Arc<Sender>, Receiver), page: Shared) -> End {
-    End { sender, receiver, _page: page }
+fn with_page((sender, receiver, bells): Parts, page: Shared) -> End {
+    End { sender, receiver, _bells: bells, _page: page }
 }
 
-fn parts(own: &Arc<Outbox>, peer: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> (Arc<Sender>, Receiver) {
+fn parts(own: &Arc<Outbox>, peer: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> Parts {
     let foreign = |fd: BorrowedFd<'_>, at_least: usize| {
         let fd = fd.try_clone_to_owned().expect("descriptors");
         Foreign::map(fd, at_least, at_least + (1 << 16)).expect("memory")
@@ -55,14 +59,16 @@ fn parts(own: &Arc<Outbox>, peer: Memory<'_>, packets: Packets, pool: &Arc<Pool>
     let (same_user, packets) = (packets.same_user(), Arc::new(packets));
     assert!(same_user.is_some(), "a process of the same user");
     let memory = (Arc::clone(own), Arc::clone(&inbox));
-    let sender = Sender::new(memory, page, bells(), Arc::clone(&packets), Arc::clone(pool));
-    (Arc::new(sender), Receiver::new(Arc::clone(own), inbox, packets, same_user))
+    let (bells, ringers) = bells();
+    let sender = Sender::new(memory, page, ringers, Arc::clone(&packets), Arc::clone(pool));
+    (Arc::new(sender), Receiver::new(Arc::clone(own), inbox, packets, same_user), bells)
 }
 
-/// Doorbells that nobody waits at.
-fn bells() -> (Doorbell, Arc<Bell>) {
-    let bell = || Bell::new().expect("descriptors");
-    (Doorbell::Bell(bell()), Arc::new(bell()))
+/// Doorbells that nobody waits at, and the ends that ring them.
+fn bells() -> ([Doorbell; 2], (Ringer, Arc<Ringer>)) {
+    let pair = || Doorbell::pair().expect("descriptors");
+    let ((peer, ringer), (own, own_ringer)) = (pair(), pair());
+    ([peer, own], (ringer, Arc::new(own_ringer)))
 }
 
 pub(super) fn page() -> Shared {
