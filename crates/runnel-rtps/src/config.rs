@@ -30,6 +30,8 @@ pub struct Config {
     pub own_addresses: Vec<IpAddr>,
     /// True if only participants of this host are heard, and of those of [`Config::peers`].
     pub own_host_only: bool,
+    /// True if participants at the addresses of [`Config::peers`] alone are heard.
+    pub named_only: bool,
     /// Participants that are reached by IPv4 and by IPv6 are sent to by IPv6.
     pub prefers_ipv6: bool,
     /// Its name.
@@ -118,6 +120,7 @@ impl Config {
             local_ports: Vec::new(),
             own_addresses: Vec::new(),
             own_host_only: false,
+            named_only: false,
             prefers_ipv6: false,
             name: String::new(),
             user_data: Vec::new(),

@@ -119,7 +119,12 @@ impl<P: Lend> Participant<P> {
             echoes: peer.data.vendor.is_plain(),
         };
         self.elsewhere.joined(local, reader);
-        self.writers.get_mut(&local)?.join(spec);
+        let writer = self.writers.get_mut(&local)?;
+        if elsewhere {
+            // What it missed here meanwhile has reached it by the alternate path.
+            writer.forget_left(remote);
+        }
+        writer.join(spec);
         self.wake_writer(local);
         Some(!is_joined)
     }

@@ -106,7 +106,8 @@ impl Config {
 
     /// True for an address of a host whose participants are heard: a host that is named is one, however near the others are.
     pub(crate) fn hears(&self, ip: IpAddr) -> bool {
-        !self.own_host_only || self.is_own(ip) || self.peers.iter().any(|peer| peer.ip() == ip)
+        let is_in_range = !self.named_only && (!self.own_host_only || self.is_own(ip));
+        is_in_range || self.peers.iter().any(|peer| peer.ip() == ip)
     }
 }
 
@@ -142,6 +143,8 @@ mod tests {
         assert_eq!(hears(&config), [true; 4]);
         config.own_host_only = true;
         assert_eq!(hears(&config), [true, true, true, false]);
+        config.named_only = true;
+        assert_eq!(hears(&config), [false, false, true, false]);
     }
 
     const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];

@@ -1,6 +1,7 @@
 //! Readers that were left a moment ago: one whose end was forged goes on where it was.
 
 use super::{ReaderProxy, ReaderSpec};
+use crate::wire::Guid;
 use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -43,6 +44,11 @@ impl LeftReaders {
         let (mut reader, _) = self.readers.remove(place);
         reader.join_again(spec.clone());
         spec.reliable.then_some(reader)
+    }
+
+    /// Forgets a reader.
+    pub fn forget(&mut self, guid: Guid) {
+        self.readers.retain(|(reader, _)| reader.guid() != guid);
     }
 
     /// Forgets those that were left long ago. True if there were any.

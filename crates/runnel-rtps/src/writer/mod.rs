@@ -155,6 +155,11 @@ impl<B: Bytes> Writer<B> {
         self.leave_those(|proxy| proxy.guid() == reader)
     }
 
+    /// A reader that was left does not go on where it was.
+    pub fn forget_left(&mut self, reader: Guid) {
+        self.left.forget(reader);
+    }
+
     /// Leaves all readers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
         self.leave_those(|proxy| proxy.guid().prefix == prefix);

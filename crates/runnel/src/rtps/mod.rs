@@ -79,6 +79,8 @@ impl Rtps {
         config.unicast = sockets.reached_at();
         config.own_addresses = sockets.own().to_vec();
         config.own_host_only = settings.range == Range::Localhost;
+        // Those of other ranges announce themselves to the ports of this host, whoever is there.
+        config.named_only = settings.range == Range::Off;
         config.prefers_ipv6 = sockets.prefers_ipv6();
         config.multicast = sockets.groups();
         config.peers = settings.calls();
