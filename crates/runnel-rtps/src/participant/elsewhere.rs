@@ -5,7 +5,7 @@ use super::Participant;
 use crate::announce::{Endpoint, Role};
 use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
@@ -18,7 +18,13 @@ pub(super) struct Elsewhere {
     waiting: BTreeMap<(EntityId, Guid), bool>,
     /// The one whose other way has ended just now.
     over: Option<(EntityId, Guid)>,
+    /// Words of readers that have ended while no way stood, by writer: a way that begins before another reader with this word
+    /// comes was made for the one that has ended.
+    ended: BTreeSet<(EntityId, Vec<u8>)>,
 }
+
+/// How many words of readers that have ended are remembered.
+const MOST_ENDED: usize = 1024;
 
 /// The ways by which the readers with a word are reached.
 #[derive(Debug, Default)]
@@ -49,6 +55,9 @@ impl Elsewhere {
     /// A reader is joined: the ways are its own from now on.
     pub(super) fn joined(&mut self, writer: EntityId, reader: &Endpoint) {
         self.forget(writer, reader.guid);
+        if !self.ended.is_empty() {
+            words_of(reader).for_each(|word| drop(self.ended.remove(&(writer, word.to_vec()))));
+        }
         let words = self.words.get_mut(&writer);
         words
             .into_iter()
@@ -72,8 +81,17 @@ impl Elsewhere {
         self.waiting.remove(&(writer, reader));
     }
 
+    /// A reader has ended whose words stand for no way.
+    fn note_ended(&mut self, writer: EntityId, gone: &Endpoint) {
+        if self.ended.len() >= MOST_ENDED {
+            self.ended.clear();
+        }
+        self.ended.extend(words_of(gone).filter(|word| !word.is_empty()).map(|word| (writer, word.to_vec())));
+    }
+
     pub(super) fn forget_writer(&mut self, writer: EntityId) {
         self.words.remove(&writer);
+        self.ended.retain(|(of, _)| *of != writer);
         self.waiting.retain(|(of, _), _| *of != writer);
     }
 }
@@ -90,8 +108,11 @@ impl<P: Lend> Participant<P> {
     /// for each such way.
     pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
         if self.writers.contains_key(&writer) {
+            let outlived = self.elsewhere.ended.remove(&(writer, word.to_vec()));
             let words = self.elsewhere.words.entry(writer).or_default();
-            words.entry(word.to_vec()).or_default().count += 1;
+            let ways = words.entry(word.to_vec()).or_default();
+            ways.count += 1;
+            ways.outlived |= outlived;
         }
     }
 
@@ -113,9 +134,12 @@ impl<P: Lend> Participant<P> {
     pub(super) fn reader_ended(&mut self, gone: &Endpoint) {
         let is_of_topic =
             |writer: &EntityId| self.endpoints.get(writer).is_some_and(|ours| ours.topic == gone.topic);
-        let writers: Vec<EntityId> = self.elsewhere.words.keys().copied().filter(is_of_topic).collect();
+        let writers: Vec<EntityId> = self.writers.keys().copied().filter(is_of_topic).collect();
         for writer in writers {
-            let Some(word) = self.elsewhere.word_of(writer, gone).map(<[u8]>::to_vec) else { continue };
+            let Some(word) = self.elsewhere.word_of(writer, gone).map(<[u8]>::to_vec) else {
+                self.elsewhere.note_ended(writer, gone);
+                continue;
+            };
             let is_awaited = self.elsewhere.awaited(writer).any(|other| self.has_word(other, &word));
             let outlived = self.hears_elsewhere(writer, gone) && !is_awaited;
             let words = self.elsewhere.words.get_mut(&writer);

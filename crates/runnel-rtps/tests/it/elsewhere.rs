@@ -190,3 +190,23 @@ fn a_reader_that_has_met_the_writer_hears_what_is_sent_best_effort_from_the_next
     }
     assert!(strangers > 20, "{strangers}: in most runs only one side has met the other at first");
 }
+
+/// The link of ROS 1 of a subscription may stand only after its reader has ended.
+#[test]
+fn path_made_for_ended_reader_hides_nothing_from_next() {
+    let qos = QoS::keep_last(10).transient_local();
+    let mut net = Net::new(1);
+    let (a, b) = (net.add(), net.add());
+    let writer = net.writer(a, TOPIC, qos);
+    (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
+    let first = net.reader_with(b, of_origin(qos));
+    net.run_until("it hears all", secs(2), |net| numbers(net, b, first).len() == 5);
+    net.remove(b, first);
+    net.run_until("its end is known", secs(2), |net| net.nodes[a].participant.matched(writer).is_empty());
+    net.nodes[a].participant.heard_elsewhere(writer, WORD);
+    let second = net.reader_with(b, of_origin(qos));
+    net.run_for(secs(1));
+    let now = net.now;
+    net.nodes[a].participant.let_over(now, writer, WORD);
+    net.run_until("the next hears all", secs(2), |net| numbers(net, b, second) == [0, 1, 2, 3, 4]);
+}

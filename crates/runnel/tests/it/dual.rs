@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Graph, LONG, spin_until};
 use crate::dual_scene::{Listener, Talker, context, domain};
 use runnel::msgs::std_msgs::UInt32;
-use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS};
+use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS, Ros2Graph};
 
 #[test]
 fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_the_other() {
@@ -133,6 +133,13 @@ fn a_subscription_that_is_made_anew_at_once_gets_what_is_kept() {
     let qos = QoS::keep_last(10).transient_local();
     let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
     (0..3).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
+    // A link of ROS 1 that stands before both have met in ROS 2 brings the last message alone.
+    for context in [&a, &b] {
+        let has_met = |graph: &Ros2Graph| {
+            graph.participants.iter().any(|of| !of.is_own && of.is_complete && of.answers)
+        };
+        assert!(context.wait_for_ros2_graph(LONG, has_met).unwrap());
+    }
     // The links of ROS 1 to the one before are ended a little later than the next one is known.
     for _ in 0..30 {
         let heard = Arc::new(Mutex::new(Vec::new()));
