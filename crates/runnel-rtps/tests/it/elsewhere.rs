@@ -207,6 +207,7 @@ fn path_made_for_ended_reader_hides_nothing_from_next() {
     let second = net.reader_with(b, of_origin(qos));
     net.run_for(secs(1));
     let now = net.now;
-    net.nodes[a].participant.let_over(now, writer, WORD);
-    net.run_until("the next hears all", secs(2), |net| numbers(net, b, second) == [0, 1, 2, 3, 4]);
+    assert!(net.nodes[a].participant.let_over(now, writer, WORD));
+    net.write(a, writer, &sample(5, 100)).unwrap();
+    net.run_until("the next hears all", secs(2), |net| numbers(net, b, second) == [0, 1, 2, 3, 4, 5]);
 }
