@@ -96,9 +96,15 @@ impl<P: Lend> Participant<P> {
 
     pub(super) fn discovery_due(&mut self, now: Instant, prefix: GuidPrefix) {
         let longest = self.config.announce;
+        let may_ask = self.credit(prefix) >= EMPTY + OF_WRITER;
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.outbox.armed = None;
         let is_on_trial = peer.standing == Standing::OnTrial;
+        if is_on_trial && !may_ask {
+            // It is asked again once it has sent something.
+            peer.outbox.ask_again = None;
+            return;
+        }
         if let Some((_, pause)) = peer.outbox.ask_again.take_if(|(at, _)| *at <= now) {
             let pause = (pause * 2).min(longest);
             peer.outbox.ask_again = is_on_trial.then_some((now + pause, pause));

@@ -52,6 +52,8 @@ const MOST_EVENTS: usize = 16 * 1024;
 
 /// How many heartbeats of a participant's writers that we do not know yet are kept.
 const MOST_EARLY: usize = 256;
+/// The same of one that has not proved its address.
+const MOST_EARLY_UNPROVED: usize = 16;
 
 /// A participant.
 #[derive(Debug)]

@@ -310,7 +310,7 @@ impl<P: Lend> Participant<P> {
             true if names_us => return self.said_to_have_moved(now, from, data),
             true => return,
             false => {
-                self.note_bytes(prefix, uncounted);
+                self.note_bytes(now, prefix, uncounted);
                 self.announced_from(now, from, data);
             }
         }
@@ -388,7 +388,7 @@ impl<P: Lend> Participant<P> {
             // It has not moved.
             peer.moves = None;
         }
-        self.note_bytes(prefix, len);
+        self.note_bytes(now, prefix, len);
         true
     }
 
@@ -428,8 +428,10 @@ impl<P: Lend> Participant<P> {
         }
         self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
         self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
-        self.heard.retain(|writer, _| writer.prefix != prefix);
-        self.early.retain(|(writer, _), _| writer.prefix != prefix);
+        self.heard.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
+        let endpoints = prefix.endpoints();
+        let early = (*endpoints.start(), EntityId([0; 4]))..=(*endpoints.end(), EntityId([0xff; 4]));
+        self.early.extract_if(early, |_, _| true).for_each(drop);
         self.tell(Event::ParticipantLost(prefix));
     }
 }

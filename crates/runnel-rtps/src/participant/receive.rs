@@ -1,7 +1,7 @@
 //! What comes from the network.
 
 use super::watch::Watched;
-use super::{MOST_EARLY, Participant};
+use super::{MOST_EARLY, MOST_EARLY_UNPROVED, Participant, Peer};
 use crate::announce;
 use crate::event::{Event, Sample, SamplePayload};
 use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied};
@@ -30,6 +30,8 @@ struct Context<'a> {
     stamp: Option<Timestamp>,
     /// How many bytes of the datagram nobody has been credited with.
     uncounted: usize,
+    /// It has tried to prove its address.
+    tried: bool,
     /// A participant has said to whoever hears it what it is.
     announced: bool,
 }
@@ -77,8 +79,9 @@ impl<P: Lend> Participant<P> {
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
         let is_counted = self.note_heard(now, from, source, datagram.len());
         let uncounted = if is_counted { 0 } else { datagram.len() };
-        let announced = false;
-        let mut context = Context { now, from, datagram, source, destination, stamp, uncounted, announced };
+        let (tried, announced) = (false, false);
+        let mut context =
+            Context { now, from, datagram, source, destination, stamp, uncounted, tried, announced };
         for submessage in message.submessages() {
             match submessage {
                 Ok(submessage) => self.handle_submessage(&mut context, &submessage),
@@ -303,8 +306,10 @@ impl<P: Lend> Participant<P> {
         }
         let [first, last] = [[0; 4], [0xff; 4]].map(|entity| writer.prefix.with(EntityId(entity)));
         let of_participant = (first, EntityId([0; 4]))..=(last, EntityId([0xff; 4]));
+        let is_proved = self.peers.get(writer.prefix).is_some_and(Peer::is_proved);
+        let most = if is_proved { MOST_EARLY } else { MOST_EARLY_UNPROVED };
         let key = (writer, heartbeat.reader);
-        if self.early.contains_key(&key) || self.early.range(of_participant).count() < MOST_EARLY {
+        if self.early.contains_key(&key) || self.early.range(of_participant).count() < most {
             self.early.insert(key, *heartbeat);
         }
     }
@@ -329,9 +334,12 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    fn handle_acknowledgement(&mut self, context: &Context<'_>, ack: &AckNack) {
+    fn handle_acknowledgement(&mut self, context: &mut Context<'_>, ack: &AckNack) {
         let known = self.peers.get(context.source).filter(|peer| peer.sends_from(context.from.ip()));
-        if known.is_some_and(|peer| !peer.is_proved()) {
+        let known = known.filter(|peer| !peer.is_proved());
+        let may_try = known.is_some_and(|peer| !context.tried || !peer.is_guessable());
+        if may_try && ack.writer.is_builtin() {
+            context.tried = true;
             self.acknowledged_unproved(context.now, context.from, context.source, ack);
         }
         if !self.is_from_peer(context) {

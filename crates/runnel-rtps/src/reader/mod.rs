@@ -80,13 +80,18 @@ impl Reader {
     /// Leaves a writer. True if it was joined.
     pub fn leave(&mut self, writer: Guid) -> bool {
         let left = self.writers.remove(&writer);
-        left.iter().for_each(|writer| self.remember(writer.left()));
+        match &left {
+            Some(writer) if writer.is_worth_remembering() => self.remember(writer.left()),
+            // Thousands that never said a word are to displace none that did.
+            Some(writer) => self.note_forgotten(writer.left().acknowledgements),
+            None => {}
+        }
         left.is_some()
     }
 
     /// Leaves all writers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
-        let of_it = self.writers.keys().copied().filter(|guid| guid.prefix == prefix);
+        let of_it = self.writers.range(prefix.endpoints()).map(|(guid, _)| *guid);
         for writer in of_it.collect::<Vec<_>>() {
             self.leave(writer);
         }
@@ -101,11 +106,17 @@ impl Reader {
     fn remember(&mut self, left: Left) {
         if self.left.len() >= MOST_LEFT
             && let Some(Left { acknowledgements, .. }) = self.left.pop_front()
-            && acknowledgements.wrapping_sub(self.forgotten).cast_signed() > 0
         {
-            self.forgotten = acknowledgements;
+            self.note_forgotten(acknowledgements);
         }
         self.left.push_back(left);
+    }
+
+    /// A writer is forgotten that has had acknowledgements up to this count.
+    fn note_forgotten(&mut self, acknowledgements: u32) {
+        if acknowledgements.wrapping_sub(self.forgotten).cast_signed() > 0 {
+            self.forgotten = acknowledgements;
+        }
     }
 
     /// The writers of a participant are reached elsewhere.

@@ -62,6 +62,11 @@ impl GuidPrefix {
         self.0.starts_with(&vendor.0)
     }
 
+    /// All that its endpoints may be called, in order.
+    pub(crate) fn endpoints(self) -> core::ops::RangeInclusive<Guid> {
+        self.with(EntityId([0; 4]))..=self.with(EntityId([0xff; 4]))
+    }
+
     /// One of its endpoints.
     pub const fn with(self, entity: EntityId) -> Guid {
         Guid { prefix: self, entity }

@@ -196,7 +196,7 @@ impl<B: Bytes> Writer<B> {
     /// # Errors
     /// When [`Writer::full`] says so.
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
-        if !self.is_latching() && self.readers.iter().all(ReaderProxy::is_suspended) {
+        if !self.is_latching() && self.readers.iter().all(ReaderProxy::is_passed_over) {
             self.history.pass();
             return Ok(Some(payload));
         }

@@ -75,6 +75,7 @@ impl Rtps {
         prefix[2..10].copy_from_slice(&host::random()?.to_ne_bytes());
         prefix[10..].copy_from_slice(&host::random()?.to_ne_bytes()[..2]);
         let mut config = Config::new(GuidPrefix(prefix), settings.domain.into());
+        config.secret = [host::random()?, host::random()?];
         config.unicast = sockets.reached_at();
         config.own_addresses = sockets.own().to_vec();
         config.own_host_only = settings.range == Range::Localhost;
@@ -115,12 +116,31 @@ impl Rtps {
 
     /// Works on the participant, and sends what comes of it.
     fn work<T>(&self, work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
+        self.work_and_send(work, |inner, now| {
+            while let Some(transmit) = inner.participant.poll_transmit(now) {
+                inner.sockets.send(&transmit);
+            }
+        })
+    }
+
+    /// Has a user write, and sends that. What discovery has to send is left to the driver, which is woken for it.
+    fn publish<T>(&self, write: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
+        self.work_and_send(write, |inner, now| {
+            while let Some(transmit) = inner.participant.poll_user_transmit(now) {
+                inner.sockets.send(&transmit);
+            }
+        })
+    }
+
+    fn work_and_send<T>(
+        &self,
+        work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T,
+        send: impl FnOnce(&mut Inner, Instant),
+    ) -> T {
         let inner = &mut *lock(&self.inner);
         let now = clock::monotonic();
         let done = work(&mut inner.participant, now);
-        while let Some(transmit) = inner.participant.poll_transmit(now) {
-            inner.sockets.send(&transmit);
-        }
+        send(inner, now);
         let deadline = inner.participant.poll_timeout().map_or(NEVER, |at| at.0);
         self.deadline.store(deadline, Ordering::SeqCst);
         let has_events = inner.participant.has_events();

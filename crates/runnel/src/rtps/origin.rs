@@ -52,7 +52,7 @@ pub(crate) struct Written {
 impl Rtps {
     /// Publishes a message, to readers that had changed `known` times.
     pub(crate) fn write(&self, writer: EntityId, frame: Frame, known: Option<u32>) -> Written {
-        self.work(|participant, now| {
+        self.publish(|participant, now| {
             let displaced = participant.write(now, stamp(), writer, CdrFrame(frame));
             let changes = participant.reader_changes(writer);
             let readers = (known != Some(changes)).then(|| (changes, origins(participant, writer)));

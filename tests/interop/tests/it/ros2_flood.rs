@@ -7,18 +7,19 @@
 //!   mount -t tmpfs none /dev/shm; cargo test --release -p interop --test it ros2_flood -- --nocapture --test-threads 1'
 //! ```
 //!
-//! `VICTIM=cyclone` or `fastdds` floods the others' talkers.
+//! `VICTIM=cyclone` or `fastdds` floods the others' talkers. `WAVES=12` repeats the attack of invented participants every five
+//! seconds for a minute.
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use interop::PATIENCE;
-use interop::fakes::{LEASE, PORT, address, announcement, everybody};
+use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, everybody};
 use interop::ros2::{Origin, Ros2Graph};
 use runnel::msgs::std_msgs::String as Text;
 use runnel::{Context, QoS, Subscription};
@@ -87,24 +88,32 @@ struct Live {
     _subscription: Subscription,
     context: Context,
     longest: Arc<AtomicU64>,
+    count: Arc<AtomicU64>,
     spinning: Option<JoinHandle<()>>,
 }
 
 impl Live {
-    fn begin(graph: &Ros2Graph) -> Live {
-        let context = Context::with_options(graph.options().ipc(false)).unwrap();
+    fn begin(graph: &Ros2Graph, ipc: bool) -> Live {
+        let context = Context::with_options(graph.options().ipc(ipc)).unwrap();
         let node = context.create_node("live").unwrap();
         let longest = Arc::new(AtomicU64::new(0));
-        let (noted, mut last) = (Arc::clone(&longest), None::<Instant>);
+        let count = Arc::new(AtomicU64::new(0));
+        let (noted, counted, mut last) = (Arc::clone(&longest), Arc::clone(&count), None::<Instant>);
         let take = move |_: &Text| {
             let now = Instant::now();
             let silence = last.replace(now).map_or(Duration::ZERO, |last| now - last);
+            counted.fetch_add(1, Ordering::Relaxed);
             noted.fetch_max(silence.as_nanos() as u64, Ordering::Relaxed);
         };
         let subscription = node.create_subscription("/live", QoS::keep_last(10), take).unwrap();
         let spun = context.clone();
         let spinning = thread::spawn(move || spun.spin().unwrap());
-        Live { _subscription: subscription, context, longest, spinning: Some(spinning) }
+        Live { _subscription: subscription, context, longest, count, spinning: Some(spinning) }
+    }
+
+    /// How many messages have come.
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
     }
 
     /// The longest silence since this was asked before.
@@ -149,7 +158,7 @@ fn newcomer(graph: &Ros2Graph) -> (Peer, Duration) {
 fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
     // Whatever the flood does to the network, the topic is to be on it.
     let (graph, victim) = (Ros2Graph::new().with("RUNNEL_IPC", "off"), victim());
-    let live = Live::begin(&graph);
+    let live = Live::begin(&graph, false);
     let mut command = graph.program(victim, "talker");
     command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
     let mut talker = Peer::spawn("talker", command).unwrap();
@@ -197,7 +206,7 @@ fn a_flood_of_fake_participants_draws_little_back_and_takes_little_memory() {
 fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
     // A flood that nobody understands would prove nothing: one that is answered is.
     let graph = Ros2Graph::new();
-    let _live = Live::begin(&graph);
+    let _live = Live::begin(&graph, false);
     let echo = Echo::listen();
     let everybody = everybody(graph.domain());
     let socket = UdpSocket::bind((address(7), 0)).unwrap();
@@ -207,4 +216,90 @@ fn an_announcement_of_a_fake_is_taken_for_that_of_a_participant() {
         socket.send_to(&announcement(7), everybody).unwrap();
         thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// Invented participants: how many each victim hears of in a wave, at how many addresses of one host, and for how long a wave
+/// is watched before the next.
+const INVENTED: u32 = 1000;
+const ADDRESSES: u32 = 8;
+const WAVE: Duration = Duration::from_secs(5);
+
+/// The prefix of each participant of a graph, and where it is reached.
+fn participants(graph: &Ros2Graph, least: usize) -> Vec<([u8; 12], SocketAddr)> {
+    let context = Context::with_options(graph.options().ipc(false)).unwrap();
+    let _node = context.create_node("watcher").unwrap();
+    let deadline = within(PATIENCE);
+    loop {
+        let seen = context.ros2_graph().unwrap().unwrap_or_default().participants;
+        let others = seen.iter().filter(|one| !one.is_own && one.answers);
+        let found: Vec<_> =
+            others.map(|one| (one.gid.0[..12].try_into().unwrap(), one.addresses[0])).collect();
+        if found.len() >= least {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{found:?}");
+        context.spin_once(Duration::from_millis(10)).unwrap();
+    }
+}
+
+/// Sends each victim one datagram for each participant of a wave, by the victim's prefix and with a lease that never ends; gives
+/// the bytes that each was sent.
+fn invent(wave: u32, victims: &[([u8; 12], SocketAddr)]) -> u64 {
+    let home = |index: u32| Ipv4Addr::new(127, 66, 0, 1 + index as u8);
+    let sockets: Vec<_> = (0..ADDRESSES).map(|index| UdpSocket::bind((home(index), 0)).unwrap()).collect();
+    let mut bytes = 0;
+    for index in 0..INVENTED {
+        for (prefix, to) in victims {
+            let (number, at) = (wave * INVENTED + index, index % ADDRESSES);
+            let datagram = announcement_for(number, home(at), None, Some(*prefix));
+            bytes += sockets[at as usize].send_to(&datagram, to).unwrap() as u64;
+        }
+    }
+    bytes / victims.len() as u64
+}
+
+/// The attack on a talker and its listener: what they send back, and how their link fares.
+fn invented_participants_draw_little(ipc: bool) {
+    let graph = Ros2Graph::new().with("RUNNEL_IPC", if ipc { "on" } else { "off" });
+    let live = Live::begin(&graph, ipc);
+    let mut command = graph.program(Origin::Runnel, "talker");
+    command.args(["/live", "--count", "0", "--rate", "100", "--depth", "10"]);
+    let mut talker = Peer::spawn("talker", command).unwrap();
+    talker.wait_for_line(|line| line.starts_with("sent 200 "), within(PATIENCE)).unwrap();
+    let victims = participants(&graph, 2);
+    let (echo, before, calm) = (Echo::listen(), resident(&talker), live.longest_silence());
+    let waves = std::env::var("WAVES").map_or(1, |waves| waves.parse().unwrap());
+    let mut sent = 0;
+    for wave in 0..waves {
+        let (begun, first) = (Instant::now(), live.count());
+        sent += invent(wave, &victims);
+        let (_newcomer, found) = newcomer(&graph);
+        thread::sleep(WAVE.saturating_sub(begun.elapsed()));
+        let rate = (live.count() - first) as f64 / begun.elapsed().as_secs_f64();
+        let silence = live.longest_silence();
+        println!(
+            "wave {wave}: {rate:.1} of 100 messages a second, longest silence {silence:.1?} (calm: {calm:.1?}), \
+             newcomer matched after {found:.1?}"
+        );
+    }
+    thread::sleep(WAVE);
+    let (back, grown) = (echo.most(), resident(&talker) - before);
+    let share = back as f64 / sent as f64;
+    println!(
+        "{INVENTED} invented, {waves} times: {sent} B; sent back {back} B, {share:.2} times; +{} kB",
+        grown / 1024
+    );
+    assert!(back > 0, "nobody answers: the attack proves nothing");
+    assert!(share <= SENT_BACK, "{back} B were sent back for {sent} B");
+    assert!(grown <= 3 * GROWTH, "{grown} B");
+}
+
+#[test]
+fn invented_participants_draw_little_over_udp() {
+    invented_participants_draw_little(false);
+}
+
+#[test]
+fn invented_participants_draw_little_with_shared_memory() {
+    invented_participants_draw_little(true);
 }

@@ -93,11 +93,19 @@ impl<P: Lend> Participant<P> {
     }
 
     /// A participant has sent a datagram: one that is not proved may cost so much more. False if it is not known from there.
-    pub(super) fn note_bytes(&mut self, prefix: GuidPrefix, len: usize) {
+    pub(super) fn note_bytes(&mut self, now: Instant, prefix: GuidPrefix, len: usize) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
         peer.credit = peer.credit.saturating_add(len * CREDIT).min(MOST_CREDIT);
+        let is_asked_anew = peer.standing == Standing::OnTrial && peer.outbox.ask_again.is_none();
+        if is_asked_anew {
+            peer.outbox.begin_asking(now);
+        }
         if peer.standing == Standing::OnTrial || peer.outbox.announcement {
             self.wake_discovery(prefix);
+        }
+        if is_asked_anew {
+            self.ask_again(prefix);
+            self.arm_discovery(prefix);
         }
     }
 
@@ -201,7 +209,8 @@ impl<P: Lend> Participant<P> {
         };
         let concerned: Vec<_> =
             self.writers.iter_mut().map(|(id, of)| (*id, of)).filter_map(concerned).collect();
-        concerned.into_iter().for_each(|id| self.wake_writer(id));
+        // Of discovery only one participant is concerned.
+        concerned.into_iter().filter(|id| !id.is_builtin()).for_each(|id| self.wake_writer(id));
     }
 
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody

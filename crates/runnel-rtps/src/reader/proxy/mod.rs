@@ -141,6 +141,11 @@ impl WriterProxy {
         Self { acknowledgements, ..Self::new(spec) }
     }
 
+    /// True if it has said what it has, now or before it was left.
+    pub fn is_worth_remembering(&self) -> bool {
+        self.greeted && self.spec.reliable || self.had.is_some() || self.last > SequenceNumber::ZERO
+    }
+
     /// What is to be remembered of it when it is left.
     pub fn left(&self) -> Left {
         let is_user = !self.spec.guid.entity.is_builtin();

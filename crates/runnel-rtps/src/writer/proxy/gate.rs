@@ -32,6 +32,11 @@ impl ReaderProxy {
         self.spec.gate == Gate::Open
     }
 
+    /// True if what is written now is not for it.
+    pub(in crate::writer) fn is_passed_over(&self) -> bool {
+        self.is_suspended() || self.spec.gate == Gate::Closed
+    }
+
     /// What was held back sets out if it is open now.
     pub(in crate::writer) fn set_gate(&mut self, now: Instant, gate: Gate) {
         if self.spec.gate == gate {
