@@ -58,6 +58,12 @@ impl Kept {
         let (peer, at) = self.participants.remove(place)?;
         (at + KEPT > now).then_some(peer)
     }
+
+    /// Where a participant was, if what comes of it may have been sent before its end.
+    fn address_before_end(&self, now: Instant, prefix: GuidPrefix) -> Option<SocketAddr> {
+        let is_it = |(peer, at): &&(Peer, Instant)| peer.data.prefix == prefix && now < *at + GRACE;
+        self.participants.iter().find(is_it).map(|(peer, _)| peer.metatraffic)
+    }
 }
 
 impl<P: Lend> Participant<P> {
@@ -81,12 +87,22 @@ impl<P: Lend> Participant<P> {
         self.kept.participants.push_back((peer, now));
     }
 
+    /// True if a participant that announces itself has just been said to be gone: it may have been overtaken by that. It is
+    /// called in a while, and restored if it answers; found anew, it would be known by what is forged meanwhile.
+    pub(super) fn doubts_end(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+        let Some(address) = self.kept.address_before_end(now, prefix) else { return false };
+        self.call_twice(now + GRACE, prefix, address);
+        true
+    }
+
     /// A datagram has come of a participant that may have been said to be gone.
     pub(super) fn restore_if_kept(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
-        if self.kept.participants.is_empty() || self.peers.get(prefix).is_some() {
+        if self.kept.participants.is_empty() || self.peers.get(prefix).is_some_and(Peer::is_proved) {
             return;
         }
         let Some(mut peer) = self.kept.take_participant(now, from, prefix) else { return };
+        // Somebody may have announced it elsewhere meanwhile.
+        self.lose(prefix);
         let endpoints: Vec<Guid> = peer.endpoints.keys().map(|entity| prefix.with(*entity)).collect();
         (peer.heard, peer.armed, peer.outbox) = (now, None, Outbox::default());
         self.peers.restore(peer);

@@ -29,7 +29,7 @@ pub(super) struct Move {
 
 impl Peer {
     /// What would end its links or keep it from being understood is believed when it says so several times: a shorter lease,
-    /// another vendor, other endpoints of discovery. Until then `data` has what it said before.
+    /// another vendor, other endpoints of discovery. Until then `data` has what it said before, if it had said that twice.
     pub(super) fn keep_what_is_contested(&mut self, now: Instant, data: &mut ParticipantData) {
         let shortens = match (data.lease, self.data.lease) {
             (Some(new), Some(old)) => new < old,
@@ -39,6 +39,10 @@ impl Peer {
         let known = (self.data.vendor, self.data.builtin);
         if !shortens && (data.vendor, data.builtin) == known {
             return self.evidence.confirm(now);
+        }
+        if !self.evidence.was_confirmed() {
+            // What was said once is no more likely than what is said now.
+            return;
         }
         // Announcements repeat one number: only time tells them from their copies.
         let mark = now.0 / QUIET.as_nanos() as u64;

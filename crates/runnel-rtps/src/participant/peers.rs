@@ -310,7 +310,10 @@ impl<P: Lend> Participant<P> {
         }
         let prefix = data.prefix;
         let Some(peer) = self.peers.get_mut(prefix) else {
-            return self.add_candidate(now, from, uncounted, data);
+            if !self.doubts_end(now, prefix) {
+                self.add_candidate(now, from, uncounted, data);
+            }
+            return;
         };
         let is_known = peer.sends_from(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
         let is_proved = peer.is_proved();
@@ -358,7 +361,12 @@ impl<P: Lend> Participant<P> {
             peer.keep_what_is_contested(now, &mut data);
         }
         let former = peer.metatraffic;
+        let has_other_endpoints = peer.standing.has_met() && peer.data.builtin != data.builtin;
         peer.data = data;
+        if has_other_endpoints {
+            self.join_discovery(prefix);
+        }
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
         let found = match peer.standing.has_met() {
             true => peer.known_ways(&self.config, from),
             false => ways(&self.config, &peer.data, from, |_| true),

@@ -29,13 +29,22 @@ pub(super) struct Lost {
 impl<P: Lend> Participant<P> {
     /// A participant that was lost without a word may have been cut off: we go on calling it.
     pub(super) fn look_for(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
+        self.call_from(now, SEARCH_FOR, prefix, address);
+    }
+
+    /// A participant is called at a time and once more, in case that is lost.
+    pub(super) fn call_twice(&mut self, at: Instant, prefix: GuidPrefix, address: SocketAddr) {
+        self.call_from(at, SEARCH_EVERY + SEARCH_EVERY / 2, prefix, address);
+    }
+
+    fn call_from(&mut self, at: Instant, time: Duration, prefix: GuidPrefix, address: SocketAddr) {
         self.peers.lost.retain(|lost| lost.address != address);
         if self.peers.lost.len() >= MOST_LOST {
             self.peers.lost.pop_front();
         }
-        self.peers.lost.push_back(Lost { prefix, address, until: now + SEARCH_FOR });
+        self.peers.lost.push_back(Lost { prefix, address, until: at + time });
         self.writers.values_mut().for_each(|writer| writer.await_return(true));
-        self.timers.arm(&mut self.search_at, Some(now), Timer::Search);
+        self.timers.arm(&mut self.search_at, Some(at), Timer::Search);
     }
 
     /// True if a participant was proved and lost without a word.

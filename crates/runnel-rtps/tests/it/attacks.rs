@@ -79,6 +79,7 @@ fn live_links_deliver_soon_after_any_attack() {
     }
     let first = number("ATTACK_FIRST", 1);
     for seed in first..first + number("ATTACK_SEEDS", 10) {
+        println!("seed {seed}");
         check(&input(seed));
     }
 }

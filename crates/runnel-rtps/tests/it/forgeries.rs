@@ -1,5 +1,6 @@
 //! One forged datagram from where the peer sends ends no link: what the true peer says next is believed.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use crate::net::{Heard, Net, announcement, millis, number_of, sample, secs};
@@ -7,7 +8,7 @@ use runnel_core::qos::QoS;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{
     self, AckNack, Data, DataFrag, EntityId, FragmentSet, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag,
-    InfoDestination, NackFrag, Payload, SequenceNumber, SequenceSet, VendorId,
+    InfoDestination, Message, NackFrag, Payload, SequenceNumber, SequenceSet, Submessage, VendorId,
 };
 use runnel_rtps::{Config, Event, Path, Rate};
 
@@ -17,31 +18,34 @@ const TOPIC: &str = "rt/chatter";
 const MAX_COUNT: u32 = i32::MAX as u32;
 
 /// A forged datagram: who receives it, and what it holds.
-type Forge = fn(&Scene, &mut Vec<u8>);
+pub type Forge = fn(&Scene, &mut Vec<u8>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Victim {
+pub enum Victim {
     Reader,
     Writer,
 }
 
 /// A writer at the first node, and a reader at the second.
-struct Scene {
-    net: Net,
-    writer: EntityId,
-    reader: EntityId,
+pub struct Scene {
+    pub net: Net,
+    pub writer: EntityId,
+    pub reader: EntityId,
     qos: QoS,
     len: usize,
-    written: u32,
+    pub written: u32,
+    /// The last number that each writer of discovery was heard to have.
+    told: BTreeMap<Guid, i64>,
 }
 
 impl Scene {
-    fn new(vendor: VendorId, qos: QoS, len: usize) -> Self {
+    pub fn new(vendor: VendorId, qos: QoS, len: usize) -> Self {
         Self::of(qos, len, |config| config.prefix.0[..2].copy_from_slice(&vendor.0))
     }
 
-    fn of(qos: QoS, len: usize, change: impl Fn(&mut Config)) -> Self {
+    pub fn of(qos: QoS, len: usize, change: impl Fn(&mut Config)) -> Self {
         let mut net = Net::new(7);
+        net.capture_limit = 500;
         for _ in 0..2 {
             net.add_with(|config| {
                 config.other_host = Path { datagram: 1444, rate: Rate::steady(100_000_000) };
@@ -49,20 +53,46 @@ impl Scene {
             });
         }
         let (writer, reader) = (net.writer(0, TOPIC, qos), net.reader(1, TOPIC, qos));
-        let mut scene = Self { net, writer, reader, qos, len, written: 0 };
+        let mut scene = Self { net, writer, reader, qos, len, written: 0, told: BTreeMap::new() };
         scene
             .net
             .run_until("they meet", secs(3), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
         scene.net.run_for(millis(500));
+        scene.note_told();
         scene
     }
 
-    fn prefix(&self, node: usize) -> GuidPrefix {
+    fn note_told(&mut self) {
+        self.net.capture_limit = 0;
+        for captured in std::mem::take(&mut self.net.capture) {
+            let Ok(message) = Message::parse(&captured.bytes) else { continue };
+            for submessage in message.submessages().flatten() {
+                let (writer, number) = match submessage {
+                    Submessage::Heartbeat(heartbeat) => (heartbeat.writer, heartbeat.last),
+                    Submessage::Data(data) => (data.writer, data.number),
+                    _ => continue,
+                };
+                let last = self.told.entry(message.prefix.with(writer)).or_default();
+                *last = number.0.max(*last);
+            }
+        }
+    }
+
+    /// The number under which a node tells of its next endpoint.
+    pub fn next_told(&self, node: usize, role: Role) -> i64 {
+        let writer = match role {
+            Role::Writer => EntityId::PUBLICATIONS_WRITER,
+            Role::Reader => EntityId::SUBSCRIPTIONS_WRITER,
+        };
+        self.told[&self.prefix(node).with(writer)] + 1
+    }
+
+    pub fn prefix(&self, node: usize) -> GuidPrefix {
         self.net.nodes[node].participant.prefix()
     }
 
     /// Writes a sample, and lets some time pass.
-    fn write(&mut self, pause: u64) {
+    pub fn write(&mut self, pause: u64) {
         let bytes = sample(self.written, self.len);
         self.net.write(0, self.writer, &bytes).unwrap();
         self.written += 1;
@@ -70,12 +100,12 @@ impl Scene {
     }
 
     /// What the reader got of the true writer, the numbers in order.
-    fn received(&self) -> Vec<u32> {
+    pub fn received(&self) -> Vec<u32> {
         let is_true = |heard: &&Heard| heard.reader == self.reader && heard.bytes.len() == self.len.max(8);
         self.net.nodes[1].samples.iter().filter(is_true).map(|heard| number_of(&heard.bytes)).collect()
     }
 
-    fn forge(&mut self, victim: Victim, fill: impl FnOnce(&Self, &mut Vec<u8>)) {
+    pub fn forge(&mut self, victim: Victim, fill: impl FnOnce(&Self, &mut Vec<u8>)) {
         let (from, to) = if victim == Victim::Reader { (0, 1) } else { (1, 0) };
         let mut out = vec![];
         wire::begin(&mut out, VendorId::CYCLONE_DDS, self.prefix(from));
@@ -91,12 +121,12 @@ impl Scene {
         self.net.nodes[node].events.iter().filter(is_one).count()
     }
 
-    fn next(&self) -> i64 {
+    pub fn next(&self) -> i64 {
         i64::from(self.written) + 1
     }
 }
 
-fn heartbeat(scene: &Scene, first: i64, last: i64, count: u32) -> Heartbeat {
+pub fn heartbeat(scene: &Scene, first: i64, last: i64, count: u32) -> Heartbeat {
     Heartbeat {
         reader: EntityId::UNKNOWN,
         writer: scene.writer,
@@ -124,7 +154,7 @@ fn ack(scene: &Scene, base: i64, count: u32) -> AckNack {
 }
 
 /// That an endpoint is gone, as its participant would say under this number.
-fn end_of(out: &mut Vec<u8>, guid: Guid, role: Role, number: i64) {
+pub fn end_of(out: &mut Vec<u8>, guid: Guid, role: Role, number: i64) {
     let ends = match role {
         Role::Writer => (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER),
         Role::Reader => (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER),
@@ -150,7 +180,7 @@ fn told(out: &mut Vec<u8>, endpoint: &Endpoint, number: i64) {
     Data::emit(out, ends, SequenceNumber(number), &[], Payload::Value(&payload));
 }
 
-fn farewell(out: &mut Vec<u8>, prefix: GuidPrefix) {
+pub fn farewell(out: &mut Vec<u8>, prefix: GuidPrefix) {
     let guid = prefix.with(EntityId::PARTICIPANT).to_bytes();
     let key_hash = [&[0x70, 0, 16, 0][..], &guid].concat();
     let gone = [&key_hash[..], &[0x71, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0, 0]].concat();
@@ -231,10 +261,18 @@ const FORGERIES: [(&str, Victim, Forge); 38] = [
         let number = SequenceNumber(i64::MAX);
         NackFrag { reader: s.reader, writer: s.writer, number, missing, count: MAX_COUNT }.emit(out);
     }),
-    ("end of the writer", Victim::Reader, |s, out| end_of(out, s.prefix(0).with(s.writer), Role::Writer, 2)),
-    ("end of the reader", Victim::Writer, |s, out| end_of(out, s.prefix(1).with(s.reader), Role::Reader, 2)),
-    ("another topic of the writer", Victim::Reader, |s, out| told(out, &changed(s, 0, s.writer), 2)),
-    ("another topic of the reader", Victim::Writer, |s, out| told(out, &changed(s, 1, s.reader), 2)),
+    ("end of the writer", Victim::Reader, |s, out| {
+        end_of(out, s.prefix(0).with(s.writer), Role::Writer, s.next_told(0, Role::Writer))
+    }),
+    ("end of the reader", Victim::Writer, |s, out| {
+        end_of(out, s.prefix(1).with(s.reader), Role::Reader, s.next_told(1, Role::Reader))
+    }),
+    ("another topic of the writer", Victim::Reader, |s, out| {
+        told(out, &changed(s, 0, s.writer), s.next_told(0, Role::Writer))
+    }),
+    ("another topic of the reader", Victim::Writer, |s, out| {
+        told(out, &changed(s, 1, s.reader), s.next_told(1, Role::Reader))
+    }),
     ("end of the writer's participant", Victim::Reader, |s, out| farewell(out, s.prefix(0))),
     ("end of the reader's participant", Victim::Writer, |s, out| farewell(out, s.prefix(1))),
     ("a short lease", Victim::Writer, |s, out| {
@@ -242,7 +280,7 @@ const FORGERIES: [(&str, Victim, Forge); 38] = [
     }),
 ];
 
-fn gap(scene: &Scene, start: i64, end: i64) -> Gap {
+pub fn gap(scene: &Scene, start: i64, end: i64) -> Gap {
     Gap::range(EntityId::UNKNOWN, scene.writer, SequenceNumber(start), SequenceNumber(end))
 }
 
@@ -399,17 +437,18 @@ fn forged_discovery_hides_no_later_endpoint() {
 fn forge_discovery(scene: &Scene, out: &mut Vec<u8>, (node, writer): (usize, EntityId), forgery: u32) {
     let reader = EntityId::UNKNOWN;
     let far = SequenceNumber(1 << 40);
+    let next = scene.told.get(&scene.prefix(node).with(writer)).map_or(1, |last| last + 1);
     let heartbeat = |first, last, count| Heartbeat { writer, ..heartbeat(scene, first, last, count) };
     match forgery {
         0 => heartbeat(1 << 40, 1 << 40, 1000).emit(out),
         1 => heartbeat(1, i64::MAX, 1000).emit(out),
         2 => heartbeat(1, 1, MAX_COUNT).emit(out),
         3 => Gap::range(reader, writer, SequenceNumber(1), far).emit(out),
-        4 => Data::emit(out, (reader, writer), SequenceNumber(2), &[], Payload::Value(&[0, 3, 0, 0])),
+        4 => Data::emit(out, (reader, writer), SequenceNumber(next), &[], Payload::Value(&[0, 3, 0, 0])),
         5 => {
             let (id, role) =
                 if node == 0 { (scene.writer, Role::Writer) } else { (scene.reader, Role::Reader) };
-            end_of(out, scene.prefix(node).with(id), role, 2);
+            end_of(out, scene.prefix(node).with(id), role, scene.next_told(node, role));
         }
         _ => {
             // As an acknowledgement of the reader beside this writer.

@@ -10,6 +10,7 @@ mod bounds;
 mod clocks;
 mod elsewhere;
 mod embedded;
+mod forged_twice;
 mod forgeries;
 mod hostile;
 mod ipv6;

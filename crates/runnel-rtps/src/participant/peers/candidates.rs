@@ -274,7 +274,10 @@ impl<P: Lend> Participant<P> {
                 let guid = prefix.with(writer);
                 let budgets = self.budgets.clone();
                 ours.join(WriterSpec { guid, address, reliable: true, most_bytes, budgets });
-                self.heard.entry(guid).or_default().push(reader);
+                let readers = self.heard.entry(guid).or_default();
+                if !readers.contains(&reader) {
+                    readers.push(reader);
+                }
             }
         }
         self.wake_discovery(prefix);

@@ -16,7 +16,7 @@ use alloc::collections::BTreeMap;
 use answer::Retry;
 use core::net::SocketAddr;
 use core::time::Duration;
-use position::Position;
+use position::{Jump, Position};
 use runnel_core::time::Instant;
 
 /// Of a sample that is wanted some fragments come more often than this: they are asked for again before.
@@ -87,6 +87,8 @@ pub(crate) struct Left {
     pub writer: Guid,
     /// What was the next sample to be delivered. What discovery told is forgotten, and to be told again.
     next: Option<SequenceNumber>,
+    /// How that was reached, if that is in doubt.
+    jump: Option<Jump>,
     /// How it counted its heartbeats.
     heartbeats: Latest,
     /// It takes no acknowledgement with a count that it has had.
@@ -97,6 +99,7 @@ impl Left {
     /// The user has had all before `next`.
     pub fn pass_over(&mut self, next: SequenceNumber) {
         self.next = self.next.map(|had| had.max(next));
+        self.jump = None;
     }
 }
 
@@ -132,8 +135,9 @@ impl WriterProxy {
 
     /// A writer that was left, and may not know that it was.
     pub fn found_again(spec: WriterSpec, left: Left) -> Self {
-        let Left { next, heartbeats, acknowledgements, .. } = left;
+        let Left { next, jump, heartbeats, acknowledgements, .. } = left;
         let mut proxy = Self { had: next, heartbeats, acknowledgements, ..Self::new(spec) };
+        proxy.position.resume(jump);
         if proxy.is_named_once() && !proxy.spec.reliable {
             proxy.next = proxy.had.unwrap_or(proxy.next);
         }
@@ -163,6 +167,7 @@ impl WriterProxy {
             writer: self.spec.guid,
             // One that has said nothing since it was found again had what it had before.
             next: if self.greeted { is_user.then_some(self.next) } else { self.had },
+            jump: self.position.jump().filter(|_| is_user),
             heartbeats: self.heartbeats,
             acknowledgements: self.acknowledgements,
         }

@@ -9,13 +9,16 @@ use super::WriterProxy;
 use crate::evidence::{Evidence, QUIET, Verdict};
 use crate::wire::{Heartbeat, SequenceNumber};
 use alloc::collections::VecDeque;
+use core::time::Duration;
 use runnel_core::time::Instant;
 
 /// How far a sample may be ahead of those before it to show by itself that the writer has come so far.
 const WINDOW: u32 = 4096;
 
-/// How often in a row a writer is asked where it stands.
-const MOST_PROBES: u32 = 20;
+/// How often in a row a writer is asked where it stands: so often at once, and then at longer pauses, since it may be cut off.
+const FAST_PROBES: u32 = 20;
+const MOST_PROBES: u32 = 80;
+const PATIENT_PAUSE: Duration = Duration::from_secs(1);
 
 /// How many datagrams confirm a jump.
 const CONFIRMATIONS: u32 = 3;
@@ -25,7 +28,7 @@ const MOST_RECENT: usize = 16;
 
 /// Samples that were skipped on the writer's word.
 #[derive(Clone, Copy, Debug)]
-struct Jump {
+pub(super) struct Jump {
     from: SequenceNumber,
     at: Instant,
     /// It is not acknowledged before further datagrams have confirmed it.
@@ -65,6 +68,16 @@ pub(super) struct Position {
 }
 
 impl Position {
+    /// What was skipped, and is in doubt.
+    pub(super) fn jump(&self) -> Option<Jump> {
+        self.jump
+    }
+
+    /// A writer is found again that was left after a jump.
+    pub(super) fn resume(&mut self, jump: Option<Jump>) {
+        self.jump = jump;
+    }
+
     /// The last number that samples of earlier datagrams have shown.
     fn known_before(&self, now: Instant) -> SequenceNumber {
         if now > self.known_at { self.known } else { self.known_before }
@@ -173,8 +186,9 @@ impl WriterProxy {
             return;
         }
         (self.position.wants_heartbeat, self.owes_answer) = (true, true);
-        self.position.probe_at = Some(now + QUIET);
-        self.position.probes += 1;
+        let pause = if self.position.probes < FAST_PROBES { QUIET } else { PATIENT_PAUSE };
+        self.position.probe_at = Some(now + pause);
+        self.position.probes = self.position.probes.saturating_add(1);
     }
 
     pub(super) fn probe_later(&mut self, now: Instant) {

@@ -1,0 +1,136 @@
+//! Forged datagrams each of which would be healed alone: the second one comes while the first is being healed.
+
+use runnel_core::qos::QoS;
+use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData, Role};
+use runnel_rtps::wire::{self, Data, EntityId, InfoDestination, Payload, SequenceNumber, VendorId};
+use runnel_rtps::{Correction, Event};
+
+use crate::forgeries::{Forge, Scene, Victim, end_of, farewell, gap, heartbeat};
+use crate::net::{Net, secs};
+
+const FAR: i64 = 1 << 40;
+
+const MESSAGES_ONLY: BuiltinEndpoints = BuiltinEndpoints(0xc00);
+
+/// A writer and a reader that have exchanged some samples.
+fn scene(vendor: VendorId) -> Scene {
+    let mut scene = Scene::new(vendor, QoS::keep_all(), 100);
+    (0..12).for_each(|_| scene.write(20));
+    scene
+}
+
+/// All that is written comes, the latest by the announcement after the next.
+fn check_that_all_comes(scene: &mut Scene, what: &str) {
+    (0..200).for_each(|_| scene.write(20));
+    scene.net.run_for(secs(1));
+    assert_eq!(scene.received(), (0..scene.written).collect::<Vec<_>>(), "{what}");
+}
+
+/// What a node says of itself by what another knows, but that it has no endpoints that tell of others.
+fn stripped(net: &Net, node: usize) -> Vec<u8> {
+    let participant = &net.nodes[node].participant;
+    let prefix = participant.prefix();
+    let known = net.nodes[1 - node].participant.announced().find(|peer| peer.data.prefix == prefix);
+    announced(&ParticipantData { builtin: MESSAGES_ONLY, ..known.unwrap().data.clone() })
+}
+
+fn announced(data: &ParticipantData) -> Vec<u8> {
+    let (mut payload, mut out) = (vec![], vec![]);
+    data.emit(&mut payload);
+    let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    Data::emit(&mut out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
+    out
+}
+
+#[test]
+fn link_survives_forged_end_and_announcement() {
+    for vendor in [VendorId::RUNNEL, VendorId::CYCLONE_DDS] {
+        for victim in [Victim::Reader, Victim::Writer] {
+            let mut scene = scene(vendor);
+            let node = if victim == Victim::Reader { 0 } else { 1 };
+            let announcement = stripped(&scene.net, node);
+            scene.forge(victim, |scene, out| farewell(out, scene.prefix(node)));
+            scene.forge(victim, |_, out| out.extend(announcement));
+            check_that_all_comes(&mut scene, &format!("{vendor:?}, {victim:?}"));
+        }
+    }
+}
+
+/// Found anew it would have to tell all again, which others may do in its name.
+#[test]
+fn announcement_after_forged_end_restores_participant() {
+    let mut scene = scene(VendorId::RUNNEL);
+    let known = scene.net.nodes[0].participant.peer(scene.prefix(1)).unwrap().data.clone();
+    scene.forge(Victim::Writer, |scene, out| farewell(out, scene.prefix(1)));
+    scene.forge(Victim::Writer, |_, out| out.extend(announced(&known)));
+    scene.net.run_for(secs(1));
+    let is_restored =
+        |event: &Event| matches!(event, Event::Corrected { state: Correction::Participant, .. });
+    assert!(scene.net.nodes[0].events.iter().any(is_restored));
+    check_that_all_comes(&mut scene, "");
+}
+
+#[test]
+fn participant_first_announced_by_forger_is_met() {
+    let mut net = Net::new(3);
+    let _ = [net.add(), net.add()];
+    let ids = [net.writer(0, "rt/topic", QoS::default()), net.reader(1, "rt/topic", QoS::default())];
+    let [from, to] = [0, 1].map(|node| net.nodes[node].address);
+    let prefixes = [0, 1].map(|node| net.nodes[node].participant.prefix());
+    let known = ParticipantData {
+        prefix: prefixes[0],
+        version: wire::VERSION,
+        vendor: VendorId::RUNNEL,
+        domain: None,
+        domain_tag: String::new(),
+        lease: Some(secs(20)),
+        builtin: MESSAGES_ONLY,
+        metatraffic: vec![from],
+        unicast: vec![from],
+        name: String::new(),
+        user_data: vec![],
+    };
+    let mut out = vec![];
+    wire::begin(&mut out, VendorId::RUNNEL, prefixes[0]);
+    InfoDestination { prefix: prefixes[1] }.emit(&mut out);
+    out.extend(announced(&known));
+    net.send(from, to, &out);
+    net.run_until("they meet", secs(5), |net| [0, 1].iter().all(|node| net.is_matched(*node, ids[*node])));
+}
+
+#[test]
+fn link_survives_forged_position_and_end() {
+    let positions: [(&str, Forge); 2] = [
+        ("HEARTBEAT", |scene, out| heartbeat(scene, FAR, FAR, 1000).emit(out)),
+        ("GAP", |scene, out| gap(scene, scene.next(), FAR).emit(out)),
+    ];
+    let ends: [(&str, Forge); 2] = [
+        ("endpoint", |scene, out| {
+            end_of(out, scene.prefix(0).with(scene.writer), Role::Writer, scene.next_told(0, Role::Writer))
+        }),
+        ("participant", |scene, out| farewell(out, scene.prefix(0))),
+    ];
+    for (position, skip) in positions {
+        for (what, end) in ends {
+            let mut scene = scene(VendorId::RUNNEL);
+            scene.forge(Victim::Reader, skip);
+            scene.forge(Victim::Reader, end);
+            check_that_all_comes(&mut scene, &format!("{position}, end of the {what}"));
+        }
+    }
+}
+
+#[test]
+fn endpoint_said_to_be_gone_comes_back_after_blackout() {
+    let mut scene = scene(VendorId::RUNNEL);
+    scene.net.run_for(secs(1));
+    scene.forge(Victim::Writer, |scene, out| {
+        end_of(out, scene.prefix(1).with(scene.reader), Role::Reader, scene.next_told(1, Role::Reader))
+    });
+    scene.net.blackout = true;
+    scene.net.run_for(secs(5));
+    scene.net.blackout = false;
+    let writer = scene.writer;
+    scene.net.run_until("it is back", secs(2), |net| net.is_matched(0, writer));
+    check_that_all_comes(&mut scene, "");
+}
