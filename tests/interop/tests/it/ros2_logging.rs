@@ -29,7 +29,7 @@ fn rclpy_hears_what_a_node_logs_and_has_logged() {
         let now = told("said now");
         for (line, name, level) in [(before, "robot.camera.driver", 30), (now, "robot.camera", 40)] {
             assert_eq!((line["name"].as_str(), line["level"].as_u64()), (Some(name), Some(level)), "{line}");
-            assert_eq!(line["function"].as_str(), Some("ros2_logging"), "{line}");
+            assert_eq!(line["function"].as_str(), Some("it::ros2_logging"), "{line}");
             assert!(line["file"].as_str().unwrap().ends_with("ros2_logging.rs"), "{line}");
             assert!(line["line"].as_u64() > Some(above) && line["stamp"]["sec"].as_i64() > Some(0), "{line}");
         }
