@@ -55,9 +55,8 @@ impl Elsewhere {
     /// A reader is joined: the ways are its own from now on.
     pub(super) fn joined(&mut self, writer: EntityId, reader: &Endpoint) {
         self.forget(writer, reader.guid);
-        if !self.ended.is_empty() {
-            words_of(reader).for_each(|word| drop(self.ended.remove(&(writer, word.to_vec()))));
-        }
+        let has_its_word = |word: &[u8]| words_of(reader).any(|of| of == word);
+        self.ended.retain(|(of, word)| *of != writer || !has_its_word(word));
         let words = self.words.get_mut(&writer);
         words
             .into_iter()
