@@ -132,7 +132,8 @@ impl<P: Lend> Participant<P> {
         }
         let (standing, is_proved) = (peer.standing, peer.is_proved());
         let made = match standing {
-            Standing::Announced | Standing::Demoted => self.compose_greeting(prefix),
+            Standing::Announced => self.compose_greeting(prefix),
+            Standing::Demoted => self.compose_greeting(prefix) || self.compose_answers(now, prefix),
             Standing::OnTrial | Standing::Proved => self.compose_joined(now, prefix),
         };
         self.arm_discovery(prefix);
@@ -187,6 +188,14 @@ impl<P: Lend> Participant<P> {
         }
         let len = self.out.len();
         self.spend(prefix, len)
+    }
+
+    /// Answers one that is demoted, which may have demoted us: each proves itself by the other's answer alone.
+    fn compose_answers(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+        let Some(limit) = self.begin_discovery(prefix) else { return false };
+        self.fill_of_readers(now, prefix, limit);
+        let len = self.out.len();
+        len > EMPTY && self.spend(prefix, len)
     }
 
     /// Puts in what there is for a participant whose discovery is joined to ours.

@@ -329,7 +329,11 @@ impl<P: Lend> Participant<P> {
         if !is_proved {
             // One on trial may have lost us, or what it was asked.
             self.ask_again(prefix);
-            self.greet(now, prefix);
+            // One that names us may answer us: two would greet each other without end.
+            match names_us {
+                true => self.sought(now, from, prefix),
+                false => self.greet(now, prefix),
+            }
         }
     }
 

@@ -69,3 +69,25 @@ fn readers_that_a_writer_has_not_met_come_and_go_without_being_counted() {
     net.run_for(millis(100));
     assert_eq!(changes(&net), before + 1);
 }
+
+/// Neither answers the other in time; later both do, and few words are needed.
+#[test]
+fn participants_that_demoted_each_other_meet() {
+    let mut net = Net::new(1);
+    net.weather = Weather { delay: millis(1), ..Weather::FAIR };
+    let (a, b) = (net.add(), net.add());
+    let (writer, reader) = (net.writer(a, TOPIC, QoS::default()), net.reader(b, TOPIC, QoS::default()));
+    let are_on_trial =
+        |net: &Net| net.nodes.iter().all(|node| node.participant.peers().any(|peer| !peer.is_proved()));
+    net.run_until("both are on trial", secs(1), are_on_trial);
+    // What is under way is lost, and both trials end.
+    net.nodes.iter_mut().for_each(|node| node.stopped = true);
+    net.run_for(secs(5));
+    net.nodes.iter_mut().for_each(|node| node.stopped = false);
+    assert!(are_on_trial(&net));
+    let sent = |net: &Net| net.nodes.iter().map(|node| node.sent).sum::<usize>();
+    let before = sent(&net);
+    net.run_until("they meet", secs(5), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_for(secs(5));
+    assert!(sent(&net) - before < 100, "{}", sent(&net) - before);
+}
