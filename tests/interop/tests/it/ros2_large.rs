@@ -40,9 +40,9 @@ impl Loss {
             Loss::Datagrams => ("ip", "{ type filter hook input priority 0 ; }"),
         };
         host.set(&["nft", "add", "table", family, "loss"]);
-        host.set(&["nft", "add", "chain", family, "loss", "all", chain]);
+        host.set(&["nft", "add", "chain", family, "loss", "lossy", chain]);
         let rule = if self == Loss::Packets { "ip protocol udp" } else { "meta l4proto udp" };
-        host.set(&["nft", "add", "rule", family, "loss", "all", rule, "numgen random mod 100 < 10 drop"]);
+        host.set(&["nft", "add", "rule", family, "loss", "lossy", rule, "numgen random mod 100 < 10 drop"]);
     }
 }
 
