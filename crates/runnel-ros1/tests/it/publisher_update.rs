@@ -112,7 +112,9 @@ fn a_publisher_is_known_by_host_and_port_however_its_address_is_written() {
 #[test]
 fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
     let (mut net, master, listener, ps) = scene(1);
-    net.update(master, listener, TOPIC, &["", "http://", "rosrpc://p:1", &ps[0].uri, "http://p:99999/"]);
+    let uris = ["", "http://", "rosrpc://p:1", &ps[0].uri, "http://p:99999/"];
+    let reply = net.update_answer(master, listener, TOPIC, &uris);
+    assert_eq!(reply, answer(0, "Bad xml-rpc URI: []", 0), "as roscpp answers");
     welcome(&mut net, &ps[0]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
     let told =
@@ -123,7 +125,8 @@ fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
 #[test]
 fn a_list_for_a_topic_that_nobody_subscribed_to_does_nothing() {
     let (mut net, master, listener, ps) = scene(1);
-    net.update(master, listener, "/other", &[&ps[0].uri]);
+    let reply = net.update_answer(master, listener, "/other", &[&ps[0].uri]);
+    assert_eq!(reply, answer(0, "Unknown Error", 0), "as roscpp answers");
     net.run_for(secs(5));
     assert_eq!(net.calls(ps[0].app), []);
 }
@@ -198,7 +201,8 @@ fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
     let uris: Vec<String> = (1..5000).map(|port| format!("http://p:{port}/")).collect();
     let odd: Vec<String> = (1..5000).map(|number| format!("rosrpc://p:{number}")).collect();
     let all: Vec<&str> = uris.iter().chain(&odd).map(String::as_str).collect();
-    net.update(master, listener, TOPIC, &all);
+    let reply = net.update_answer(master, listener, TOPIC, &all);
+    assert_eq!(reply, answer(0, "Bad xml-rpc URI: [rosrpc://p:1]", 0), "as roscpp answers");
     net.settle();
     let told =
         |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if !why.contains("tried again"));

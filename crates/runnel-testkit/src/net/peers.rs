@@ -93,12 +93,16 @@ impl Net {
         self.dial(app, &host, port)
     }
 
-    /// Tells a node who publishes a topic, as a master does.
+    /// Tells a node who publishes a topic, as a master does. The node answers that it succeeds.
     pub fn update(&mut self, from: App, node: App, topic: &str, uris: &[&str]) {
+        assert_eq!(self.update_answer(from, node, topic, uris), answer(1, "", 0));
+    }
+
+    /// The node's answer to [`update`](Self::update).
+    pub fn update_answer(&mut self, from: App, node: App, topic: &str, uris: &[&str]) -> Value {
         let uri = self.node_of(node).uri();
         let params = ["/master".into(), topic.into(), texts(uris)];
-        let reply = self.call(from, &uri, "publisherUpdate", &params).expect("an answer of the node");
-        assert_eq!(reply.as_array().and_then(|reply| reply.first()), Some(&Value::Int(1)), "{reply:?}");
+        self.call(from, &uri, "publisherUpdate", &params).expect("an answer of the node")
     }
 
     /// Starts a scripted master on the host `hub`, which answers `[1, '', 0]` to everything.
