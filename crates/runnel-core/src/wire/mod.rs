@@ -22,9 +22,8 @@ mod seq;
 mod sink;
 mod text;
 
-pub(crate) use arrays::resize;
 #[cfg(feature = "std")]
-pub(crate) use arrays::{length_of, tells_its_length, write_array};
+pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
 pub use encoding::Encoding;
 pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
