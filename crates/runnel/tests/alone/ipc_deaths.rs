@@ -69,6 +69,17 @@ fn below(bound: u64) -> u64 {
     host::random().unwrap() % bound
 }
 
+/// What the names of folders begin with that a bench, and tests that run meanwhile, have below `/tmp`.
+const OF_OTHER_TESTS: [&str; 7] = [
+    "runnel-bench-",
+    "runnel_",
+    "runnel-interop-",
+    "runnel-docs",
+    "runnel-linger-",
+    "runnel-static-",
+    "runnel-test-",
+];
+
 /// What this process and others may have left behind. Segments are this process's own, which keeps them.
 #[derive(Debug)]
 struct Held {
@@ -87,7 +98,7 @@ impl Held {
             names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         // A bench and other tests that run meanwhile have folders there.
-        let others = |name: &String| name.starts_with("runnel-bench-") || name.starts_with("runnel_");
+        let others = |name: &String| OF_OTHER_TESTS.iter().any(|begin| name.starts_with(begin));
         let ours = |name: &String| name.contains("runnel") && !others(name);
         let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(ours);
         Self {

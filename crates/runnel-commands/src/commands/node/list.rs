@@ -11,7 +11,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::is_within;
 use crate::graphs::{Listening, Sight, Which, is_hidden, keys, words};
-use crate::output::{columns, lines};
+use crate::output::{columns, shown};
 use crate::session::Session;
 
 /// List nodes
@@ -83,7 +83,7 @@ fn list_places(args: &Args, session: &Session, sight: &Sight, nodes: &[Listed]) 
     let uris = nodes.iter().map(uri).collect::<Result<Vec<_>, CliError>>()?;
     let placed = || nodes.iter().zip(uris.iter().map(Option::as_deref));
     session.output.answer(
-        || lines(placed().flat_map(|(node, uri)| node.places(uri, args.uri))),
+        || placed().flat_map(|(node, uri)| node.places(uri, args.uri)).collect::<Vec<_>>().join("\n"),
         || placed().map(|(node, uri)| node.placed_json(uri)).collect(),
     )
 }
@@ -135,7 +135,8 @@ impl Listed {
         let ros1 = self.ros1.then(|| uri.unwrap_or("unknown address"));
         let places = ros1.into_iter().chain(self.ros2.iter().map(String::as_str));
         places
-            .map(|place| if alone { place.to_owned() } else { format!("{place} \t{}", self.name) })
+            .map(shown)
+            .map(|place| if alone { place.into_owned() } else { format!("{place} \t{}", shown(&self.name)) })
             .collect()
     }
 
