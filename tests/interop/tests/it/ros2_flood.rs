@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -38,10 +38,14 @@ struct Echo {
     bytes: Arc<Mutex<HashMap<u16, u64>>>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Echo {
+    /// Waits until no other test listens there.
     fn listen() -> Echo {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let (bytes, over) = (Arc::<Mutex<HashMap<u16, u64>>>::default(), Arc::<AtomicBool>::default());
@@ -53,7 +57,7 @@ impl Echo {
                 *counted.lock().unwrap().entry(from.port()).or_default() += length as u64;
             }
         });
-        Echo { bytes, over, thread: Some(thread) }
+        Echo { bytes, over, thread: Some(thread), _alone: alone }
     }
 
     /// Of the participant that got the most.
