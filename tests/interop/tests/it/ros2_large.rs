@@ -11,12 +11,16 @@ use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin};
 use interop::ros2_hosts::Host;
+use interop::ros2_talks::says;
 use interop::{PATIENCE, ready};
 use runnel_testkit::process::{Peer, within};
 
 const MESSAGE: &[&str] = &["/long", "--type", "std_msgs/msg/UInt8MultiArray", "--depth", "0"];
 const BYTES: &str = "2097152";
 const PER_SECOND: f64 = 30.0;
+
+/// The file that the talker waits for.
+const GATE: &str = "/tmp/gate";
 
 /// How long after the last message was due one counts as in time.
 const GRACE: Duration = Duration::from_secs(1);
@@ -67,8 +71,11 @@ fn exchange(talking: Origin, listening: Origin, loss: Loss, count: usize) -> Out
     let (counted, rate) = (count.to_string(), PER_SECOND.to_string());
     let mut listener =
         ready(far.node(listening, "listener", &[MESSAGE, &["--count", &counted]].concat(), &[]));
-    let words = [MESSAGE, &["--count", &counted, "--rate", &rate, "--size", BYTES]].concat();
+    let words = [MESSAGE, &["--count", &counted, "--rate", &rate, "--size", BYTES, "--after", GATE]].concat();
     let mut talker = near.node(talking, "talker", &words, &[]);
+    // A volatile reader is owed nothing that was written before it had found the writer.
+    [&mut talker, &mut listener].into_iter().for_each(|peer| says(peer, "matched 1"));
+    near.set(&["touch", GATE]);
     talker.wait_for_line(|line| line.starts_with("sent 1 "), within(PATIENCE)).unwrap();
     let begun = Instant::now();
     let due = begun + Duration::from_secs_f64(count as f64 / PER_SECOND) + GRACE;

@@ -339,9 +339,11 @@ impl ReaderProxy {
     }
 
     /// True while more fragments of a sample, or more repairs, follow for a reader that asks slowly: a heartbeat before the
-    /// last of them would have it ask for a part, and then not for the rest until its delay has passed.
+    /// last of them would have it ask for a part, and then not for the rest until its delay has passed. Not of the first
+    /// sample: Cyclone DDS begins behind the first heartbeat that it receives, and the one before that sample may be lost.
     fn is_amid_fragments_for_slow_reader(&self, brings: bool) -> bool {
-        brings && self.spec.asks_slowly && (self.fragment > 1 || !self.fragments_asked.is_empty())
+        let follows = self.fragment > 1 || !self.fragments_asked.is_empty();
+        brings && self.spec.asks_slowly && follows && self.next > self.start
     }
 
     /// What the writer does not hold any more will not be sent.

@@ -110,6 +110,13 @@ fn last_repair_asks_for_further_losses() {
 fn slowly_asking_reader_gets_one_heartbeat_per_sample() {
     let (mut proxy, history) = (proxy(1444), history(&[10_000]));
     (proxy.spec.asks_slowly, proxy.heartbeat) = (true, false);
+    let mut first = proxy.clone();
+    assert_eq!(
+        heartbeats_among_fragments(&mut first, &history).0.len(),
+        8,
+        "it may have missed where to begin"
+    );
+    proxy.start = SequenceNumber::ZERO;
     let (asks, fragments) = heartbeats_among_fragments(&mut proxy, &history);
     assert_eq!((asks.len(), fragments), (1, 8));
     // Every eighth is lost: a copy of each repair follows all of them.
